@@ -1,0 +1,92 @@
+//! What the core wants done in the world, and what the world tells it.
+//!
+//! Effects are values: they are performed only after the turn that returned them is committed. Performing is
+//! idempotent by (operation, try): after a crash the same effect is returned again, and whoever performs it finds
+//! what is already running.
+
+use crate::entry::OperationResult;
+use crate::id::Try;
+use crate::inbox::Message;
+use crate::operation::OperationKind;
+use crate::path::{OperationId, ScopePath};
+use crate::value::Value;
+
+/// Something to do in the world.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Execute the operation, or find it if it already runs, and report how it goes.
+    Perform {
+        /// The operation.
+        operation: OperationId,
+        /// Its kind.
+        kind: OperationKind,
+        /// The try.
+        r#try: Try,
+        /// What it was asked for with.
+        args: Value,
+        /// What the latest try that started said of itself: where to find it, or which session to resume.
+        started: Option<Value>,
+    },
+    /// Stop the operation and report when it is proven dead. One that never started is dead.
+    Stop {
+        /// The operation.
+        operation: OperationId,
+        /// The try.
+        r#try: Try,
+    },
+}
+
+impl Effect {
+    /// The operation that this is about.
+    #[must_use]
+    pub const fn operation(&self) -> &OperationId {
+        match self {
+            Self::Perform { operation, .. } | Self::Stop { operation, .. } => operation,
+        }
+    }
+}
+
+/// A timer that a run has running.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// Of a sleep or of a wait's timeout.
+    Operation(OperationId),
+    /// The back-off after this failed attempt.
+    Retry(ScopePath),
+    /// The grace of this closing scope.
+    Grace(ScopePath),
+}
+
+/// What the world tells a run. All of it may come late, twice or in any order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Happening {
+    /// An operation started.
+    Started {
+        /// The operation.
+        operation: OperationId,
+        /// The try.
+        r#try: Try,
+        /// Where it can be found again.
+        detail: Value,
+    },
+    /// An operation ended.
+    Ended {
+        /// The operation.
+        operation: OperationId,
+        /// The try.
+        r#try: Try,
+        /// What came out.
+        result: OperationResult,
+    },
+    /// Whoever executed an operation died, and nothing of it is alive.
+    Interrupted {
+        /// The operation.
+        operation: OperationId,
+        /// The try.
+        r#try: Try,
+    },
+    /// A timer's time has come.
+    Timer(Timer),
+    /// A message is in the inbox.
+    Message(Message),
+}

@@ -1,0 +1,155 @@
+//! One execution of a program against its journal: replay and live work, in the same loop.
+//!
+//! ```text
+//! happenings ──▶ entries with positions ──▶ the lowest one whose turn has come
+//!                       ▲                                  │ deliver
+//!                       │ append                           ▼
+//!                 requests, ends ◀── program runs until all of it waits
+//! ```
+//!
+//! Everything that runs program code is a delivery, and deliveries happen in the order of their positions among
+//! those *asked for*. Since an execution that starts over finds the same entries at the same positions, it does the
+//! same things: there is no separate replay mode. Appending something that the log already has changes nothing;
+//! appending something else under the same identity is a [`Divergence`].
+
+mod absorb;
+mod close;
+mod cursor;
+mod deliver;
+mod diverge;
+mod end;
+mod request;
+mod scope;
+mod signal;
+
+use crate::bounds;
+use crate::effect::{Happening, Timer};
+use crate::entry::RunOutcome;
+use crate::journal::Journal;
+use crate::path::OperationId;
+use crate::program::{Door, Program, ScopeId};
+use crate::time::Timestamp;
+use crate::turn::Turn;
+
+pub(crate) use cursor::Cursor;
+use deliver::Next;
+pub use diverge::{AdvanceError, Divergence};
+
+/// How a program is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// The number of the last line in the run's log file; lines up to it are not made again.
+    pub lines_written: u64,
+    /// How many entries a turn gathers before it is cut; the simulation makes turns small.
+    pub turn_entries: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { lines_written: 0, turn_entries: bounds::TURN_ENTRIES }
+    }
+}
+
+/// A program standing at the end of its log.
+#[derive(Debug)]
+pub struct Execution<P> {
+    program: P,
+    cursor: Cursor,
+}
+
+impl<P: Program> Execution<P> {
+    /// Executes a program from the top until it stands where its log ends, and a bit further if the log was cut in the
+    /// middle of a turn: what comes out is the first turn.
+    ///
+    /// # Errors
+    /// [`AdvanceError::Diverged`] if the program does not ask for what the log has.
+    pub fn replay(
+        program: P,
+        journal: Journal,
+        options: Options,
+        now: Timestamp,
+    ) -> Result<(Self, Turn), AdvanceError> {
+        let Options { lines_written, turn_entries } = options;
+        let mut execution =
+            Self { program, cursor: Cursor::new(journal, lines_written, turn_entries) };
+        execution.cursor.begin_turn(now);
+        let turn = execution.settle()?;
+        Ok((execution, turn))
+    }
+
+    /// Takes one turn: what happened becomes entries, and the program goes on until it waits for the world.
+    ///
+    /// Happenings may come late, twice or in any order; those that change nothing are dropped.
+    ///
+    /// # Errors
+    /// [`AdvanceError`]: nothing of this turn may be committed, and this execution is of no further use.
+    pub fn advance(
+        &mut self,
+        happenings: Vec<Happening>,
+        now: Timestamp,
+    ) -> Result<Turn, AdvanceError> {
+        self.cursor.begin_turn(now);
+        for happening in happenings {
+            self.cursor.absorb(happening)?;
+        }
+        self.settle()
+    }
+
+    /// Delivers until nothing can be delivered without the world, or the turn is full.
+    fn settle(&mut self) -> Result<Turn, AdvanceError> {
+        loop {
+            if self.cursor.is_turn_full() {
+                self.cursor.limit_log()?;
+                return Ok(self.cursor.take_turn());
+            }
+            match self.cursor.next_delivery()? {
+                Next::Resume(delivery) => {
+                    self.program.resume(delivery, &mut Door { cursor: &mut self.cursor });
+                    self.cursor.check_drain()?;
+                    self.end_scopes()?;
+                }
+                Next::Changed => self.end_scopes()?,
+                Next::Nothing if self.cursor.limit_log()? || self.cursor.fail_if_stalled()? => {}
+                Next::Nothing => {
+                    self.cursor.check_replayed()?;
+                    return Ok(self.cursor.take_turn());
+                }
+            }
+        }
+    }
+
+    /// Closes the scopes whose bodies have finished, and ends those that have nothing open any more.
+    fn end_scopes(&mut self) -> Result<(), AdvanceError> {
+        self.cursor.close_finished()?;
+        while let Some(scope) = self.cursor.next_endable() {
+            let unhandled = self.program.unhandled(ScopeId(scope));
+            self.cursor.end_scope(scope, unhandled)?;
+        }
+        Ok(())
+    }
+
+    /// The timers that run, the earliest first.
+    pub fn timers(&self) -> impl Iterator<Item = (Timestamp, &Timer)> {
+        self.cursor.timers.iter().map(|(due, timer)| (*due, timer))
+    }
+
+    /// How the run ended, if it has.
+    pub fn outcome(&self) -> Option<&RunOutcome> {
+        self.cursor.journal.end()
+    }
+
+    /// Operations that the world owes an answer for.
+    pub fn performing(&self) -> impl Iterator<Item = &OperationId> {
+        self.cursor.performing.iter().filter_map(|ticket| self.cursor.operation_of(*ticket))
+    }
+
+    /// What is recorded.
+    pub fn journal(&self) -> &Journal {
+        &self.cursor.journal
+    }
+
+    /// The program, for whoever wants to look into it.
+    pub fn program(&self) -> &P {
+        &self.program
+    }
+}

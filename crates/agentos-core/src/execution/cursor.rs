@@ -1,0 +1,341 @@
+//! The state of one execution: where the program stands in its log.
+//!
+//! Everything that program code can read is read here, *at the cursor*: the state as written by the code executed so
+//! far, the latest time among the deliveries so far. Never the end of the log, which may lie far ahead in a replay.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
+
+use super::diverge::{AdvanceError, Divergence};
+use super::scope::{Asked, AskedStep, Scope, What};
+use crate::bounds;
+use crate::codec::Chunk;
+use crate::effect::{Effect, Timer};
+use crate::entry::{Entry, Record, RunOutcome};
+use crate::failure::{Failure, FailureKind};
+use crate::id::{InboxKey, Seed, Seq};
+use crate::journal::{Deliverable, Journal};
+use crate::name::Name;
+use crate::operation::OperationKind;
+use crate::path::{OperationId, ScopePath, StepPath};
+use crate::program::{BodyOutcome, ScopeId, Ticket};
+use crate::random::Randomness;
+use crate::standing::{EndStatus, Standing};
+use crate::time::Timestamp;
+use crate::turn::{LogLine, Turn};
+use crate::value::Value;
+
+/// The run's own scope.
+pub(super) const ROOT: usize = 0;
+
+/// A signal that no wait has taken yet.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) key: InboxKey,
+    pub(super) name: Name,
+    /// It is on its way to a wait.
+    pub(super) offered: bool,
+}
+
+/// Where an execution stands. See the module.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    pub(super) journal: Journal,
+
+    // What the program can see.
+    pub(super) now: Timestamp,
+    pub(super) random: Randomness,
+    pub(super) state: BTreeMap<Name, Value>,
+
+    // What the program has asked for.
+    pub(super) scopes: Vec<Scope>,
+    pub(super) asked: Vec<Asked>,
+    pub(super) operations: HashMap<OperationId, Ticket>,
+    pub(super) steps: HashMap<StepPath, Ticket>,
+    pub(super) performing: BTreeSet<Ticket>,
+    pub(super) waiting: BTreeSet<Ticket>,
+    pub(super) waits: HashMap<Name, BTreeSet<Ticket>>,
+    pub(super) timers: BTreeSet<(Timestamp, Timer)>,
+
+    // What is to be delivered.
+    pub(super) ready: BinaryHeap<Reverse<Seq>>,
+    pub(super) answering: VecDeque<(InboxKey, Ticket)>,
+    pub(super) kept: VecDeque<Kept>,
+    pub(super) finished: VecDeque<(usize, BodyOutcome)>,
+    pub(super) endable: BTreeSet<usize>,
+    pub(super) cancelled: bool,
+    pub(super) ended: bool,
+    replayed: bool,
+
+    // What this turn has come to so far.
+    pub(super) at: Timestamp,
+    staged: Vec<Entry>,
+    turn_entries: usize,
+    pub(super) consumed: Vec<InboxKey>,
+    pub(super) effects: Vec<Effect>,
+    pub(super) lines: Vec<LogLine>,
+    pub(super) last_line: u64,
+    pub(super) lines_written: u64,
+
+    // The drain under way.
+    pub(super) drain_requests: usize,
+    pub(super) drain_refusals: usize,
+    pub(super) fault: Option<AdvanceError>,
+}
+
+impl Cursor {
+    pub(super) fn new(journal: Journal, lines_written: u64, turn_entries: usize) -> Self {
+        let controls =
+            journal.undelivered().filter(|(_, what)| is_control(what)).map(|(seq, _)| Reverse(seq));
+        let ready = controls.collect();
+        Self {
+            ready,
+            journal,
+            now: Timestamp(0),
+            random: Randomness::after(Seed(0), ""),
+            state: BTreeMap::new(),
+            scopes: vec![Scope::new(ScopePath::root(), None, None, false)],
+            asked: Vec::new(),
+            operations: HashMap::new(),
+            steps: HashMap::new(),
+            performing: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            waits: HashMap::new(),
+            timers: BTreeSet::new(),
+            answering: VecDeque::new(),
+            kept: VecDeque::new(),
+            finished: VecDeque::new(),
+            endable: BTreeSet::new(),
+            cancelled: false,
+            ended: false,
+            replayed: false,
+            at: Timestamp(0),
+            staged: Vec::new(),
+            turn_entries,
+            consumed: Vec::new(),
+            effects: Vec::new(),
+            lines: Vec::new(),
+            last_line: 0,
+            lines_written,
+            drain_requests: 0,
+            drain_refusals: 0,
+            fault: None,
+        }
+    }
+
+    /// A turn's entries share one time, which never goes back even if the clock does.
+    pub(super) fn begin_turn(&mut self, now: Timestamp) {
+        self.at = self.journal.last_at().map_or(now, |last| last.max(now));
+    }
+
+    /// Records a fact. If it runs program code, its turn will come.
+    pub(super) fn append(&mut self, entry: Entry) -> Result<Seq, AdvanceError> {
+        let seq = Seq(self.journal.len());
+        self.journal.apply(Record { seq, at: self.at, entry: entry.clone() })?;
+        self.staged.push(entry);
+        if self.journal.is_deliverable(seq) {
+            self.ready.push(Reverse(seq));
+        }
+        Ok(seq)
+    }
+
+    /// A recorded answer to something that has just been asked for: its turn will come.
+    pub(super) fn await_recorded(&mut self, seq: Option<Seq>) {
+        self.ready.extend(seq.map(Reverse));
+    }
+
+    pub(super) fn seed(&self) -> Seed {
+        self.journal.start().map_or(Seed(0), |start| start.seed)
+    }
+
+    pub(super) fn is_turn_full(&self) -> bool {
+        self.staged.len() >= self.turn_entries && self.has_deliveries()
+    }
+
+    fn has_deliveries(&self) -> bool {
+        !self.ready.is_empty() || !self.answering.is_empty()
+    }
+
+    /// A log that grows without end is a program gone wrong: the run fails.
+    pub(super) fn limit_log(&mut self) -> Result<bool, AdvanceError> {
+        if self.ended || self.journal.len() < bounds::LOG_ENTRIES {
+            return Ok(false);
+        }
+        let message = format!(
+            "the run's log has reached {} entries; split the work into child runs",
+            bounds::LOG_ENTRIES
+        );
+        self.fail_run(Failure::new(FailureKind::Limit, message))
+    }
+
+    /// Not ended, nothing open, nothing to wake it: a failure that names who waits, not a run parked for ever.
+    pub(super) fn fail_if_stalled(&mut self) -> Result<bool, AdvanceError> {
+        let something =
+            !(self.performing.is_empty() && self.waiting.is_empty() && self.timers.is_empty());
+        if self.ended || something || self.journal.is_empty() {
+            return Ok(false);
+        }
+        let open = self.scopes.iter().filter(|scope| !scope.ended && scope.body.is_none());
+        let names: Vec<&str> = open
+            .map(|scope| if scope.path.is_root() { "the run" } else { scope.path.as_str() })
+            .collect();
+        let message = format!("waits for nothing that could ever happen: {}", names.join(", "));
+        self.fail_run(Failure::new(FailureKind::Stalled, message))
+    }
+
+    /// Records that the run can't go on; once is enough.
+    pub(super) fn fail_run(&mut self, failure: Failure) -> Result<bool, AdvanceError> {
+        if self.journal.failing().is_some() {
+            return Ok(false);
+        }
+        self.append(Entry::RunFailing { failure })?;
+        Ok(true)
+    }
+
+    /// After the program has run: did it stay within its bounds, and with its log?
+    pub(super) fn check_drain(&mut self) -> Result<(), AdvanceError> {
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
+        if self.drain_requests > bounds::DRAIN_REQUESTS {
+            let message = format!(
+                "more than {} calls without waiting for one of them",
+                bounds::DRAIN_REQUESTS
+            );
+            self.fail_run(Failure::new(FailureKind::Limit, message))?;
+        }
+        self.drain_requests = 0;
+        self.drain_refusals = 0;
+        Ok(())
+    }
+
+    /// Once the log is used up, nothing of it may be left over.
+    pub(super) fn check_replayed(&mut self) -> Result<(), AdvanceError> {
+        if self.replayed {
+            return Ok(());
+        }
+        self.replayed = true;
+        if self.ended {
+            return Ok(());
+        }
+        if self.journal.end().is_some() {
+            return Err(Divergence::NotEnded { identity: "the run".into() }.into());
+        }
+        if let Some((seq, what)) = self.journal.undelivered().next() {
+            return Err(Divergence::NotAsked { identity: identity_of(what), seq }.into());
+        }
+        match self.journal.operations().find(|id| !self.operations.contains_key(id)) {
+            Some(id) => Err(Divergence::NotOrdered { identity: id.to_string() }.into()),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn take_turn(&mut self) -> Turn {
+        let entries = std::mem::take(&mut self.staged);
+        let first = Seq(self.journal.len() - entries.len() as u64);
+        let effects = std::mem::take(&mut self.effects);
+        Turn {
+            more: !self.ended && self.has_deliveries(),
+            chunk: Chunk { first, at: self.at, entries },
+            consumed: std::mem::take(&mut self.consumed),
+            effects: effects.into_iter().filter(|effect| self.is_wanted(effect)).collect(),
+            lines: std::mem::take(&mut self.lines),
+            standing: self.standing(),
+        }
+    }
+
+    /// An effect ordered and taken back within one turn never happens.
+    fn is_wanted(&self, effect: &Effect) -> bool {
+        self.journal.operation(effect.operation()).is_some_and(|record| {
+            !record.is_answered()
+                && match effect {
+                    Effect::Perform { r#try, .. } => {
+                        !record.cancel_ordered && *r#try == record.r#try
+                    }
+                    Effect::Stop { .. } => true,
+                }
+        })
+    }
+
+    fn standing(&self) -> Standing {
+        let wake_at = self.timers.first().map(|(due, _)| *due);
+        match self.journal.end() {
+            Some(RunOutcome::Completed { .. }) => Standing::Ended { status: EndStatus::Completed },
+            Some(RunOutcome::Failed { .. }) => Standing::Ended { status: EndStatus::Failed },
+            Some(RunOutcome::Cancelled { .. }) => Standing::Ended { status: EndStatus::Cancelled },
+            None if self.performing.is_empty() && self.ready.is_empty() => {
+                Standing::Parked { wake_at }
+            }
+            None => Standing::Working { wake_at },
+        }
+    }
+
+    pub(super) fn operation_of(&self, ticket: Ticket) -> Option<&OperationId> {
+        match &self.asked.get(ticket.0)?.what {
+            What::Operation(id) => Some(id),
+            What::Step(_) | What::Nothing => None,
+        }
+    }
+
+    pub(super) fn step_of(&mut self, ticket: Ticket) -> Option<&mut AskedStep> {
+        match &mut self.asked.get_mut(ticket.0)?.what {
+            What::Step(step) => Some(step),
+            What::Operation(_) | What::Nothing => None,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    pub(crate) fn random(&mut self) -> f64 {
+        self.random.unit()
+    }
+
+    pub(crate) fn read_state(&self, key: &Name) -> Option<&Value> {
+        self.state.get(key)
+    }
+
+    pub(crate) fn identity(&self, ticket: Ticket) -> String {
+        match self.asked.get(ticket.0).map(|asked| &asked.what) {
+            Some(What::Operation(id)) => id.to_string(),
+            Some(What::Step(step)) => step.path.to_string(),
+            Some(What::Nothing) | None => String::new(),
+        }
+    }
+
+    pub(crate) fn path(&self, scope: ScopeId) -> String {
+        self.scopes.get(scope.0).map_or_else(String::new, |scope| scope.path.to_string())
+    }
+
+    /// The kind of an operation that we named ourselves, so that it always has one.
+    pub(super) fn kind_of(id: &OperationId) -> OperationKind {
+        id.kind().unwrap_or(OperationKind::Effect)
+    }
+}
+
+/// Entries that need nobody to have asked for them.
+const fn is_control(what: &Deliverable) -> bool {
+    match what {
+        Deliverable::RunStart
+        | Deliverable::Cancel
+        | Deliverable::Failing(_)
+        | Deliverable::Grace(_)
+        | Deliverable::Signal(_) => true,
+        Deliverable::Attempt(_)
+        | Deliverable::StepEnd(_)
+        | Deliverable::OperationEnd(_)
+        | Deliverable::Timer(_)
+        | Deliverable::Offer(_) => false,
+    }
+}
+
+fn identity_of(what: &Deliverable) -> String {
+    match what {
+        Deliverable::RunStart | Deliverable::Cancel | Deliverable::Failing(_) => "the run".into(),
+        Deliverable::Grace(scope) | Deliverable::Attempt(scope) => scope.to_string(),
+        Deliverable::StepEnd(step) => step.to_string(),
+        Deliverable::OperationEnd(id) | Deliverable::Timer(id) => id.to_string(),
+        Deliverable::Signal(key) | Deliverable::Offer(key) => key.to_string(),
+    }
+}

@@ -1,0 +1,214 @@
+//! The delivery of one entry: the only thing that runs program code.
+
+use std::cmp::Reverse;
+
+use super::AdvanceError;
+use super::cursor::{Cursor, ROOT};
+use super::diverge::Divergence;
+use super::scope::{Accepts, Scope, What};
+use crate::effect::Timer;
+use crate::entry::{CloseCause, Entry, OperationResult, StepOutcome};
+use crate::failure::{Failure, FailureKind};
+use crate::id::InboxKey;
+use crate::journal::Deliverable;
+use crate::operation::OperationKind;
+use crate::path::{OperationId, ScopePath, StepPath};
+use crate::program::{BodyOutcome, Delivery, ScopeId, Ticket};
+use crate::random::Randomness;
+use crate::time::Timestamp;
+use crate::value::Value;
+
+/// What comes next.
+pub(super) enum Next {
+    /// The program goes on.
+    Resume(Delivery),
+    /// Something changed without the program's knowing.
+    Changed,
+    /// Nothing, until the world says something.
+    Nothing,
+}
+
+impl Cursor {
+    /// Delivers the next entry: exactly one promise is settled, or one body started, before the program runs.
+    pub(super) fn next_delivery(&mut self) -> Result<Next, AdvanceError> {
+        if self.ended {
+            return Ok(Next::Nothing);
+        }
+        if let Some((key, ticket)) = self.answering.pop_front() {
+            return self.answer_by_signal(&key, ticket);
+        }
+        let Some(Reverse(seq)) = self.ready.pop() else {
+            return Ok(Next::Nothing);
+        };
+        let Some((at, what)) = self.journal.take_deliverable(seq) else {
+            return Ok(Next::Changed);
+        };
+        self.deliver(at, what)
+    }
+
+    fn deliver(&mut self, at: Timestamp, what: Deliverable) -> Result<Next, AdvanceError> {
+        self.now = self.now.max(at);
+        match what {
+            Deliverable::RunStart => return Ok(self.start_run()),
+            Deliverable::Attempt(scope) => return self.start_body(&scope),
+            Deliverable::StepEnd(step) => return self.answer_step(&step),
+            Deliverable::OperationEnd(id) => return self.answer_operation(&id),
+            Deliverable::Timer(id) => return self.answer_by_timer(&id),
+            Deliverable::Cancel => self.cancel_run()?,
+            Deliverable::Failing(failure) => self.fail_root(failure),
+            Deliverable::Grace(scope) => self.expire(&scope)?,
+            Deliverable::Signal(key) => self.signal_arrives(key)?,
+            Deliverable::Offer(key) => self.signal_offered(&key),
+        }
+        Ok(Next::Changed)
+    }
+
+    fn start_run(&mut self) -> Next {
+        let input = self.journal.start().map_or(Value::Null, |start| start.input.clone());
+        self.reseed("");
+        Next::Resume(Delivery::Run { scope: ScopeId(ROOT), input })
+    }
+
+    fn start_body(&mut self, scope: &ScopePath) -> Result<Next, AdvanceError> {
+        let Some(ticket) = scope.owner().and_then(|step| self.steps.get(&step).copied()) else {
+            return Ok(Next::Changed);
+        };
+        let parent = self.asked[ticket.0].scope;
+        let in_step =
+            self.scopes[parent].in_step || scope.owner().is_some_and(|step| !step.is_phase());
+        let index = self.scopes.len();
+        let Some(step) = self.step_of(ticket).filter(|step| !step.ended) else {
+            // Cancelled before it began.
+            return Ok(Next::Changed);
+        };
+        if step.current.is_some() {
+            return Err(Divergence::NotEnded { identity: scope.to_string() }.into());
+        }
+        step.current = Some(index);
+        self.scopes.push(Scope::new(scope.clone(), Some(parent), Some(ticket), in_step));
+        self.reseed(scope.as_str());
+        Ok(Next::Resume(Delivery::Body { ticket, scope: ScopeId(index), attempt: scope.attempt() }))
+    }
+
+    fn answer_step(&mut self, path: &StepPath) -> Result<Next, AdvanceError> {
+        let ticket = self.steps.get(path).copied();
+        let ended = ticket.and_then(|ticket| self.step_of(ticket)).is_some_and(|step| step.ended);
+        let outcome = self
+            .journal
+            .step(path)
+            .and_then(|step| step.ended.as_ref())
+            .map(|end| end.value.clone());
+        let (Some(ticket), true, Some(outcome)) = (ticket, ended, outcome) else {
+            return Err(Divergence::NotEnded { identity: path.to_string() }.into());
+        };
+        let result = match outcome {
+            StepOutcome::Completed { output } => Ok(output),
+            StepOutcome::Failed { failure } => Err(failure),
+            StepOutcome::Skipped { .. } => Ok(Value::Null),
+            StepOutcome::Cancelled => Err(Failure::cancelled()),
+        };
+        self.reseed(path.as_str());
+        Ok(self.answer(ticket, result))
+    }
+
+    fn answer_operation(&mut self, id: &OperationId) -> Result<Next, AdvanceError> {
+        let result = self
+            .journal
+            .operation(id)
+            .and_then(|record| record.ended.as_ref())
+            .map(|end| end.value.clone());
+        let (Some(ticket), Some(result)) = (self.operations.get(id).copied(), result) else {
+            return Ok(Next::Changed);
+        };
+        let result = match result {
+            OperationResult::Ok { value } => Ok(value),
+            OperationResult::Failed { failure } => Err(failure),
+            OperationResult::Cancelled => Err(Failure::cancelled()),
+        };
+        self.reseed(id.as_str());
+        Ok(self.answer(ticket, result))
+    }
+
+    fn answer_by_timer(&mut self, id: &OperationId) -> Result<Next, AdvanceError> {
+        let Some(ticket) =
+            self.operations.get(id).copied().filter(|ticket| !self.asked[ticket.0].settled)
+        else {
+            // A signal was first.
+            return Ok(Next::Changed);
+        };
+        let result = match Self::kind_of(id) {
+            OperationKind::Sleep => Ok(Value::Null),
+            _ => Err(Failure::new(
+                FailureKind::Timeout,
+                format!("no signal came in time for `{id}`"),
+            )),
+        };
+        self.reseed(id.as_str());
+        Ok(self.answer(ticket, result))
+    }
+
+    fn answer_by_signal(&mut self, key: &InboxKey, ticket: Ticket) -> Result<Next, AdvanceError> {
+        let payload = self.journal.signal(key).map(|signal| signal.payload.clone());
+        let (Some(id), Some(payload)) = (self.operation_of(ticket).cloned(), payload) else {
+            return Ok(Next::Changed);
+        };
+        if !self.hears(ticket) {
+            return Ok(Next::Changed);
+        }
+        if !self.journal.is_consumed(key, &id) {
+            self.append(Entry::SignalConsumed { key: key.clone(), operation: id.clone() })?;
+        }
+        self.reseed(&format!("{key} {id}"));
+        Ok(self.answer(ticket, Ok(payload)))
+    }
+
+    /// Settles what was asked for, and hands the answer to the program.
+    fn answer(&mut self, ticket: Ticket, result: Result<Value, Failure>) -> Next {
+        self.settle(ticket);
+        Next::Resume(Delivery::Answer { ticket, result })
+    }
+
+    /// What was asked for is no longer open.
+    fn settle(&mut self, ticket: Ticket) {
+        let asked = &mut self.asked[ticket.0];
+        asked.settled = true;
+        let scope = asked.scope;
+        if let What::Operation(id) = &asked.what {
+            self.performing.remove(&ticket);
+            self.waiting.remove(&ticket);
+            if let Some(due) = self.journal.operation(id).and_then(|record| record.due) {
+                self.timers.remove(&(due, Timer::Operation(id.clone())));
+            }
+            if let Some(waits) = id.name().and_then(|name| self.waits.get_mut(&name)) {
+                waits.remove(&ticket);
+            }
+        }
+        self.scopes[scope].open.remove(&ticket);
+        if self.scopes[scope].is_closing() {
+            self.endable.insert(scope);
+        }
+    }
+
+    /// Somebody wants the run to end: what is open is cancelled, and its code sees that.
+    fn cancel_run(&mut self) -> Result<(), AdvanceError> {
+        if self.cancelled {
+            return Ok(());
+        }
+        self.cancelled = true;
+        self.close(ROOT, CloseCause::Cancelled)
+    }
+
+    /// The run can't go on: whatever its body may still do, this is how it ends.
+    fn fail_root(&mut self, failure: Failure) {
+        let bound = failure.kind == FailureKind::Limit;
+        self.finished.push_back((ROOT, BodyOutcome::Threw(failure)));
+        if bound {
+            self.scopes[ROOT].accepts = Accepts::Nothing;
+        }
+    }
+
+    /// The program's randomness after this delivery.
+    fn reseed(&mut self, identity: &str) {
+        self.random = Randomness::after(self.seed(), identity);
+    }
+}

@@ -1,0 +1,329 @@
+//! What happens when program code asks for something: it is found in the log, or it is ordered.
+
+use super::AdvanceError;
+use super::cursor::{Cursor, ROOT};
+use super::diverge::Divergence;
+use super::scope::{Accepts, Asked, AskedStep, Counted, What};
+use crate::bounds;
+use crate::effect::{Effect, Happening, Timer};
+use crate::entry::{CommentOn, Entry};
+use crate::failure::{Failure, FailureKind};
+use crate::id::{Attempt, StepNumber, Try};
+use crate::journal::Note;
+use crate::name::Name;
+use crate::operation::{OperationKind, Request, Treatment};
+use crate::path::{OperationId, StepPath};
+use crate::program::{BodyOutcome, ScopeId, Ticket};
+use crate::retry::RetryPolicy;
+use crate::time::{Millis, Timestamp};
+use crate::turn::{LogLevel, LogLine};
+use crate::value::{self, Value};
+
+impl Cursor {
+    pub(crate) fn request_operation(
+        &mut self,
+        scope: ScopeId,
+        request: Request,
+    ) -> Result<Ticket, Failure> {
+        value::check(&request.args)
+            .map_err(|error| Failure::new(FailureKind::Limit, error.to_string()))?;
+        if let Err(failure) = self.admit(scope.0) {
+            return self.refuse(scope.0, failure);
+        }
+        let Request { kind, name, args, timer } = request;
+        let asking = &mut self.scopes[scope.0];
+        let occurrence = asking.count(Counted::Operation(kind, name.clone()));
+        let id = asking.path.operation(kind, &name, occurrence);
+        let ticket = self.ask(scope.0, What::Operation(id.clone()));
+        self.operations.insert(id.clone(), ticket);
+        self.note_fault(|cursor| {
+            let new = cursor.order(&id, args, timer.map(|length| cursor.at.after(length)))?;
+            cursor.begin(ticket, &id, name)?;
+            // A sleep of no length needs no clock. One that was ordered earlier does, however long ago it was due:
+            // firing it here, in the middle of a replay, would put it before what was recorded after it.
+            if new && kind == OperationKind::Sleep && timer.is_some_and(Millis::is_zero) {
+                cursor.absorb(Happening::Timer(Timer::Operation(id)))?;
+            }
+            Ok(())
+        });
+        Ok(ticket)
+    }
+
+    /// The order stands in the log, from before or (then the answer is true) from now on.
+    fn order(
+        &mut self,
+        id: &OperationId,
+        args: Value,
+        due: Option<Timestamp>,
+    ) -> Result<bool, AdvanceError> {
+        if let Some(recorded) = self.journal.operation(id) {
+            if recorded.args != args {
+                return Err(Divergence::changed(id, &recorded.args, &args).into());
+            }
+            return Ok(false);
+        }
+        let scope = self.operations.get(id).map_or(ROOT, |ticket| self.asked[ticket.0].scope);
+        let number = self.own_number(scope);
+        self.append(Entry::OperationOrdered { operation: id.clone(), number, args, due })?;
+        Ok(true)
+    }
+
+    /// Outside of steps, an operation forms a step of its own.
+    fn own_number(&self, scope: usize) -> Option<StepNumber> {
+        (!self.scopes[scope].in_step).then(|| self.journal.next_number())
+    }
+
+    /// Sees to it that an ordered operation gets its answer.
+    fn begin(&mut self, ticket: Ticket, id: &OperationId, name: Name) -> Result<(), AdvanceError> {
+        let Some(record) = self.journal.operation(id) else {
+            return Ok(());
+        };
+        let (answered, due, r#try) = (record.is_answered(), record.due, record.r#try);
+        let (answer, offered) = (record.answer(), record.offered);
+        let kind = Self::kind_of(id);
+        match kind.treatment() {
+            Treatment::Performed => {
+                if !answered {
+                    self.perform(id, r#try);
+                }
+                self.performing.insert(ticket);
+            }
+            Treatment::Timed | Treatment::Signalled | Treatment::Noted => {
+                self.waiting.insert(ticket);
+                if let Some(due) = due.filter(|_| !answered) {
+                    self.timers.insert((due, Timer::Operation(id.clone())));
+                }
+            }
+        }
+        self.await_recorded(answer);
+        if kind == OperationKind::Wait {
+            self.await_recorded(offered);
+            self.begin_wait(ticket, id, name)?;
+        }
+        Ok(())
+    }
+
+    /// Has this try of an operation performed after the commit.
+    pub(super) fn perform(&mut self, id: &OperationId, r#try: Try) {
+        let Some(record) = self.journal.operation(id) else {
+            return;
+        };
+        self.effects.push(Effect::Perform {
+            operation: id.clone(),
+            kind: Self::kind_of(id),
+            r#try,
+            args: record.args.clone(),
+            started: record.started.clone(),
+        });
+    }
+
+    /// Asks for a step, or without a policy for a phase.
+    pub(crate) fn request_step(
+        &mut self,
+        scope: ScopeId,
+        name: &Name,
+        retry: Option<RetryPolicy>,
+    ) -> Result<Ticket, Failure> {
+        if let Err(failure) = self.admit(scope.0) {
+            return self.refuse(scope.0, failure);
+        }
+        let asking = &mut self.scopes[scope.0];
+        if asking.path.depth() >= bounds::SCOPE_DEPTH {
+            let message = format!("steps can be nested {} deep at most", bounds::SCOPE_DEPTH);
+            return Err(Failure::new(FailureKind::Limit, message));
+        }
+        let path = match retry {
+            Some(_) => {
+                let occurrence = asking.count(Counted::Step(name.clone()));
+                asking.path.step(name, occurrence)
+            }
+            None => {
+                let occurrence = asking.count(Counted::Phase(name.clone()));
+                asking.path.phase(name, occurrence)
+            }
+        };
+        let policy = retry.unwrap_or_else(RetryPolicy::once);
+        let step = AskedStep { path: path.clone(), retry: policy, current: None, ended: false };
+        let ticket = self.ask(scope.0, What::Step(step));
+        self.steps.insert(path.clone(), ticket);
+        self.note_fault(|cursor| cursor.begin_step(ticket, &path, policy));
+        Ok(ticket)
+    }
+
+    fn begin_step(
+        &mut self,
+        ticket: Ticket,
+        path: &StepPath,
+        retry: RetryPolicy,
+    ) -> Result<(), AdvanceError> {
+        if let Some(recorded) = self.journal.step(path) {
+            let policy = recorded.retry;
+            let (first, end) =
+                (recorded.attempts.first().copied(), recorded.ended.as_ref().map(|end| end.seq));
+            if let Some(step) = self.step_of(ticket) {
+                step.retry = policy;
+            }
+            if policy != retry {
+                return Err(Divergence::changed(path, &policy, &retry).into());
+            }
+            self.await_recorded(first);
+            self.await_recorded(end);
+            return Ok(());
+        }
+        let number = (!path.is_phase()).then(|| self.journal.next_number());
+        self.append(Entry::StepRequested { step: path.clone(), number, retry })?;
+        self.append(Entry::AttemptStarted { scope: path.attempt(Attempt::FIRST) })?;
+        Ok(())
+    }
+
+    fn ask(&mut self, scope: usize, what: What) -> Ticket {
+        let ticket = Ticket(self.asked.len());
+        self.asked.push(Asked { scope, what, settled: false });
+        self.scopes[scope].open.insert(ticket);
+        ticket
+    }
+
+    /// Whether a scope, and all around it, still accepts operations.
+    fn admit(&mut self, scope: usize) -> Result<(), Failure> {
+        self.drain_requests += 1;
+        if self.drain_requests > bounds::DRAIN_REQUESTS {
+            return Err(Failure::new(
+                FailureKind::Limit,
+                "too many calls without waiting for one of them",
+            ));
+        }
+        if self.accepts(scope) < Accepts::Nothing
+            && !self.scopes[scope].ended
+            && self.fault.is_none()
+        {
+            return Ok(());
+        }
+        Err(if self.cancelled {
+            Failure::cancelled()
+        } else {
+            Failure::new(FailureKind::Closed, "this part of the run is over")
+        })
+    }
+
+    /// A refused call is rejected at once; a program that goes on asking is left waiting.
+    fn refuse(&mut self, scope: usize, failure: Failure) -> Result<Ticket, Failure> {
+        self.drain_refusals += 1;
+        if self.drain_refusals <= bounds::DRAIN_REFUSALS {
+            return Err(failure);
+        }
+        let ticket = Ticket(self.asked.len());
+        self.asked.push(Asked { scope, what: What::Nothing, settled: true });
+        Ok(ticket)
+    }
+
+    /// What a scope accepts: no more than any scope around it.
+    pub(super) fn accepts(&self, scope: usize) -> Accepts {
+        let around = std::iter::successors(Some(scope), |scope| self.scopes[*scope].parent);
+        around.map(|scope| self.scopes[scope].accepts).max().unwrap_or(Accepts::Nothing)
+    }
+
+    pub(crate) fn body_finished(&mut self, scope: ScopeId, outcome: BodyOutcome) {
+        self.finished.push_back((scope.0, outcome));
+    }
+
+    pub(crate) fn write_state(
+        &mut self,
+        scope: ScopeId,
+        key: Name,
+        value: Option<Value>,
+    ) -> Result<(), Failure> {
+        if let Some(value) = &value {
+            value::check(value)
+                .map_err(|error| Failure::new(FailureKind::Limit, error.to_string()))?;
+        }
+        let operation = self.note_identity(scope, OperationKind::Set, &key)?;
+        self.note_fault(|cursor| {
+            let note = Note::State(value.clone());
+            cursor.note(operation, note, |operation| Entry::StateWritten {
+                operation,
+                value: value.clone(),
+            })
+        });
+        match value {
+            Some(value) => self.state.insert(key, value),
+            None => self.state.remove(&key),
+        };
+        Ok(())
+    }
+
+    pub(crate) fn add_comment(
+        &mut self,
+        scope: ScopeId,
+        on: CommentOn,
+        message: String,
+        meta: Value,
+    ) -> Result<(), Failure> {
+        let limit = |error: value::ValueError| Failure::new(FailureKind::Limit, error.to_string());
+        let message = Value::String(message);
+        value::check(&message).and_then(|()| value::check(&meta)).map_err(limit)?;
+        let Value::String(message) = message else { return Ok(()) };
+        let name = Name::new("comment")
+            .map_err(|error| Failure::new(FailureKind::Limit, error.to_string()))?;
+        let operation = self.note_identity(scope, OperationKind::Comment, &name)?;
+        self.note_fault(|cursor| {
+            let note = Note::Comment { on, message: message.clone(), meta: meta.clone() };
+            cursor.note(operation, note, |operation| Entry::CommentAdded {
+                operation,
+                on,
+                message,
+                meta,
+            })
+        });
+        Ok(())
+    }
+
+    fn note_identity(
+        &mut self,
+        scope: ScopeId,
+        kind: OperationKind,
+        name: &Name,
+    ) -> Result<OperationId, Failure> {
+        self.drain_requests += 1;
+        let asking = &mut self.scopes[scope.0];
+        if asking.ended || self.drain_requests > bounds::DRAIN_REQUESTS {
+            return Err(Failure::new(FailureKind::Closed, "this part of the run is over"));
+        }
+        let occurrence = asking.count(Counted::Operation(kind, name.clone()));
+        Ok(asking.path.operation(kind, name, occurrence))
+    }
+
+    fn note(
+        &mut self,
+        operation: OperationId,
+        note: Note,
+        entry: impl FnOnce(OperationId) -> Entry,
+    ) -> Result<(), AdvanceError> {
+        match self.journal.recorded_note(&operation) {
+            Some(recorded) if *recorded == note => Ok(()),
+            Some(recorded) => Err(Divergence::changed(operation, recorded, &note).into()),
+            None => self.append(entry(operation)).map(|_| ()),
+        }
+    }
+
+    pub(crate) fn log(&mut self, scope: ScopeId, level: LogLevel, message: String) {
+        self.drain_requests += 1;
+        self.last_line += 1;
+        if self.last_line > self.lines_written && self.drain_requests <= bounds::DRAIN_REQUESTS {
+            let scope = self.scopes[scope.0].path.clone();
+            self.lines.push(LogLine {
+                ordinal: self.last_line,
+                at: self.now,
+                scope,
+                level,
+                message,
+            });
+        }
+    }
+
+    /// Program code can't be given our errors in the middle of its work: the first one is kept until it waits.
+    fn note_fault(&mut self, work: impl FnOnce(&mut Self) -> Result<(), AdvanceError>) {
+        if self.fault.is_none() {
+            self.fault = work(self).err();
+        }
+    }
+}

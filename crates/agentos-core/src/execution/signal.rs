@@ -1,0 +1,94 @@
+//! Signals meet waits.
+//!
+//! When its arrival is delivered, a signal answers *every* open wait of its name. Were it only the oldest, the wait that
+//! an earlier `race([waitFor, sleep])` left behind would swallow what the next round is waiting for. The waits are
+//! answered one by one, the program running in between, before anything else is delivered.
+
+use super::AdvanceError;
+use super::cursor::{Cursor, Kept};
+use super::scope::Accepts;
+use crate::bounds;
+use crate::entry::Entry;
+use crate::failure::{Failure, FailureKind};
+use crate::id::InboxKey;
+use crate::name::Name;
+use crate::path::OperationId;
+use crate::program::Ticket;
+
+impl Cursor {
+    /// A new wait: perhaps a kept signal has been waiting for it.
+    pub(super) fn begin_wait(
+        &mut self,
+        ticket: Ticket,
+        id: &OperationId,
+        name: Name,
+    ) -> Result<(), AdvanceError> {
+        let scope = self.asked[ticket.0].scope;
+        let hears = self.accepts(scope) == Accepts::Work;
+        // A signal that is already on its way to a wait of this name will meet this one too.
+        let on_its_way = self.kept.iter().any(|kept| kept.name == name && kept.offered);
+        if let Some(kept) =
+            self.kept.iter_mut().find(|kept| hears && !on_its_way && kept.name == name)
+        {
+            kept.offered = true;
+            let key = kept.key.clone();
+            if self.journal.operation(id).is_some_and(|record| record.offered.is_none()) {
+                self.append(Entry::SignalOffered { key, operation: id.clone() })?;
+            }
+        }
+        self.waits.entry(name).or_default().insert(ticket);
+        Ok(())
+    }
+
+    /// A signal's arrival is delivered.
+    pub(super) fn signal_arrives(&mut self, key: InboxKey) -> Result<(), AdvanceError> {
+        let Some(name) = self.journal.signal(&key).map(|signal| signal.name.clone()) else {
+            return Ok(());
+        };
+        if self.answer_waits(&key, &name) {
+            return Ok(());
+        }
+        self.kept.push_back(Kept { key, name, offered: false });
+        if self.kept.len() > bounds::KEPT_SIGNALS {
+            let message =
+                format!("more than {} signals came in that nobody waits for", bounds::KEPT_SIGNALS);
+            self.fail_run(Failure::new(FailureKind::Limit, message))?;
+        }
+        Ok(())
+    }
+
+    /// A kept signal reaches the wait it was offered to, and every other one that has come since.
+    pub(super) fn signal_offered(&mut self, key: &InboxKey) {
+        let Some(index) = self.kept.iter().position(|kept| kept.key == *key) else {
+            return;
+        };
+        let name = self.kept[index].name.clone();
+        if self.answer_waits(key, &name) {
+            self.kept.remove(index);
+        } else {
+            self.kept[index].offered = false;
+        }
+    }
+
+    /// Queues the answer for every open wait of the name; whether there was one.
+    fn answer_waits(&mut self, key: &InboxKey, name: &Name) -> bool {
+        let open: Vec<Ticket> = self
+            .waits
+            .get(name)
+            .into_iter()
+            .flatten()
+            .copied()
+            .filter(|ticket| self.hears(*ticket))
+            .collect();
+        self.answering.extend(open.iter().map(|ticket| (key.clone(), *ticket)));
+        !open.is_empty()
+    }
+
+    /// Whether a wait is open and its scope too. A wait in a closing scope consumes nothing.
+    pub(super) fn hears(&self, ticket: Ticket) -> bool {
+        let asked = &self.asked[ticket.0];
+        !asked.settled
+            && self.accepts(asked.scope) == Accepts::Work
+            && !self.scopes[asked.scope].is_closing()
+    }
+}

@@ -1,0 +1,332 @@
+//! The fold of a run log: everything that is recorded, and nothing else.
+//!
+//! [`Journal::apply`] is the one way in, for entries read from a store and for entries just decided. It is total:
+//! an entry that does not fit the state is an [`IllegalEntry`] that says where and why, and changes nothing. A log
+//! that folds is therefore a log that this code could have written.
+
+mod illegal;
+mod operation;
+mod scope;
+mod signal;
+mod step;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+pub use illegal::{Illegal, IllegalEntry};
+pub(crate) use operation::OperationRecord;
+use operation::Progress;
+pub(crate) use scope::ScopeRecord;
+use signal::SignalRecord;
+pub(crate) use step::{StepRecord, StepState};
+
+use crate::entry::{CommentOn, Entry, Record, RunOutcome, RunStarted};
+use crate::failure::Failure;
+use crate::id::{InboxKey, Seq, StepNumber};
+use crate::path::{OperationId, ScopePath, StepPath};
+use crate::time::Timestamp;
+use crate::value::Value;
+
+/// Something recorded, with its place.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Placed<T> {
+    pub(crate) seq: Seq,
+    pub(crate) value: T,
+}
+
+/// An entry that runs program code, or changes what program code may do, when its turn comes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Deliverable {
+    RunStart,
+    Cancel,
+    Failing(Failure),
+    Grace(ScopePath),
+    Attempt(ScopePath),
+    StepEnd(StepPath),
+    OperationEnd(OperationId),
+    Timer(OperationId),
+    Signal(InboxKey),
+    Offer(InboxKey),
+}
+
+/// What the program noted: a state write or a comment.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Note {
+    State(Option<Value>),
+    Comment { on: CommentOn, message: String, meta: Value },
+}
+
+/// The recorded state of a run.
+#[derive(Debug, Default)]
+pub struct Journal {
+    next: u64,
+    last_at: Option<Timestamp>,
+    start: Option<RunStarted>,
+    end: Option<RunOutcome>,
+    cancels: HashSet<InboxKey>,
+    failing: Option<Failure>,
+    last_number: u32,
+    scopes: HashMap<ScopePath, ScopeRecord>,
+    steps: HashMap<StepPath, StepRecord>,
+    operations: HashMap<OperationId, OperationRecord>,
+    notes: HashMap<OperationId, Note>,
+    signals: HashMap<InboxKey, SignalRecord>,
+    consumptions: HashSet<(InboxKey, OperationId)>,
+    deliverables: BTreeMap<Seq, (Timestamp, Deliverable)>,
+}
+
+impl Journal {
+    /// Folds a whole log.
+    ///
+    /// # Errors
+    /// [`IllegalEntry`] for the first entry that does not fit.
+    pub fn fold(log: impl IntoIterator<Item = Record>) -> Result<Self, IllegalEntry> {
+        let mut journal = Self::default();
+        for record in log {
+            journal.apply(record)?;
+        }
+        Ok(journal)
+    }
+
+    /// Takes in one entry. On an error nothing is changed.
+    ///
+    /// # Errors
+    /// [`IllegalEntry`] if the entry does not fit what is recorded so far.
+    pub fn apply(&mut self, record: Record) -> Result<(), IllegalEntry> {
+        let Record { seq, at, entry } = record;
+        let kind = entry.kind();
+        self.check_place(seq, at, &entry)
+            .and_then(|()| self.transition(seq, at, entry))
+            .map_err(|reason| IllegalEntry { seq, kind, reason })?;
+        self.next += 1;
+        self.last_at = Some(at);
+        Ok(())
+    }
+
+    /// The rules that hold for every entry: no gap, no step back in time, after the start and before the end.
+    fn check_place(&self, seq: Seq, at: Timestamp, entry: &Entry) -> Result<(), Illegal> {
+        if seq.0 != self.next {
+            return Err(Illegal::Gap { expected: Seq(self.next) });
+        }
+        if let Some(last) = self.last_at.filter(|last| *last > at) {
+            return Err(Illegal::TimeBackwards { last });
+        }
+        match (&self.start, &self.end, entry) {
+            (None, _, Entry::RunStarted(_)) | (Some(_), None, _) => Ok(()),
+            (None, _, _) => Err(Illegal::NotStarted),
+            (Some(_), Some(_), _) => Err(Illegal::AfterEnd),
+        }
+    }
+
+    /// One total transition over (state, entry).
+    fn transition(&mut self, seq: Seq, at: Timestamp, entry: Entry) -> Result<(), Illegal> {
+        match entry {
+            Entry::RunStarted(start) => self.run_started(seq, at, start),
+            Entry::CancelRequested { key, .. } => self.cancel_requested(seq, at, key),
+            Entry::RunFailing { failure } => self.run_failing(seq, at, failure),
+            Entry::RunEnded { outcome } => self.run_ended(outcome),
+            Entry::StepRequested { step, number, retry } => {
+                self.step_requested(step, number, retry)
+            }
+            Entry::AttemptStarted { scope } => self.attempt_started(seq, at, scope),
+            Entry::AttemptFailed { scope, failure, retry_at } => {
+                self.attempt_failed(scope, failure, retry_at)
+            }
+            Entry::StepEnded { step, outcome } => self.step_ended(seq, at, step, outcome),
+            Entry::ScopeClosing(closing) => self.scope_closing(closing),
+            Entry::GraceExpired { scope } => self.grace_expired(seq, at, scope),
+            Entry::OperationOrdered { operation, number, args, due } => {
+                self.check_number(number)?;
+                self.operation_ordered(operation, OperationRecord::new(args, due))?;
+                self.take_number(number);
+                Ok(())
+            }
+            Entry::OperationStarted { operation, r#try, detail } => {
+                self.progress(&operation, &Progress::Started { r#try, detail })
+            }
+            Entry::OperationInterrupted { operation, r#try } => {
+                self.progress(&operation, &Progress::Interrupted { r#try })
+            }
+            Entry::OperationRetried { operation, r#try } => {
+                self.progress(&operation, &Progress::Retried { r#try })
+            }
+            Entry::OperationCancelOrdered { operation } => {
+                self.progress(&operation, &Progress::CancelOrdered)
+            }
+            Entry::OperationEnded { operation, result } => {
+                self.progress(&operation, &Progress::Ended(Placed { seq, value: result }))?;
+                self.deliver(seq, at, Deliverable::OperationEnd(operation));
+                Ok(())
+            }
+            Entry::TimerFired { operation } => {
+                self.progress(&operation, &Progress::Fired { seq, at })?;
+                self.deliver(seq, at, Deliverable::Timer(operation));
+                Ok(())
+            }
+            Entry::SignalArrived { key, name, payload } => {
+                self.signal_arrived(seq, at, key, (name, payload))
+            }
+            Entry::SignalOffered { key, operation } => {
+                self.signal_offered(seq, at, key, &operation)
+            }
+            Entry::SignalConsumed { key, operation } => self.signal_consumed(key, operation),
+            Entry::StateWritten { operation, value } => self.note(operation, Note::State(value)),
+            Entry::CommentAdded { operation, on, message, meta } => {
+                self.note(operation, Note::Comment { on, message, meta })
+            }
+        }
+    }
+
+    fn run_started(&mut self, seq: Seq, at: Timestamp, start: RunStarted) -> Result<(), Illegal> {
+        if self.start.is_some() {
+            return Err(Illegal::Repeated { what: "the run".into() });
+        }
+        self.start = Some(start);
+        self.scopes.insert(ScopePath::root(), ScopeRecord::default());
+        self.deliver(seq, at, Deliverable::RunStart);
+        Ok(())
+    }
+
+    fn cancel_requested(&mut self, seq: Seq, at: Timestamp, key: InboxKey) -> Result<(), Illegal> {
+        if !self.cancels.insert(key) {
+            return Err(Illegal::Repeated { what: "the cancellation".into() });
+        }
+        self.deliver(seq, at, Deliverable::Cancel);
+        Ok(())
+    }
+
+    fn run_failing(&mut self, seq: Seq, at: Timestamp, failure: Failure) -> Result<(), Illegal> {
+        if self.failing.is_some() {
+            return Err(Illegal::Repeated { what: "the run's own failure".into() });
+        }
+        self.failing = Some(failure.clone());
+        self.deliver(seq, at, Deliverable::Failing(failure));
+        Ok(())
+    }
+
+    fn run_ended(&mut self, outcome: RunOutcome) -> Result<(), Illegal> {
+        self.check_nothing_open(&ScopePath::root())?;
+        self.end = Some(outcome);
+        Ok(())
+    }
+
+    fn note(&mut self, operation: OperationId, note: Note) -> Result<(), Illegal> {
+        self.live_scope(&operation.scope())?;
+        let fits = match note {
+            Note::State(_) => operation::is(&operation, crate::operation::OperationKind::Set),
+            Note::Comment { .. } => {
+                operation::is(&operation, crate::operation::OperationKind::Comment)
+            }
+        };
+        if !fits {
+            return Err(Illegal::WrongKind { operation });
+        }
+        if self.notes.contains_key(&operation) {
+            return Err(Illegal::Repeated { what: operation.to_string() });
+        }
+        self.notes.insert(operation, note);
+        Ok(())
+    }
+
+    fn deliver(&mut self, seq: Seq, at: Timestamp, what: Deliverable) {
+        self.deliverables.insert(seq, (at, what));
+    }
+
+    /// Step numbers are handed out in order, without a gap.
+    fn check_number(&self, number: Option<StepNumber>) -> Result<(), Illegal> {
+        let expected = StepNumber(self.last_number.saturating_add(1));
+        match number.filter(|number| *number != expected) {
+            Some(_) => Err(Illegal::WrongNumber { expected }),
+            None => Ok(()),
+        }
+    }
+
+    fn take_number(&mut self, number: Option<StepNumber>) {
+        self.last_number = number.map_or(self.last_number, |number| number.0);
+    }
+
+    /// How many entries the log has; also the position of the next one.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether nothing is recorded yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.next == 0
+    }
+
+    /// What the run started with.
+    #[must_use]
+    pub fn start(&self) -> Option<&RunStarted> {
+        self.start.as_ref()
+    }
+
+    /// How the run ended, if it has.
+    #[must_use]
+    pub fn end(&self) -> Option<&RunOutcome> {
+        self.end.as_ref()
+    }
+
+    /// When the last entry was recorded.
+    #[must_use]
+    pub fn last_at(&self) -> Option<Timestamp> {
+        self.last_at
+    }
+
+    pub(crate) fn next_number(&self) -> StepNumber {
+        StepNumber(self.last_number.saturating_add(1))
+    }
+
+    /// Whether a message is recorded.
+    pub(crate) fn has_message(&self, key: &InboxKey) -> bool {
+        self.cancels.contains(key) || self.signals.contains_key(key)
+    }
+
+    pub(crate) fn failing(&self) -> Option<&Failure> {
+        self.failing.as_ref()
+    }
+
+    pub(crate) fn scope(&self, path: &ScopePath) -> Option<&ScopeRecord> {
+        self.scopes.get(path)
+    }
+
+    pub(crate) fn step(&self, path: &StepPath) -> Option<&StepRecord> {
+        self.steps.get(path)
+    }
+
+    pub(crate) fn operation(&self, id: &OperationId) -> Option<&OperationRecord> {
+        self.operations.get(id)
+    }
+
+    pub(crate) fn operations(&self) -> impl Iterator<Item = &OperationId> {
+        self.operations.keys()
+    }
+
+    pub(crate) fn recorded_note(&self, id: &OperationId) -> Option<&Note> {
+        self.notes.get(id)
+    }
+
+    pub(crate) fn signal(&self, key: &InboxKey) -> Option<&SignalRecord> {
+        self.signals.get(key)
+    }
+
+    pub(crate) fn is_consumed(&self, key: &InboxKey, operation: &OperationId) -> bool {
+        self.consumptions.contains(&(key.clone(), operation.clone()))
+    }
+
+    /// What is recorded and has not been delivered in this execution, lowest position first.
+    pub(crate) fn undelivered(&self) -> impl Iterator<Item = (Seq, &Deliverable)> {
+        self.deliverables.iter().map(|(seq, (_, what))| (*seq, what))
+    }
+
+    /// Whether the entry at this position is to be delivered.
+    pub(crate) fn is_deliverable(&self, seq: Seq) -> bool {
+        self.deliverables.contains_key(&seq)
+    }
+
+    /// Hands out a deliverable; it is delivered once in an execution.
+    pub(crate) fn take_deliverable(&mut self, seq: Seq) -> Option<(Timestamp, Deliverable)> {
+        self.deliverables.remove(&seq)
+    }
+}

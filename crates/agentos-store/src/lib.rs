@@ -1,0 +1,26 @@
+//! Where runs are kept: what a store promises, a simulated one, and the suite that every real one has to pass.
+//!
+//! [`store::Store`] is a trait of atomic verbs without driver types. A transaction lives inside one verb, so atomicity
+//! is nobody's duty to remember. Every verb has its own error type, and every error says itself whether a retry can
+//! help ([`retry::Retry`]): that is known to the backend, not to the caller.
+//!
+//! [`simulated::SimulatedStore`] keeps everything in memory and fails on demand. [`conformance`] holds a case for every
+//! promise; a backend that passes them can take the place of any other.
+//!
+//! The store reads no clock and interprets no log: times come in with the request, entries are opaque to it (but for
+//! the first, which has to belong to the run).
+
+pub mod backend;
+pub mod bounds;
+pub mod claim;
+pub mod commit;
+pub mod conformance;
+pub mod due;
+pub mod inbox;
+pub mod list;
+pub mod log;
+pub mod retry;
+pub mod run;
+pub mod simulated;
+pub mod store;
+pub mod tail;

@@ -1,0 +1,7 @@
+//! The suite on the simulated store, the suite on broken ones, and what the simulated store adds to the promises.
+
+mod broken;
+mod catches;
+mod conformance;
+mod faults;
+mod fixture;

@@ -1,0 +1,10 @@
+//! The simulation: programs, worlds and faults, all from a seed.
+//!
+//! A run is executed once without any fault. Then it is executed again and again, crashed at every labelled point, with
+//! lost answers, full disks and owners that wake up late, and each time it must end exactly as the first one did: the
+//! same trace, the same log, the same times, every effect performed once.
+
+pub mod chance;
+pub mod promise;
+pub mod script;
+pub mod simulation;

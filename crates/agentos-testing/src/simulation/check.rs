@@ -1,0 +1,244 @@
+//! What must hold of a scenario, whatever strikes it.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+
+use agentos_core::codec::{Chunk, decode, encode};
+use agentos_core::entry::Entry;
+use agentos_core::execution::{Execution, Options};
+use agentos_core::journal::Journal;
+
+use super::driver::{Driver, Ending, Report};
+use super::plan::{Fault, Plan};
+use super::scenario::Scenario;
+use crate::chance::Chance;
+use crate::script::Script;
+
+/// Something that must hold and does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Which rule; the same for all failures of one kind, so that shrinking keeps to it.
+    pub rule: &'static str,
+    /// Under which plan.
+    pub plan: Plan,
+    /// What was expected and what came.
+    pub detail: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} under {}: {}", self.rule, self.plan, self.detail)
+    }
+}
+
+/// What was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Check {
+    /// Executions of the program.
+    pub schedules: u64,
+    /// Entries in the uninterrupted run's log.
+    pub entries: u64,
+}
+
+/// How thoroughly a scenario is looked at.
+const DOUBLE_FAULTS: u32 = 12;
+
+/// Executes a scenario without a fault, then under every single crash and a choice of worse, and compares.
+///
+/// # Errors
+/// The first [`Mismatch`].
+pub fn check(scenario: &Scenario) -> Result<Check, Mismatch> {
+    let quiet = Plan::quiet();
+    let baseline = Driver::new(scenario, &quiet).run();
+    check_report(&baseline, &quiet)?;
+    replay_alone(scenario, &baseline)?;
+    let mut check = Check { schedules: 2, entries: baseline.log.len() as u64 };
+    for plan in plans(scenario, baseline.points) {
+        check_plan(scenario, &baseline, &plan)?;
+        check.schedules += 1;
+    }
+    Ok(check)
+}
+
+/// Every point with a crash, and each with some other fault; then choices of two and three in a row.
+fn plans(scenario: &Scenario, points: u64) -> Vec<Plan> {
+    let mut chance = Chance::new(format!("plans {}", scenario.seed));
+    let mut plans: Vec<Plan> = (0..points).map(|point| Plan::one(point, Fault::Crash)).collect();
+    plans.extend((0..points).map(|point| Plan::one(point, any_fault(&mut chance))));
+    let end = u32::try_from(points).unwrap_or(u32::MAX);
+    for _ in 0..DOUBLE_FAULTS {
+        let first = u64::from(chance.below(end));
+        // The second strikes while the run recovers from the first.
+        let second = first + 1 + u64::from(chance.below(6));
+        plans
+            .push(Plan::one(first, exact_fault(&mut chance)).and(second, exact_fault(&mut chance)));
+        let third = second + 1 + u64::from(chance.below(end));
+        plans.push(
+            Plan::one(first, any_fault(&mut chance))
+                .and(second, any_fault(&mut chance))
+                .and(third, any_fault(&mut chance)),
+        );
+    }
+    plans.push(Plan::quiet().said_twice());
+    plans.push(Plan::one(u64::from(chance.below(end)), Fault::Crash).said_twice());
+    plans
+}
+
+fn exact_fault(chance: &mut Chance) -> Fault {
+    match chance.below(7) {
+        0 => Fault::LostAcknowledgement,
+        1 => Fault::LostCommit,
+        2 => Fault::LateCommit(u64::from(1 + chance.below(4))),
+        3 => Fault::Full,
+        4 | 5 => Fault::Hang(u64::from(1 + chance.below(12))),
+        _ => Fault::Crash,
+    }
+}
+
+fn any_fault(chance: &mut Chance) -> Fault {
+    match chance.below(10) {
+        0 | 1 => Fault::CrashFor(i64::from(1 + chance.below(6))),
+        2 => Fault::PowerCut(i64::from(chance.below(4))),
+        _ => exact_fault(chance),
+    }
+}
+
+/// Executes a scenario under one plan and compares it with the uninterrupted run.
+///
+/// # Errors
+/// The first [`Mismatch`].
+pub fn check_plan(scenario: &Scenario, baseline: &Report, plan: &Plan) -> Result<(), Mismatch> {
+    let report = Driver::new(scenario, plan).run();
+    check_report(&report, plan)?;
+    if plan.is_exact() { compare(baseline, &report, plan) } else { replay_alone(scenario, &report) }
+}
+
+/// What must hold of every single run.
+fn check_report(report: &Report, plan: &Plan) -> Result<(), Mismatch> {
+    let mismatch = |rule, detail| Err(Mismatch { rule, plan: plan.clone(), detail });
+    if let Some(violation) = report.violations.first() {
+        return mismatch("something happened that must never happen", violation.clone());
+    }
+    match &report.ending {
+        Ending::Refused(error) => return mismatch("the core refused to go on", error.to_string()),
+        Ending::Endless => return mismatch("the run came to no end", last(&report.trace)),
+        Ending::Ended(_) | Ending::Parked => {}
+    }
+    let repeated = report.starts.iter().find(|(_, starts)| **starts > 1);
+    match repeated {
+        Some((operation, starts)) if plan.is_exact() => {
+            mismatch("an operation was repeated", format!("{operation} was started {starts} times"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn compare(expected: &Report, found: &Report, plan: &Plan) -> Result<(), Mismatch> {
+    let mismatch = |rule, detail| Err(Mismatch { rule, plan: plan.clone(), detail });
+    if let Some(place) = differing(&expected.trace, &found.trace) {
+        return mismatch(
+            "the program did something else",
+            around(&expected.trace, &found.trace, place),
+        );
+    }
+    if let Some(place) = differing(&expected.log, &found.log) {
+        return mismatch("the log is another one", around(&expected.log, &found.log, place));
+    }
+    if needed_starts(expected) != needed_starts(found) {
+        return mismatch(
+            "other effects were performed",
+            format!("{:?}, not {:?}", found.starts, expected.starts),
+        );
+    }
+    if let Some(place) = differing(&expected.lines, &found.lines) {
+        return mismatch(
+            "the log file is another one",
+            around(&expected.lines, &found.lines, place),
+        );
+    }
+    if (&expected.ending, expected.finished_at) != (&found.ending, found.finished_at) {
+        return mismatch(
+            "the run ended otherwise",
+            format!("{:?}, not {:?}", found.ending, expected.ending),
+        );
+    }
+    Ok(())
+}
+
+/// How often operations were started that nobody wanted stopped. Whether one that was taken back at once had started
+/// before depends on where its turn was cut.
+fn needed_starts(report: &Report) -> BTreeMap<&str, u32> {
+    let stopped: HashSet<&str> = report
+        .log
+        .iter()
+        .filter_map(|record| match &record.entry {
+            Entry::OperationCancelOrdered { operation } => Some(operation.as_str()),
+            _ => None,
+        })
+        .collect();
+    let starts = report.starts.iter().map(|(operation, starts)| (operation.as_str(), *starts));
+    starts.filter(|(operation, _)| !stopped.contains(operation)).collect()
+}
+
+/// A finished log, written down, read back and executed again, leads to the same place and decides nothing new.
+fn replay_alone(scenario: &Scenario, report: &Report) -> Result<(), Mismatch> {
+    let mismatch = |rule, detail| Err(Mismatch { rule, plan: Plan::quiet(), detail });
+    let log = report.log.iter().map(|record| {
+        let chunk = Chunk { first: record.seq, at: record.at, entries: vec![record.entry.clone()] };
+        decode(&encode(&chunk))
+    });
+    let log: Result<Vec<Chunk>, _> = log.collect();
+    let journal = match log {
+        Ok(log) => Journal::fold(log.into_iter().flat_map(Chunk::into_records)),
+        Err(error) => return mismatch("the log can't be read back", error.to_string()),
+    };
+    let journal = match journal {
+        Ok(journal) => journal,
+        Err(error) => return mismatch("the log does not fold", error.to_string()),
+    };
+    let options = Options { turn_entries: scenario.turn_entries, ..Options::default() };
+    let at = agentos_core::time::Timestamp(report.finished_at);
+    match Execution::replay(
+        Script::new(std::rc::Rc::clone(&scenario.program)),
+        journal,
+        options,
+        at,
+    ) {
+        Err(error) => mismatch("a finished log can't be executed again", error.to_string()),
+        Ok((_, turn)) if !turn.is_empty() => {
+            mismatch("a replay decided something new", format!("{:?}", turn.chunk.entries.first()))
+        }
+        Ok((execution, _)) => {
+            let trace = execution.program().trace().take();
+            match differing(&report.trace, &trace) {
+                Some(place) => {
+                    mismatch("a replay did something else", around(&report.trace, &trace, place))
+                }
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+fn differing<T: PartialEq>(expected: &[T], found: &[T]) -> Option<usize> {
+    if expected == found {
+        return None;
+    }
+    Some(expected.iter().zip(found).take_while(|(expected, found)| expected == found).count())
+}
+
+fn around<T: fmt::Debug>(expected: &[T], found: &[T], place: usize) -> String {
+    let from = place.saturating_sub(3);
+    let part = |of: &[T]| -> Vec<String> {
+        of.iter().skip(from).take(6).map(|item| format!("{item:?}")).collect()
+    };
+    format!(
+        "at {place}:\n    expected {}\n    found    {}",
+        part(expected).join(", "),
+        part(found).join(", ")
+    )
+}
+
+fn last(trace: &[String]) -> String {
+    trace.iter().rev().take(5).cloned().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,220 @@
+//! The world outside of the process: a clock, effects that count themselves, mail, and the run's log file.
+//!
+//! It lives on when the process is killed.
+
+use std::collections::BTreeMap;
+
+use agentos_core::effect::{Effect, Happening, Timer};
+use agentos_core::entry::OperationResult;
+use agentos_core::failure::{Failure, FailureKind};
+use agentos_core::id::{RunId, Try};
+use agentos_core::path::OperationId;
+use agentos_core::time::Timestamp;
+use agentos_core::turn::LogLine;
+use agentos_store::simulated::SimulatedStore;
+use agentos_store::store::Store;
+use pollster::block_on;
+use serde_json::json;
+
+use super::scenario::{Mail, Scenario};
+use crate::chance::number;
+
+/// What comes of an effect.
+#[derive(Debug, Clone, PartialEq)]
+enum Fate {
+    Ends(OperationResult),
+    Interrupted,
+}
+
+/// An effect that was started, or stopped before it could.
+#[derive(Debug, Clone, PartialEq)]
+struct Performed {
+    due: i64,
+    fate: Fate,
+    stopped: bool,
+}
+
+/// The world of one run.
+#[derive(Debug)]
+pub struct World {
+    seed: String,
+    now: i64,
+    effects: BTreeMap<(OperationId, Try), Performed>,
+    mail: Vec<(bool, Mail)>,
+    /// How often each operation was started.
+    pub starts: BTreeMap<String, u32>,
+    /// How often each operation was interrupted.
+    pub interruptions: BTreeMap<String, u32>,
+    /// The run's log file.
+    pub lines: Vec<LogLine>,
+    /// What must never happen and did.
+    pub violations: Vec<String>,
+}
+
+impl World {
+    /// The world of a scenario, at its beginning.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        Self {
+            seed: scenario.seed.clone(),
+            now: scenario.start().0,
+            effects: BTreeMap::new(),
+            mail: scenario.mail.iter().map(|mail| (false, mail.clone())).collect(),
+            starts: BTreeMap::new(),
+            interruptions: BTreeMap::new(),
+            lines: Vec::new(),
+            violations: Vec::new(),
+        }
+    }
+
+    /// What the clock shows.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        Timestamp(self.now)
+    }
+
+    /// Time goes by.
+    pub fn wait(&mut self, ms: i64) {
+        self.now += ms;
+    }
+
+    /// Performs an effect: idempotent by operation and try.
+    pub fn perform(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Perform { operation, r#try, .. } => self.start(operation, *r#try),
+            Effect::Stop { operation, r#try } => self.stop(operation, *r#try),
+        }
+    }
+
+    fn start(&mut self, operation: &OperationId, r#try: Try) {
+        let key = (operation.clone(), r#try);
+        if self.effects.contains_key(&key) {
+            return;
+        }
+        let id = operation.as_str();
+        *self.starts.entry(id.to_owned()).or_default() += 1;
+        let fails = number(&format!("f{}{id}", self.seed)).is_multiple_of(5);
+        let result = if fails {
+            let message = format!("E{}", number(id) % 9);
+            OperationResult::Failed { failure: Failure::new(FailureKind::Error, message) }
+        } else {
+            OperationResult::Ok { value: json!(number(&format!("v{id}")) % 1_000) }
+        };
+        let due = self.now + 1 + i64::from(number(&format!("{}{id}", self.seed)) % 4);
+        self.effects.insert(key, Performed { due, fate: Fate::Ends(result), stopped: false });
+    }
+
+    fn stop(&mut self, operation: &OperationId, r#try: Try) {
+        let cancelled = Performed {
+            due: self.now + 1,
+            fate: Fate::Ends(OperationResult::Cancelled),
+            stopped: true,
+        };
+        match self.effects.get_mut(&(operation.clone(), r#try)) {
+            Some(performed) if performed.stopped || performed.due <= self.now => {}
+            Some(performed) => *performed = cancelled,
+            None => {
+                self.effects.insert((operation.clone(), r#try), cancelled);
+            }
+        }
+    }
+
+    /// The machine goes down: whatever runs on it is interrupted.
+    pub fn power_cut(&mut self) {
+        for ((operation, _), performed) in &mut self.effects {
+            if performed.due > self.now {
+                *self.interruptions.entry(operation.to_string()).or_default() += 1;
+                *performed = Performed { due: self.now, fate: Fate::Interrupted, stopped: true };
+            }
+        }
+    }
+
+    /// When something happens next that concerns the operations and timers given.
+    pub fn next_time<'a>(
+        &self,
+        open: impl Iterator<Item = &'a OperationId>,
+        timers: impl Iterator<Item = Timestamp>,
+    ) -> Option<i64> {
+        let effects = open.filter_map(|id| self.latest(id)).map(|(_, performed)| performed.due);
+        let mail = self.mail.iter().filter(|(sent, _)| !sent).map(|(_, mail)| mail.at);
+        effects.chain(mail).chain(timers.map(|due| due.0)).min()
+    }
+
+    fn latest(&self, operation: &OperationId) -> Option<(Try, &Performed)> {
+        let tries = (operation.clone(), Try::FIRST)..=(operation.clone(), Try(u32::MAX));
+        self.effects.range(tries).next_back().map(|((_, r#try), performed)| (*r#try, performed))
+    }
+
+    /// The clock goes to `time`, and mail that is due by then is sent.
+    pub fn advance_to(&mut self, time: i64, store: &SimulatedStore, run: RunId) {
+        self.now = self.now.max(time);
+        for (sent, mail) in self.mail.iter_mut().filter(|(sent, mail)| !sent && mail.at <= self.now)
+        {
+            *sent = block_on(store.send(run, mail.message(), Timestamp(self.now))).is_ok();
+        }
+    }
+
+    /// What the world has to say of these operations by now, with its place in the order of things.
+    pub fn news<'a>(&self, open: impl Iterator<Item = &'a OperationId>) -> Vec<(u32, Happening)> {
+        let due = open.filter_map(|id| Some((id, self.latest(id)?)));
+        due.filter(|(_, (_, performed))| performed.due <= self.now)
+            .map(|(id, (r#try, performed))| {
+                let operation = id.clone();
+                let happening = match &performed.fate {
+                    Fate::Ends(result) => {
+                        Happening::Ended { operation, r#try, result: result.clone() }
+                    }
+                    Fate::Interrupted => Happening::Interrupted { operation, r#try },
+                };
+                (self.place(&format!("ans:{id}")), happening)
+            })
+            .collect()
+    }
+
+    /// Everything that the world has ever had to say, for a world that repeats itself.
+    pub fn old_news(&self) -> Vec<Happening> {
+        let ended = self.effects.iter().filter(|(_, performed)| performed.due <= self.now);
+        ended
+            .filter_map(|((operation, r#try), performed)| match &performed.fate {
+                Fate::Ends(result) => Some(Happening::Ended {
+                    operation: operation.clone(),
+                    r#try: *r#try,
+                    result: result.clone(),
+                }),
+                Fate::Interrupted => None,
+            })
+            .collect()
+    }
+
+    /// The place of a timer in the order of things that happen at once.
+    #[must_use]
+    pub fn place_of_timer(&self, timer: &Timer) -> u32 {
+        self.place(&match timer {
+            Timer::Operation(id) => format!("ans:{id}"),
+            Timer::Retry(scope) => {
+                let step = scope.owner().map_or_else(String::new, |step| step.to_string());
+                format!("ans:{step}/backoff@{}", scope.attempt())
+            }
+            Timer::Grace(scope) => format!("grace:{scope}"),
+        })
+    }
+
+    /// The place of something in the order of things that happen at once: part of the scenario, not of its faults.
+    #[must_use]
+    pub fn place(&self, key: &str) -> u32 {
+        number(&format!("{}{key}", self.seed))
+    }
+
+    /// Writes to the run's log file what is not in it yet.
+    pub fn write_lines(&mut self, lines: Vec<LogLine>) {
+        for line in lines {
+            let last = self.lines.last().map_or(0, |line| line.ordinal);
+            if line.ordinal > last + 1 {
+                self.violations.push(format!("log line {} is missing", last + 1));
+            }
+            if line.ordinal > last {
+                self.lines.push(line);
+            }
+        }
+    }
+}

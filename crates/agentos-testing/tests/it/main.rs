@@ -1,0 +1,3 @@
+//! The simulation, with fixed seeds and small numbers.
+
+mod campaign;

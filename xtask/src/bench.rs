@@ -1,0 +1,46 @@
+//! `cargo xtask bench [NAME]`: measure, and say where the numbers are.
+//!
+//! Numbers are looked at by people and compared within one run; no test asserts them, and git does
+//! not keep them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+
+use crate::release::testing_binary;
+use crate::shell::{self, say};
+
+const RESULTS: &str = "bench/results";
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The measurement to run; all of them if left out
+    name: Option<String>,
+}
+
+/// Runs the measurement and points at its result.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let names: Vec<&str> = args.name.as_deref().into_iter().collect();
+    testing_binary("bench", &names).run()?;
+    let result = result_path(args.name.as_deref());
+    ensure!(shell::root().join(&result).exists(), "the measurement left no {}", result.display());
+    say(format!("results: {}", result.display()));
+    Ok(())
+}
+
+fn result_path(name: Option<&str>) -> PathBuf {
+    let folder = Path::new(RESULTS);
+    name.map_or_else(|| folder.to_owned(), |name| folder.join(format!("{name}.json")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_named_after_its_measurement() {
+        assert_eq!(result_path(Some("replay")), Path::new("bench/results/replay.json"));
+        assert_eq!(result_path(None), Path::new("bench/results"));
+    }
+}

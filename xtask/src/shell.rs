@@ -1,0 +1,179 @@
+//! The door to the outside: the only file of xtask that starts programs or prints.
+//!
+//! Programs run in the repository's root, whatever directory the caller stood in, and inherit its
+//! environment. A failed program is an error that repeats the command line, so that it can be
+//! pasted and tried alone. There is no supervision: these are a developer's foreground commands,
+//! and Ctrl-C reaches them all.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// The repository's root: the folder that holds `xtask/`.
+pub(crate) fn root() -> PathBuf {
+    // `cargo run` names the checkout it runs in; the path baked in at build time could be that of
+    // another one.
+    let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    manifest_dir.parent().map(Path::to_path_buf).unwrap_or(manifest_dir)
+}
+
+/// Prints one line to the user.
+pub(crate) fn say(line: impl fmt::Display) {
+    write_line(io::stdout(), line);
+}
+
+/// Prints why nothing came of it, where it does not mix with the output.
+pub(crate) fn complain(line: impl fmt::Display) {
+    write_line(io::stderr(), line);
+}
+
+/// A reader that went away (`| head`) is no reason to panic, which is what `println!` would do.
+fn write_line(mut to: impl Write, line: impl fmt::Display) {
+    drop(writeln!(to, "{line}"));
+}
+
+/// One command line, to be run in the repository's root.
+#[derive(Clone)]
+pub(crate) struct CommandLine {
+    program: String,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+}
+
+impl CommandLine {
+    /// A program with its arguments.
+    pub(crate) fn new<A: Into<String>>(program: &str, args: impl IntoIterator<Item = A>) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self { program: program.to_owned(), args, env: Vec::new() }
+    }
+
+    /// `cargo` with its arguments.
+    pub(crate) fn cargo<A: Into<String>>(args: impl IntoIterator<Item = A>) -> Self {
+        Self::new("cargo", args)
+    }
+
+    /// `git` with its arguments.
+    pub(crate) fn git<A: Into<String>>(args: impl IntoIterator<Item = A>) -> Self {
+        Self::new("git", args)
+    }
+
+    /// Adds arguments at the end.
+    pub(crate) fn args<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable for the program alone.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Runs it in the user's terminal; anything but success is an error.
+    pub(crate) fn run(&self) -> Result<()> {
+        let status =
+            self.command().status().with_context(|| format!("could not start `{self}`"))?;
+        ensure!(status.success(), "`{self}` failed ({status})");
+        Ok(())
+    }
+
+    /// Whether it starts and succeeds; its output is thrown away.
+    pub(crate) fn succeeds(&self) -> bool {
+        let status = self.command().stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    }
+
+    /// What it prints to stdout, without the line ending at its end.
+    pub(crate) fn output(&self) -> Result<String> {
+        let output =
+            self.command().output().with_context(|| format!("could not start `{self}`"))?;
+        if !output.status.success() {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            bail!("`{self}` failed ({}): {}", output.status, complaint.trim());
+        }
+        let text = String::from_utf8(output.stdout)
+            .with_context(|| format!("`{self}` printed bytes that are not UTF-8"))?;
+        Ok(text.trim_end().to_owned())
+    }
+
+    /// Runs it in the user's terminal and also hands back the lines it printed to stdout.
+    pub(crate) fn run_and_listen(&self) -> Result<Vec<String>> {
+        let mut child = self
+            .command()
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("could not start `{self}`"))?;
+        let stdout = child.stdout.take().context("a piped stdout is there to be taken")?;
+        let mut lines = Vec::new();
+        for line in BufReader::new(stdout).lines() {
+            let line = line.with_context(|| format!("could not read what `{self}` prints"))?;
+            say(&line);
+            lines.push(line);
+        }
+        let status = child.wait().with_context(|| format!("could not wait for `{self}`"))?;
+        ensure!(status.success(), "`{self}` failed ({status})");
+        Ok(lines)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a development tool runs cargo and git in the foreground; no run depends on it"
+    )]
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).envs(self.env.iter().cloned()).current_dir(root());
+        command
+    }
+}
+
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.env {
+            write!(f, "{name}={} ", quoted(value))?;
+        }
+        write!(f, "{}", self.program)?;
+        self.args.iter().try_for_each(|arg| write!(f, " {}", quoted(arg)))
+    }
+}
+
+/// The word as a shell wants it, so that what we show can be pasted.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_shown_as_it_would_be_typed() {
+        let doc = CommandLine::cargo(["doc", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
+        assert_eq!(doc.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps");
+    }
+
+    #[test]
+    fn a_failed_program_is_an_error_that_names_it() {
+        let error = CommandLine::cargo(["no-such-verb"]).output().unwrap_err().to_string();
+        assert!(error.starts_with("`cargo no-such-verb` failed"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_does_not_exist_does_not_succeed() {
+        assert!(!CommandLine::new("no-such-program", ["--version"]).succeeds());
+    }
+
+    #[test]
+    fn listening_hands_back_the_printed_lines() {
+        let lines = CommandLine::cargo(["--version"]).run_and_listen().unwrap();
+        assert!(lines[0].starts_with("cargo "), "{lines:?}");
+    }
+}

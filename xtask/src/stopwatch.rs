@@ -1,0 +1,38 @@
+//! Elapsed time, for people to read.
+//!
+//! The only place here that looks at a clock. Nothing is ever decided by it: a suite that overruns
+//! its budget earns a warning, never a failure, because a slow machine is not a defect.
+
+use std::time::{Duration, Instant};
+
+/// Runs `work` and says how long it took.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a development tool tells a person how long they waited; nothing is replayed here"
+)]
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let value = work();
+    (value, start.elapsed())
+}
+
+/// `4.2s` or `3m 07s`: what fits in a column and reads at a glance.
+pub(crate) fn shown(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    if seconds < 60 {
+        format!("{:.1}s", elapsed.as_secs_f64())
+    } else {
+        format!("{}m {:02}s", seconds / 60, seconds % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_and_long_waits_read_at_a_glance() {
+        assert_eq!(shown(Duration::from_millis(4_240)), "4.2s");
+        assert_eq!(shown(Duration::from_secs(187)), "3m 07s");
+    }
+}
