@@ -4,6 +4,7 @@
 //! shrink; so these are trees. Each one keeps a number, its *account*, into which every answer, read and random draw is
 //! mixed: two executions that end with the same account have seen the same things in the same order.
 
+pub mod build;
 mod evaluate;
 mod generate;
 mod shrink;

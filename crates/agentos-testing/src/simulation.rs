@@ -3,13 +3,14 @@
 mod campaign;
 mod check;
 mod driver;
+mod follower;
 mod plan;
 mod scenario;
 mod world;
 
 pub use campaign::{Campaign, Finding, Tally};
-pub use check::{Check, Mismatch, check, check_plan};
+pub use check::{Check, Mismatch, check, check_plan, check_sabotaged};
 pub use driver::{Driver, Ending, Report};
-pub use plan::{Fault, Plan, Point};
+pub use plan::{Fault, Plan, Point, Sabotage};
 pub use scenario::{Mail, Scenario};
 pub use world::World;

@@ -9,7 +9,7 @@ use agentos_core::execution::{Execution, Options};
 use agentos_core::journal::Journal;
 
 use super::driver::{Driver, Ending, Report};
-use super::plan::{Fault, Plan};
+use super::plan::{Fault, Plan, Sabotage};
 use super::scenario::Scenario;
 use crate::chance::Chance;
 use crate::script::Script;
@@ -48,12 +48,21 @@ const DOUBLE_FAULTS: u32 = 12;
 /// # Errors
 /// The first [`Mismatch`].
 pub fn check(scenario: &Scenario) -> Result<Check, Mismatch> {
+    check_sabotaged(scenario, None)
+}
+
+/// As [`check`], with a driver that does something wrong.
+///
+/// # Errors
+/// The first [`Mismatch`]: there should be one.
+pub fn check_sabotaged(scenario: &Scenario, sabotage: Option<Sabotage>) -> Result<Check, Mismatch> {
     let quiet = Plan::quiet();
     let baseline = Driver::new(scenario, &quiet).run();
     check_report(&baseline, &quiet)?;
     replay_alone(scenario, &baseline)?;
     let mut check = Check { schedules: 2, entries: baseline.log.len() as u64 };
     for plan in plans(scenario, baseline.points) {
+        let plan = plan.sabotaged(sabotage);
         check_plan(scenario, &baseline, &plan)?;
         check.schedules += 1;
     }

@@ -8,7 +8,7 @@ use agentos_core::codec::Chunk;
 use agentos_core::effect::{Effect, Happening};
 use agentos_core::entry::{Entry, Record, RunOutcome};
 use agentos_core::execution::{AdvanceError, Execution, Options};
-use agentos_core::id::{Epoch, OwnerId, RunId, Seq};
+use agentos_core::id::{Epoch, InboxKey, OwnerId, RunId, Seq};
 use agentos_core::journal::Journal;
 use agentos_core::path::OperationId;
 use agentos_core::turn::{LogLine, Turn};
@@ -20,7 +20,8 @@ use agentos_store::store::Store;
 use pollster::block_on;
 use uuid::Uuid;
 
-use super::plan::{Fault, Plan, Point};
+use super::follower::Follower;
+use super::plan::{Fault, Plan, Point, Sabotage};
 use super::scenario::Scenario;
 use super::world::World;
 use crate::script::{Script, Trace};
@@ -91,6 +92,9 @@ pub struct Driver<'a> {
     owner: OwnerId,
     owners: u64,
     sleepers: Vec<Sleeper>,
+    follower: Follower,
+    /// Messages that a sabotaged driver has taken.
+    taken: HashSet<InboxKey>,
     /// Operations whose end is in the log.
     finished: HashSet<OperationId>,
     /// The trace of the latest life, and how much of it was committed.
@@ -118,6 +122,8 @@ impl<'a> Driver<'a> {
             owner: OwnerId(Uuid::from_u64_pair(1, 0)),
             owners: 0,
             sleepers: Vec::new(),
+            follower: Follower::new(),
+            taken: HashSet::new(),
             finished: HashSet::new(),
             trace: Rc::default(),
             committed: 0,
@@ -160,8 +166,12 @@ impl<'a> Driver<'a> {
         if died { ClaimMode::IfFree } else { ClaimMode::TakeOver }
     }
 
-    fn report(self, ending: Ending) -> Report {
-        let log = self.load_log().into_iter().flat_map(Chunk::into_records).collect();
+    fn report(mut self, ending: Ending) -> Report {
+        let log = self.load_log();
+        if let Err(violation) = self.follower.check(&self.store, self.scenario.run(), &log) {
+            self.world.violations.push(violation);
+        }
+        let log = log.into_iter().flat_map(Chunk::into_records).collect();
         Report {
             ending,
             trace: self.trace.take(),
@@ -172,6 +182,11 @@ impl<'a> Driver<'a> {
             points: self.points,
             violations: self.world.violations,
         }
+    }
+
+    /// Whether the driver does this wrong.
+    fn is(&self, sabotage: Sabotage) -> bool {
+        self.plan.sabotage == Some(sabotage)
     }
 
     fn run_id(&self) -> RunId {
@@ -246,7 +261,11 @@ impl<'a> Driver<'a> {
         let records = log.into_iter().flat_map(Chunk::into_records);
         let journal = Journal::fold(records).map_err(|error| Ending::Refused(error.into()))?;
         let options = Options {
-            lines_written: self.world.lines.last().map_or(0, |line| line.ordinal),
+            lines_written: if self.is(Sabotage::LinesTwice) {
+                0
+            } else {
+                self.world.lines_written()
+            },
             turn_entries: self.scenario.turn_entries,
         };
         let program = Script::new(Rc::clone(&self.scenario.program));
@@ -285,6 +304,7 @@ impl<'a> Driver<'a> {
 
     /// Waits until something happens, and gathers everything that happens at that time.
     fn gather(&mut self, execution: &Execution<Script>) -> Option<Vec<Happening>> {
+        self.follower.read(&self.store, self.scenario.run());
         let timers = execution.timers().map(|(due, _)| due).take(1);
         let inbox_waits = !self.inbox().is_empty();
         let next = self.world.next_time(execution.performing(), timers);
@@ -299,6 +319,12 @@ impl<'a> Driver<'a> {
             }),
         );
         news.extend(self.inbox());
+        if self.is(Sabotage::InboxTakenOnRead) {
+            self.taken.extend(news.iter().filter_map(|(_, happening)| match happening {
+                Happening::Message(message) => Some(message.key.clone()),
+                _ => None,
+            }));
+        }
         news.sort_by_key(|(place, _)| *place);
         let mut happenings: Vec<Happening> =
             news.into_iter().map(|(_, happening)| happening).collect();
@@ -310,7 +336,8 @@ impl<'a> Driver<'a> {
     }
 
     fn inbox(&self) -> Vec<(u32, Happening)> {
-        let received = block_on(self.store.inbox(self.run_id(), 100)).unwrap_or_default();
+        let mut received = block_on(self.store.inbox(self.run_id(), 100)).unwrap_or_default();
+        received.retain(|received| !self.taken.contains(&received.message.key));
         let place = |key: &str| self.world.place(&format!("i{key}"));
         received
             .into_iter()
@@ -328,6 +355,9 @@ impl<'a> Driver<'a> {
         let mut turn = turn;
         loop {
             let Turn { chunk, consumed, effects, lines, standing, more } = turn;
+            if self.is(Sabotage::EffectsBeforeCommit) {
+                effects.iter().for_each(|effect| self.perform_one(epoch, effect));
+            }
             if !chunk.entries.is_empty() {
                 let run = self.run_id();
                 let commit = TurnCommit {
@@ -369,6 +399,11 @@ impl<'a> Driver<'a> {
                     return Ok(());
                 }
                 Some(Err(CommitError::Backend(_))) => {}
+                Some(Err(CommitError::Unknown { .. }))
+                    if self.is(Sabotage::UnknownTakenForDone) =>
+                {
+                    return Ok(());
+                }
                 Some(Err(CommitError::Unknown { .. })) | None => return Err(Struck::Reload),
                 Some(Err(error)) => {
                     self.world.violations.push(format!("the owner's commit failed: {error}"));
@@ -395,7 +430,7 @@ impl<'a> Driver<'a> {
     /// Every effect checks again that its owner still is one.
     fn perform_one(&mut self, epoch: Epoch, effect: &Effect) {
         let owns = block_on(self.store.head(self.run_id())).is_ok_and(|head| head.epoch == epoch);
-        if !owns {
+        if !owns && !self.is(Sabotage::EffectsUnfenced) {
             return;
         }
         if self.finished.contains(effect.operation()) {

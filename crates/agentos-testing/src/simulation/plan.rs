@@ -63,10 +63,27 @@ impl Fault {
     }
 }
 
+/// A driver that does something wrong: to see that the simulation sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sabotage {
+    /// Effects are performed before the turn that orders them is committed.
+    EffectsBeforeCommit,
+    /// Effects are performed by owners that no longer are.
+    EffectsUnfenced,
+    /// Messages are taken out of the inbox when they are read.
+    InboxTakenOnRead,
+    /// A commit whose answer was lost is taken for having failed, and the turn goes on.
+    UnknownTakenForDone,
+    /// What a log file has already is written again.
+    LinesTwice,
+}
+
 /// Which faults strike at which count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     faults: BTreeMap<u64, Fault>,
+    /// What the driver does wrong.
+    pub sabotage: Option<Sabotage>,
     /// Whether the world says everything twice.
     pub twice: bool,
 }
@@ -95,6 +112,13 @@ impl Plan {
     #[must_use]
     pub fn said_twice(mut self) -> Self {
         self.twice = true;
+        self
+    }
+
+    /// The same, with a driver that does something wrong.
+    #[must_use]
+    pub fn sabotaged(mut self, sabotage: Option<Sabotage>) -> Self {
+        self.sabotage = sabotage;
         self
     }
 

@@ -205,16 +205,23 @@ impl World {
         number(&format!("{}{key}", self.seed))
     }
 
-    /// Writes to the run's log file what is not in it yet.
+    /// The number of the last line in the run's log file.
+    #[must_use]
+    pub fn lines_written(&self) -> u64 {
+        self.lines.last().map_or(0, |line| line.ordinal)
+    }
+
+    /// Writes to the run's log file.
     pub fn write_lines(&mut self, lines: Vec<LogLine>) {
         for line in lines {
-            let last = self.lines.last().map_or(0, |line| line.ordinal);
-            if line.ordinal > last + 1 {
-                self.violations.push(format!("log line {} is missing", last + 1));
+            if line.ordinal != self.lines_written() + 1 {
+                self.violations.push(format!(
+                    "log line {} follows on {}",
+                    line.ordinal,
+                    self.lines_written()
+                ));
             }
-            if line.ordinal > last {
-                self.lines.push(line);
-            }
+            self.lines.push(line);
         }
     }
 }
