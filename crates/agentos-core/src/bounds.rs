@@ -45,5 +45,8 @@ pub const DELAY_MS: u64 = 10 * 365 * 24 * 60 * 60 * 1_000;
 /// Signals kept for waits that have not asked yet.
 pub const KEPT_SIGNALS: usize = 10_000;
 
+/// A gap between two turns that counts as nobody having driven the run. Shorter ones are not worth an entry.
+pub const AWAY_MS: i64 = 60_000;
+
 /// How long cleanup code of a closing scope may still ask for operations.
 pub const GRACE_MS: u64 = 30_000;

@@ -5,7 +5,8 @@
 //! what is already running.
 
 use crate::entry::OperationResult;
-use crate::id::Try;
+use crate::failure::{Failure, FailureKind};
+use crate::id::{RunId, Try};
 use crate::inbox::Message;
 use crate::operation::OperationKind;
 use crate::path::{OperationId, ScopePath};
@@ -24,6 +25,8 @@ pub enum Effect {
         r#try: Try,
         /// What it was asked for with.
         args: Value,
+        /// The run to be created, if it is an invocation.
+        child: Option<RunId>,
         /// What the latest try that started said of itself: where to find it, or which session to resume.
         started: Option<Value>,
     },
@@ -33,6 +36,8 @@ pub enum Effect {
         operation: OperationId,
         /// The try.
         r#try: Try,
+        /// The run to be cancelled, if it is an invocation. Its own end proves it dead.
+        child: Option<RunId>,
     },
 }
 
@@ -55,6 +60,25 @@ pub enum Timer {
     Retry(ScopePath),
     /// The grace of this closing scope.
     Grace(ScopePath),
+    /// The timeout of this attempt.
+    Attempt(ScopePath),
+    /// The run's active time.
+    Run,
+    /// The run's deadline.
+    Deadline,
+}
+
+impl Timer {
+    /// How a run fails when this timer fires, if it is one of its own.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        let message = match self {
+            Self::Run => "the run was active for too long",
+            Self::Deadline => "the run's deadline has come",
+            Self::Operation(_) | Self::Retry(_) | Self::Grace(_) | Self::Attempt(_) => return None,
+        };
+        Some(Failure::new(FailureKind::Timeout, message))
+    }
 }
 
 /// What the world tells a run. All of it may come late, twice or in any order.
@@ -89,4 +113,6 @@ pub enum Happening {
     Timer(Timer),
     /// A message is in the inbox.
     Message(Message),
+    /// Somebody drives the run again; how long nobody did is seen from the log.
+    Resumed,
 }

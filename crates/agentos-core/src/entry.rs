@@ -7,8 +7,15 @@
 //! Some entries are *deliverable*: they run program code, one at a time, in the order of their positions (see
 //! [`crate::execution`]). The others only record.
 
+mod part;
+
 use serde::{Deserialize, Serialize};
 
+pub use part::{
+    Abandoned, CloseCause, KeptAnswer, OperationResult, RunOutcome, ScopeClosing, StepOutcome,
+};
+
+use crate::bounds;
 use crate::failure::Failure;
 use crate::id::{InboxKey, RunId, Seed, Seq, StepNumber, Try};
 use crate::name::Name;
@@ -28,6 +35,16 @@ pub struct Record {
     pub entry: Entry,
 }
 
+/// Who invoked a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parent {
+    /// The run.
+    pub run: RunId,
+    /// The operation that waits for the end.
+    pub operation: OperationId,
+}
+
 /// What a run starts with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,101 +61,37 @@ pub struct RunStarted {
     pub seed: Seed,
     /// How long cleanup may go on after something was closed or cancelled.
     pub grace_ms: Millis,
-}
-
-/// Why a scope stopped accepting ordinary work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CloseCause {
-    /// Its body ended and left something open.
-    Finished,
-    /// The run was cancelled.
-    Cancelled,
-    /// Its grace ran out.
-    Expired,
-}
-
-/// What was cancelled when a scope closed. Replay uses this list: what was open *then* can't be seen from the log
-/// as it is *now*.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ScopeClosing {
-    /// The scope.
-    pub scope: ScopePath,
-    /// Why.
-    pub cause: CloseCause,
-    /// Operations to cancel, in the scope and below it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub operations: Vec<OperationId>,
-    /// Steps to cancel, in the scope and below it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<StepPath>,
-    /// Until when cleanup may still ask for operations; without it, not at all.
+    /// How long the run may be active: have something open that is not a wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grace_until: Option<Timestamp>,
+    pub timeout_ms: Option<Millis>,
+    /// When the run ends at the latest, whatever it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// Who invoked this run, and waits for its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+    /// The run that this one was forked from, or whose failure it mends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<RunId>,
 }
 
-/// How a step ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "status", rename_all = "snake_case", deny_unknown_fields)]
-pub enum StepOutcome {
-    /// Its body returned.
-    Completed {
-        /// What it returned.
-        output: Value,
-    },
-    /// Its last attempt failed.
-    Failed {
-        /// Why.
-        failure: Failure,
-    },
-    /// Its body said that there was nothing to do.
-    Skipped {
-        /// Why.
-        reason: String,
-    },
-    /// What it belonged to ended first, or the run was cancelled.
-    Cancelled,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "status", rename_all = "snake_case", deny_unknown_fields)]
-pub enum RunOutcome {
-    /// The workflow returned.
-    Completed {
-        /// What it returned.
-        output: Value,
-    },
-    /// The workflow failed.
-    Failed {
-        /// Why.
-        failure: Failure,
-    },
-    /// The run was cancelled.
-    Cancelled {
-        /// What the workflow threw while it was cleaning up, if that was anything else than the cancellation.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        failure: Option<Failure>,
-    },
-}
-
-/// The result of an operation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "status", rename_all = "snake_case", deny_unknown_fields)]
-pub enum OperationResult {
-    /// It worked.
-    Ok {
-        /// What came out.
-        value: Value,
-    },
-    /// It did not.
-    Failed {
-        /// Why.
-        failure: Failure,
-    },
-    /// It was cancelled, and nothing of it is alive.
-    Cancelled,
+impl RunStarted {
+    /// A start with nothing special about it.
+    #[must_use]
+    pub fn new(run: RunId, workflow: Name) -> Self {
+        Self {
+            run,
+            workflow,
+            definition: String::new(),
+            input: Value::Null,
+            seed: Seed(0),
+            grace_ms: Millis::new(bounds::GRACE_MS),
+            timeout_ms: None,
+            deadline: None,
+            parent: None,
+            forked_from: None,
+        }
+    }
 }
 
 /// What a comment belongs to.
@@ -149,6 +102,15 @@ pub enum CommentOn {
     Step,
     /// The run.
     Run,
+}
+
+const fn first_try() -> Try {
+    Try::FIRST
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+fn is_first_try(r#try: &Try) -> bool {
+    *r#try == Try::FIRST
 }
 
 /// One fact of a run.
@@ -169,6 +131,14 @@ pub enum Entry {
         reason: Option<String>,
     },
 
+    /// Somebody drives the run again after nobody did for a while. *Delivered:* that while does not count for the
+    /// timeouts of steps.
+    #[serde(rename = "run.resumed")]
+    RunResumed {
+        /// For how long nobody did.
+        away_ms: Millis,
+    },
+
     /// The run can't go on: it waits for nothing, or reached a bound. *Delivered:* closes it with this failure.
     #[serde(rename = "run.failing")]
     RunFailing {
@@ -183,6 +153,32 @@ pub enum Entry {
         outcome: RunOutcome,
     },
 
+    /// From here on the run executes another source. What follows is its log under that source, from the start, with
+    /// every answer that it had; what stands before is kept for the record.
+    #[serde(rename = "source.switched")]
+    SourceSwitched {
+        /// The hash of the new source's modules.
+        definition: String,
+        /// Operations that were open and that the new source did not ask for: they are stopped.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        abandoned: Vec<Abandoned>,
+    },
+
+    /// Answers that the run has from an earlier source or from the run it was forked from, to operations that were not
+    /// asked for yet. Whoever asks is answered at once.
+    #[serde(rename = "answers.kept")]
+    AnswersKept {
+        /// The answers.
+        answers: Vec<KeptAnswer>,
+    },
+
+    /// An abandoned operation is proven dead. *Delivered:* the run may end without it.
+    #[serde(rename = "operation.abandoned_ended")]
+    AbandonedEnded {
+        /// The operation.
+        operation: OperationId,
+    },
+
     /// The program asked for a step or phase.
     #[serde(rename = "step.requested")]
     StepRequested {
@@ -193,6 +189,9 @@ pub enum Entry {
         number: Option<StepNumber>,
         /// How it is retried.
         retry: RetryPolicy,
+        /// How long each of its attempts may take.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_ms: Option<Millis>,
     },
 
     /// An attempt begins. *Delivered:* starts its body.
@@ -233,6 +232,13 @@ pub enum Entry {
         scope: ScopePath,
     },
 
+    /// An attempt took too long. *Delivered:* ends it with that failure.
+    #[serde(rename = "attempt.timed_out")]
+    AttemptTimedOut {
+        /// The attempt.
+        scope: ScopePath,
+    },
+
     /// The program asked for an operation. Whatever it does in the world starts after this is committed.
     #[serde(rename = "operation.ordered")]
     OperationOrdered {
@@ -246,6 +252,13 @@ pub enum Entry {
         /// When its timer fires, if it has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         due: Option<Timestamp>,
+        /// The child run to be created, if it is an invocation. It is known before the child is, so that creating it
+        /// again does nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        child: Option<RunId>,
+        /// The try, if it is not the first because a source switch left an earlier one behind.
+        #[serde(default = "first_try", skip_serializing_if = "is_first_try")]
+        r#try: Try,
     },
 
     /// An operation is known to have started.
@@ -293,6 +306,17 @@ pub enum Entry {
         result: OperationResult,
     },
 
+    /// A child run ended. *Delivered:* answers whoever invoked it.
+    #[serde(rename = "child.ended")]
+    ChildEnded {
+        /// The message's key.
+        key: InboxKey,
+        /// The invocation.
+        operation: OperationId,
+        /// How.
+        outcome: RunOutcome,
+    },
+
     /// The time of a sleep or of a wait's timeout has come. *Delivered:* answers it, unless something else did.
     #[serde(rename = "timer.fired")]
     TimerFired {
@@ -311,6 +335,22 @@ pub enum Entry {
         payload: Value,
     },
 
+    /// A person decided. *Delivered:* answers the question, if it is still open; a decision is never kept for another.
+    #[serde(rename = "approval.given")]
+    ApprovalGiven {
+        /// The message's key.
+        key: InboxKey,
+        /// The question.
+        operation: OperationId,
+        /// Yes or no.
+        approved: bool,
+        /// Who.
+        by: String,
+        /// What they said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<String>,
+    },
+
     /// A kept signal meets a new wait of its name. *Delivered:* as the arrival.
     #[serde(rename = "signal.offered")]
     SignalOffered {
@@ -320,7 +360,7 @@ pub enum Entry {
         operation: OperationId,
     },
 
-    /// A signal answered a wait.
+    /// A signal answered a wait, or a decision its question.
     #[serde(rename = "signal.consumed")]
     SignalConsumed {
         /// The signal.
@@ -355,19 +395,36 @@ pub enum Entry {
 }
 
 impl Entry {
+    /// The key of the message that this entry records.
+    #[must_use]
+    pub const fn message_key(&self) -> Option<&InboxKey> {
+        match self {
+            Self::CancelRequested { key, .. }
+            | Self::SignalArrived { key, .. }
+            | Self::ApprovalGiven { key, .. }
+            | Self::ChildEnded { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
     /// The spelling of the entry's kind in the log.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::RunStarted(_) => "run.started",
             Self::CancelRequested { .. } => "run.cancel_requested",
+            Self::RunResumed { .. } => "run.resumed",
             Self::RunFailing { .. } => "run.failing",
             Self::RunEnded { .. } => "run.ended",
+            Self::SourceSwitched { .. } => "source.switched",
+            Self::AnswersKept { .. } => "answers.kept",
+            Self::AbandonedEnded { .. } => "operation.abandoned_ended",
             Self::StepRequested { .. } => "step.requested",
             Self::AttemptStarted { .. } => "attempt.started",
             Self::AttemptFailed { .. } => "attempt.failed",
             Self::StepEnded { .. } => "step.ended",
             Self::ScopeClosing(_) => "scope.closing",
+            Self::AttemptTimedOut { .. } => "attempt.timed_out",
             Self::GraceExpired { .. } => "scope.grace_expired",
             Self::OperationOrdered { .. } => "operation.ordered",
             Self::OperationStarted { .. } => "operation.started",
@@ -375,8 +432,10 @@ impl Entry {
             Self::OperationRetried { .. } => "operation.retried",
             Self::OperationCancelOrdered { .. } => "operation.cancel_ordered",
             Self::OperationEnded { .. } => "operation.ended",
+            Self::ChildEnded { .. } => "child.ended",
             Self::TimerFired { .. } => "timer.fired",
             Self::SignalArrived { .. } => "signal.arrived",
+            Self::ApprovalGiven { .. } => "approval.given",
             Self::SignalOffered { .. } => "signal.offered",
             Self::SignalConsumed { .. } => "signal.consumed",
             Self::StateWritten { .. } => "state.written",

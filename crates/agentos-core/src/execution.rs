@@ -21,13 +21,16 @@ mod end;
 mod request;
 mod scope;
 mod signal;
+mod timeout;
 
 use crate::bounds;
 use crate::effect::{Happening, Timer};
 use crate::entry::RunOutcome;
+use crate::id::Try;
 use crate::journal::Journal;
 use crate::path::OperationId;
 use crate::program::{Door, Program, ScopeId};
+use crate::standing::Standing;
 use crate::time::Timestamp;
 use crate::turn::Turn;
 
@@ -133,14 +136,25 @@ impl<P: Program> Execution<P> {
         self.cursor.timers.iter().map(|(due, timer)| (*due, timer))
     }
 
+    /// Where the run stands after its latest turn.
+    pub fn standing(&self) -> Standing {
+        self.cursor.standing()
+    }
+
     /// How the run ended, if it has.
     pub fn outcome(&self) -> Option<&RunOutcome> {
         self.cursor.journal.end()
     }
 
-    /// Operations that the world owes an answer for.
-    pub fn performing(&self) -> impl Iterator<Item = &OperationId> {
-        self.cursor.performing.iter().filter_map(|ticket| self.cursor.operation_of(*ticket))
+    /// Operations that the world owes an answer for, with the try that is under way.
+    pub fn performing(&self) -> impl Iterator<Item = (&OperationId, Try)> {
+        let cursor = &self.cursor;
+        let asked = cursor.performing.iter().filter_map(|ticket| {
+            let id = cursor.operation_of(*ticket)?;
+            Some((id, cursor.journal.operation(id)?.r#try))
+        });
+        let left = cursor.left.iter();
+        asked.chain(left.filter_map(|id| Some((id, cursor.journal.left_behind().get(id)?.r#try))))
     }
 
     /// What is recorded.

@@ -4,9 +4,14 @@
 //! Each has a type of its own because that is exactly the kind of pair that gets swapped.
 
 use std::fmt;
+use std::hash::Hasher;
 
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
+use siphasher::sip::SipHasher24;
+use uuid::{Builder, Uuid};
+
+use crate::path::OperationId;
+use crate::time::Timestamp;
 
 /// Declares a newtype around a number, with ordering, display and transparent encoding.
 macro_rules! number {
@@ -76,6 +81,22 @@ impl Seq {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub Uuid);
+
+impl RunId {
+    /// The id of the run that `operation` of this run invokes at that time: the same each time it is asked for.
+    #[must_use]
+    pub fn child(self, operation: &OperationId, at: Timestamp) -> Self {
+        let mut chance = [0; 10];
+        for (half, bytes) in chance.chunks_mut(5).enumerate() {
+            let mut hash = SipHasher24::new_with_keys(half as u64, 0);
+            hash.write(self.0.as_bytes());
+            hash.write(operation.as_str().as_bytes());
+            bytes.copy_from_slice(&hash.finish().to_be_bytes()[..bytes.len()]);
+        }
+        let millis = u64::try_from(at.0).unwrap_or(0);
+        Self(Builder::from_unix_timestamp_millis(millis, &chance).into_uuid())
+    }
+}
 
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,8 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::entry::RunOutcome;
 use crate::id::InboxKey;
 use crate::name::Name;
+use crate::path::OperationId;
 use crate::value::Value;
 
 /// A message for a run.
@@ -29,6 +31,25 @@ pub enum MessageBody {
         name: Name,
         /// What it carries.
         payload: Value,
+    },
+    /// A decision on a question that the run has asked.
+    Approval {
+        /// The question.
+        operation: OperationId,
+        /// Yes or no.
+        approved: bool,
+        /// Who.
+        by: String,
+        /// What they said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<String>,
+    },
+    /// The end of a child run.
+    ChildEnded {
+        /// The invocation.
+        operation: OperationId,
+        /// How it ended.
+        outcome: RunOutcome,
     },
     /// The wish that the run end.
     Cancel {

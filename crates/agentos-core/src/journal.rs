@@ -4,14 +4,17 @@
 //! an entry that does not fit the state is an [`IllegalEntry`] that says where and why, and changes nothing. A log
 //! that folds is therefore a log that this code could have written.
 
+mod activity;
 mod illegal;
 mod operation;
+mod run;
 mod scope;
 mod signal;
 mod step;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use activity::Activity;
 pub use illegal::{Illegal, IllegalEntry};
 pub(crate) use operation::OperationRecord;
 use operation::Progress;
@@ -19,11 +22,13 @@ pub(crate) use scope::ScopeRecord;
 use signal::SignalRecord;
 pub(crate) use step::{StepRecord, StepState};
 
-use crate::entry::{CommentOn, Entry, Record, RunOutcome, RunStarted};
+use serde_json::json;
+
+use crate::entry::{Abandoned, CommentOn, Entry, OperationResult, Record, RunOutcome, RunStarted};
 use crate::failure::Failure;
 use crate::id::{InboxKey, Seq, StepNumber};
 use crate::path::{OperationId, ScopePath, StepPath};
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 use crate::value::Value;
 
 /// Something recorded, with its place.
@@ -38,7 +43,10 @@ pub(crate) struct Placed<T> {
 pub(crate) enum Deliverable {
     RunStart,
     Cancel,
+    Resumed(Millis),
     Failing(Failure),
+    Abandoned(OperationId),
+    TimedOut(ScopePath),
     Grace(ScopePath),
     Attempt(ScopePath),
     StepEnd(StepPath),
@@ -63,7 +71,15 @@ pub struct Journal {
     start: Option<RunStarted>,
     end: Option<RunOutcome>,
     cancels: HashSet<InboxKey>,
+    children: HashSet<InboxKey>,
     failing: Option<Failure>,
+    activity: Activity,
+    /// Answers to operations that were not asked for yet.
+    kept: HashMap<OperationId, OperationResult>,
+    /// Operations left behind by a source switch, with the try that was under way.
+    left_behind: BTreeMap<OperationId, Abandoned>,
+    /// Those of them that are not proven dead yet.
+    abandoned: BTreeSet<OperationId>,
     last_number: u32,
     scopes: HashMap<ScopePath, ScopeRecord>,
     steps: HashMap<StepPath, StepRecord>,
@@ -98,7 +114,8 @@ impl Journal {
             .and_then(|()| self.transition(seq, at, entry))
             .map_err(|reason| IllegalEntry { seq, kind, reason })?;
         self.next += 1;
-        self.last_at = Some(at);
+        // Under another source the run's log begins again, and its times with it.
+        self.last_at = self.start.as_ref().map(|_| at);
         Ok(())
     }
 
@@ -122,10 +139,14 @@ impl Journal {
         match entry {
             Entry::RunStarted(start) => self.run_started(seq, at, start),
             Entry::CancelRequested { key, .. } => self.cancel_requested(seq, at, key),
+            Entry::RunResumed { away_ms } => self.run_resumed(seq, at, away_ms),
             Entry::RunFailing { failure } => self.run_failing(seq, at, failure),
+            Entry::SourceSwitched { abandoned, .. } => self.begin_anew(abandoned),
+            Entry::AnswersKept { answers } => self.answers_kept(answers),
+            Entry::AbandonedEnded { operation } => self.abandoned_ended(seq, at, operation),
             Entry::RunEnded { outcome } => self.run_ended(outcome),
-            Entry::StepRequested { step, number, retry } => {
-                self.step_requested(step, number, retry)
+            Entry::StepRequested { step, number, retry, timeout_ms } => {
+                self.step_requested(step, number, StepRecord::new(retry, timeout_ms))
             }
             Entry::AttemptStarted { scope } => self.attempt_started(seq, at, scope),
             Entry::AttemptFailed { scope, failure, retry_at } => {
@@ -134,79 +155,48 @@ impl Journal {
             Entry::StepEnded { step, outcome } => self.step_ended(seq, at, step, outcome),
             Entry::ScopeClosing(closing) => self.scope_closing(closing),
             Entry::GraceExpired { scope } => self.grace_expired(seq, at, scope),
-            Entry::OperationOrdered { operation, number, args, due } => {
-                self.check_number(number)?;
-                self.operation_ordered(operation, OperationRecord::new(args, due))?;
-                self.take_number(number);
-                Ok(())
+            Entry::AttemptTimedOut { scope } => self.attempt_timed_out(seq, at, scope),
+            Entry::OperationOrdered { operation, number, args, due, child, r#try } => {
+                let record = OperationRecord::new(args, due, child, r#try);
+                self.operation_ordered(at, operation, number, record)
             }
             Entry::OperationStarted { operation, r#try, detail } => {
-                self.progress(&operation, &Progress::Started { r#try, detail })
+                self.progress(at, &operation, &Progress::Started { r#try, detail })
             }
             Entry::OperationInterrupted { operation, r#try } => {
-                self.progress(&operation, &Progress::Interrupted { r#try })
+                self.progress(at, &operation, &Progress::Interrupted { r#try })
             }
             Entry::OperationRetried { operation, r#try } => {
-                self.progress(&operation, &Progress::Retried { r#try })
+                self.progress(at, &operation, &Progress::Retried { r#try })
             }
             Entry::OperationCancelOrdered { operation } => {
-                self.progress(&operation, &Progress::CancelOrdered)
+                self.progress(at, &operation, &Progress::CancelOrdered)
             }
             Entry::OperationEnded { operation, result } => {
-                self.progress(&operation, &Progress::Ended(Placed { seq, value: result }))?;
-                self.deliver(seq, at, Deliverable::OperationEnd(operation));
-                Ok(())
+                self.progress(at, &operation, &Progress::Ended(Placed { seq, value: result }))
+            }
+            Entry::ChildEnded { key, operation, outcome } => {
+                self.child_ended(Placed { seq, value: outcome }, at, key, &operation)
             }
             Entry::TimerFired { operation } => {
-                self.progress(&operation, &Progress::Fired { seq, at })?;
-                self.deliver(seq, at, Deliverable::Timer(operation));
-                Ok(())
+                self.progress(at, &operation, &Progress::Fired { seq })
             }
             Entry::SignalArrived { key, name, payload } => {
                 self.signal_arrived(seq, at, key, (name, payload))
             }
+            Entry::ApprovalGiven { key, operation, approved, by, comment } => {
+                let payload = json!({ "approved": approved, "by": by, "comment": comment });
+                self.approval_given(seq, at, key, (operation, payload))
+            }
             Entry::SignalOffered { key, operation } => {
                 self.signal_offered(seq, at, key, &operation)
             }
-            Entry::SignalConsumed { key, operation } => self.signal_consumed(key, operation),
+            Entry::SignalConsumed { key, operation } => self.signal_consumed(at, key, operation),
             Entry::StateWritten { operation, value } => self.note(operation, Note::State(value)),
             Entry::CommentAdded { operation, on, message, meta } => {
                 self.note(operation, Note::Comment { on, message, meta })
             }
         }
-    }
-
-    fn run_started(&mut self, seq: Seq, at: Timestamp, start: RunStarted) -> Result<(), Illegal> {
-        if self.start.is_some() {
-            return Err(Illegal::Repeated { what: "the run".into() });
-        }
-        self.start = Some(start);
-        self.scopes.insert(ScopePath::root(), ScopeRecord::default());
-        self.deliver(seq, at, Deliverable::RunStart);
-        Ok(())
-    }
-
-    fn cancel_requested(&mut self, seq: Seq, at: Timestamp, key: InboxKey) -> Result<(), Illegal> {
-        if !self.cancels.insert(key) {
-            return Err(Illegal::Repeated { what: "the cancellation".into() });
-        }
-        self.deliver(seq, at, Deliverable::Cancel);
-        Ok(())
-    }
-
-    fn run_failing(&mut self, seq: Seq, at: Timestamp, failure: Failure) -> Result<(), Illegal> {
-        if self.failing.is_some() {
-            return Err(Illegal::Repeated { what: "the run's own failure".into() });
-        }
-        self.failing = Some(failure.clone());
-        self.deliver(seq, at, Deliverable::Failing(failure));
-        Ok(())
-    }
-
-    fn run_ended(&mut self, outcome: RunOutcome) -> Result<(), Illegal> {
-        self.check_nothing_open(&ScopePath::root())?;
-        self.end = Some(outcome);
-        Ok(())
     }
 
     fn note(&mut self, operation: OperationId, note: Note) -> Result<(), Illegal> {
@@ -268,10 +258,37 @@ impl Journal {
         self.end.as_ref()
     }
 
+    /// When the run will have been active for too long, if it goes on being active.
+    #[must_use]
+    pub fn timeout_due(&self) -> Option<Timestamp> {
+        self.activity.reaches(self.start.as_ref()?.timeout_ms?)
+    }
+
+    /// Whether something is open that is not a wait.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.activity.is_active()
+    }
+
     /// When the last entry was recorded.
     #[must_use]
     pub fn last_at(&self) -> Option<Timestamp> {
         self.last_at
+    }
+
+    /// The answer that is kept for an operation.
+    pub(crate) fn kept_answer(&self, id: &OperationId) -> Option<&OperationResult> {
+        self.kept.get(id)
+    }
+
+    /// What source switches left behind, with the try that was under way.
+    pub(crate) fn left_behind(&self) -> &BTreeMap<OperationId, Abandoned> {
+        &self.left_behind
+    }
+
+    /// Whether something was left behind and is not proven dead.
+    pub(crate) fn is_abandoned(&self, id: &OperationId) -> bool {
+        self.abandoned.contains(id)
     }
 
     pub(crate) fn next_number(&self) -> StepNumber {
@@ -280,7 +297,7 @@ impl Journal {
 
     /// Whether a message is recorded.
     pub(crate) fn has_message(&self, key: &InboxKey) -> bool {
-        self.cancels.contains(key) || self.signals.contains_key(key)
+        self.cancels.contains(key) || self.children.contains(key) || self.signals.contains_key(key)
     }
 
     pub(crate) fn failing(&self) -> Option<&Failure> {

@@ -21,6 +21,7 @@ pub mod operation;
 pub mod path;
 pub mod program;
 mod random;
+pub mod rebase;
 pub mod retry;
 pub mod standing;
 pub mod time;

@@ -30,10 +30,14 @@ pub enum OperationKind {
     Artifact,
     /// I/O of a workflow written in Rust.
     Effect,
+    /// A child run.
+    Invoke,
     /// A durable timer.
     Sleep,
     /// A wait for a signal.
     Wait,
+    /// A question to a person.
+    Approve,
     /// A write to the run's state.
     Set,
     /// A remark in the audit trail.
@@ -45,6 +49,8 @@ pub enum OperationKind {
 pub enum Treatment {
     /// Performed in the world after the commit that orders it; has tries, can be stopped.
     Performed,
+    /// A run of its own, created after the commit that orders it, that answers when it ends. Waiting for it is a wait.
+    Invoked,
     /// Answered when its time has come.
     Timed,
     /// Answered by a signal, or by its timeout.
@@ -55,15 +61,17 @@ pub enum Treatment {
 
 impl OperationKind {
     /// All kinds, for parsing and for tests that want to see each.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Shell,
         Self::Agent,
         Self::Git,
         Self::Files,
         Self::Artifact,
         Self::Effect,
+        Self::Invoke,
         Self::Sleep,
         Self::Wait,
+        Self::Approve,
         Self::Set,
         Self::Comment,
     ];
@@ -75,8 +83,9 @@ impl OperationKind {
             Self::Shell | Self::Agent | Self::Git | Self::Files | Self::Artifact | Self::Effect => {
                 Treatment::Performed
             }
+            Self::Invoke => Treatment::Invoked,
             Self::Sleep => Treatment::Timed,
-            Self::Wait => Treatment::Signalled,
+            Self::Wait | Self::Approve => Treatment::Signalled,
             Self::Set | Self::Comment => Treatment::Noted,
         }
     }
@@ -91,8 +100,10 @@ impl OperationKind {
             Self::Files => "files",
             Self::Artifact => "artifact",
             Self::Effect => "effect",
+            Self::Invoke => "invoke",
             Self::Sleep => "sleep",
             Self::Wait => "wait",
+            Self::Approve => "approve",
             Self::Set => "set",
             Self::Comment => "comment",
         }
@@ -147,6 +158,12 @@ impl Request {
         }
     }
 
+    /// A child run of the workflow `name`.
+    #[must_use]
+    pub fn invoke(name: Name, args: Value) -> Self {
+        Self { kind: OperationKind::Invoke, name, args, timer: None }
+    }
+
     /// A durable sleep. One of no length is answered within the turn.
     #[must_use]
     pub fn sleep(name: Name, length: Millis) -> Self {
@@ -167,6 +184,13 @@ impl Request {
             args: json!({ "timeout_ms": timeout }),
             timer: timeout,
         }
+    }
+
+    /// A question to a person, open for ever or for a time.
+    #[must_use]
+    pub fn approve(name: Name, question: &str, timeout: Option<Millis>) -> Self {
+        let args = json!({ "question": question, "timeout_ms": timeout });
+        Self { kind: OperationKind::Approve, name, args, timer: timeout }
     }
 }
 

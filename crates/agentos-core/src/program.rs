@@ -14,7 +14,7 @@ use crate::id::Attempt;
 use crate::name::Name;
 use crate::operation::Request;
 use crate::retry::RetryPolicy;
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 use crate::turn::LogLevel;
 use crate::value::Value;
 
@@ -65,6 +65,15 @@ pub enum BodyOutcome {
     Skipped(String),
 }
 
+/// How a step is executed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StepOptions {
+    /// How it is retried.
+    pub retry: RetryPolicy,
+    /// How long each attempt may take.
+    pub timeout: Option<Millis>,
+}
+
 /// Something that executes workflow code.
 pub trait Program {
     /// Goes on with one delivery until all code waits. Bodies that come to their end are reported to the door.
@@ -101,9 +110,9 @@ impl Door<'_> {
         &mut self,
         scope: ScopeId,
         name: Name,
-        retry: RetryPolicy,
+        options: StepOptions,
     ) -> Result<Ticket, Failure> {
-        self.cursor.request_step(scope, &name, Some(retry))
+        self.cursor.request_step(scope, &name, Some(options))
     }
 
     /// Asks for a phase.

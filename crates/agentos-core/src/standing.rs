@@ -12,6 +12,8 @@ pub enum EndStatus {
     Completed,
     /// The workflow failed.
     Failed,
+    /// It took too long.
+    TimedOut,
     /// Somebody ended it.
     Cancelled,
 }

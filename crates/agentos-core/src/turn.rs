@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::Chunk;
 use crate::effect::Effect;
-use crate::id::InboxKey;
+use crate::id::{InboxKey, RunId};
+use crate::inbox::Message;
 use crate::path::ScopePath;
 use crate::standing::Standing;
 use crate::time::Timestamp;
@@ -43,6 +44,15 @@ pub struct LogLine {
     pub message: String,
 }
 
+/// A message for another run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outgoing {
+    /// The run that it is for.
+    pub to: RunId,
+    /// The message.
+    pub message: Message,
+}
+
 /// One turn: commit `chunk` and `consumed` together, then perform the effects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
@@ -50,6 +60,8 @@ pub struct Turn {
     pub chunk: Chunk,
     /// Messages that are now in the log and leave the inbox with this commit.
     pub consumed: Vec<InboxKey>,
+    /// Messages for other runs, sent by this commit: a child's end for its parent.
+    pub outgoing: Vec<Outgoing>,
     /// What to do in the world after the commit.
     pub effects: Vec<Effect>,
     /// What to write to the log files after the commit.

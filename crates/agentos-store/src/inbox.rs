@@ -55,6 +55,12 @@ pub fn check(message: &Message) -> Result<(), MessageError> {
     }
     match &message.body {
         MessageBody::Signal { payload, .. } => Ok(value::check(payload)?),
+        MessageBody::Approval { by, comment, .. } => {
+            let length = by.len() + comment.as_ref().map_or(0, String::len);
+            if length > VALUE_BYTES { Err(ValueError::TooLarge.into()) } else { Ok(()) }
+        }
+        // What a child ended with is in its own log, which has the same bounds.
+        MessageBody::ChildEnded { .. } => Ok(()),
         MessageBody::Cancel { reason: Some(reason) } if reason.len() > VALUE_BYTES => {
             Err(ValueError::TooLarge.into())
         }

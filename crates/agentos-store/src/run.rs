@@ -1,5 +1,6 @@
 //! Runs as the store sees them: how one is created, and its head.
 
+use agentos_core::codec::Chunk;
 use agentos_core::entry::Entry;
 use agentos_core::id::{Epoch, OwnerId, RunId, Seq};
 use agentos_core::standing::Standing;
@@ -19,6 +20,17 @@ pub struct NewRun {
     pub at: Timestamp,
     /// The first entry of its log: [`Entry::RunStarted`] of this very run.
     pub first: Entry,
+    /// What it has behind it already, if it is a fork. That is there together with the run, or the run is not there.
+    pub history: Option<History>,
+}
+
+/// What a run has behind it when it is created.
+#[derive(Debug, Clone, PartialEq)]
+pub struct History {
+    /// The log after the first entry, without a gap.
+    pub rest: Vec<Chunk>,
+    /// How the run stands after that.
+    pub standing: Standing,
 }
 
 impl NewRun {
@@ -32,6 +44,13 @@ impl NewRun {
         };
         if started.run != self.run {
             return Err(FirstEntryError::OtherRun { run: started.run });
+        }
+        let mut next = Seq(1);
+        for chunk in self.history.iter().flat_map(|history| &history.rest) {
+            if chunk.first != next || chunk.entries.is_empty() {
+                return Err(FirstEntryError::Misplaced { first: chunk.first });
+            }
+            next = Seq(next.0 + chunk.entries.len() as u64);
         }
         Ok(value::check(&started.input)?)
     }
@@ -60,6 +79,14 @@ pub enum FirstEntryError {
     OtherRun {
         /// The run that it names.
         run: RunId,
+    },
+    /// The rest of the log does not follow on the first entry without a gap.
+    #[error(
+        "the rest of its log does not follow without a gap: a chunk begins at position {first}"
+    )]
+    Misplaced {
+        /// Where the chunk begins that does not follow.
+        first: Seq,
     },
     /// The run's input is over a bound.
     #[error("the input of the run is not taken: {0}")]

@@ -28,7 +28,8 @@ use crate::tail::{TailCursor, TailError, TailPage};
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Creates a run: its log holds the first entry, it is unowned at epoch 0, it stands as working, so it is
-    /// [`due`](Self::due) at once.
+    /// [`due`](Self::due) at once. If it is created with a history, that is there with it, it stands as the
+    /// history says, and the messages in that count as received.
     ///
     /// Idempotent by the run's id: with the same first entry again (whatever the time) the answer is
     /// [`Created::Existed`] and nothing changes, however far the run has come.

@@ -4,7 +4,9 @@
 //! lost answers, full disks and owners that wake up late, and each time it must end exactly as the first one did: the
 //! same trace, the same log, the same times, every effect performed once.
 
+pub mod bench;
 pub mod chance;
+pub mod demo;
 pub mod promise;
 pub mod script;
 pub mod simulation;

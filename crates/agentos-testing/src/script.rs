@@ -48,6 +48,11 @@ pub enum Node {
         /// Its name.
         name: String,
     },
+    /// A child run, awaited.
+    Invoke {
+        /// The workflow's name.
+        name: String,
+    },
     /// A durable sleep.
     Sleep {
         /// Its name.
@@ -58,6 +63,13 @@ pub enum Node {
     /// A wait for a signal.
     Wait {
         /// The signal's name.
+        name: String,
+        /// Its timeout; 0 for none.
+        ms: u64,
+    },
+    /// A question to a person.
+    Approve {
+        /// Its name.
         name: String,
         /// Its timeout; 0 for none.
         ms: u64,
@@ -100,6 +112,9 @@ pub enum Node {
         attempts: u32,
         /// The delay between attempts.
         delay: u64,
+        /// How long an attempt may take; 0 for as long as it takes.
+        #[serde(default)]
+        timeout: u64,
     },
     /// A phase.
     Phase {
@@ -171,9 +186,12 @@ impl fmt::Display for Node {
             Self::Forget { name, caught: true } => write!(f, "forget {name}"),
             Self::Forget { name, caught: false } => write!(f, "forget! {name}"),
             Self::Artifact { name } => write!(f, "artifact {name}"),
+            Self::Invoke { name } => write!(f, "invoke {name}"),
             Self::Sleep { name, ms } => write!(f, "sleep {name} {ms}"),
             Self::Wait { name, ms: 0 } => write!(f, "wait {name}"),
             Self::Wait { name, ms } => write!(f, "wait {name} {ms}"),
+            Self::Approve { name, ms: 0 } => write!(f, "approve {name}"),
+            Self::Approve { name, ms } => write!(f, "approve {name} {ms}"),
             Self::Set { key, .. } => write!(f, "set {key}"),
             Self::Get { key } => write!(f, "get {key}"),
             Self::Delete { key } => write!(f, "delete {key}"),
@@ -181,7 +199,12 @@ impl fmt::Display for Node {
             Self::Now => f.write_str("now"),
             Self::Comment { .. } => f.write_str("comment"),
             Self::Log => f.write_str("log"),
-            Self::Step { name, body, attempts, .. } => write!(f, "step {name}×{attempts}({body})"),
+            Self::Step { name, body, attempts, timeout: 0, .. } => {
+                write!(f, "step {name}×{attempts}({body})")
+            }
+            Self::Step { name, body, attempts, timeout, .. } => {
+                write!(f, "step {name}×{attempts} within {timeout}({body})")
+            }
             Self::Phase { name, body } => write!(f, "phase {name}({body})"),
             Self::All { of } => {
                 f.write_str("all[")?;

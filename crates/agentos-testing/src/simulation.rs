@@ -2,15 +2,23 @@
 
 mod campaign;
 mod check;
+mod commit;
 mod driver;
+mod events;
 mod follower;
+mod forks;
+mod life;
 mod plan;
+mod report;
 mod scenario;
+mod strike;
 mod world;
 
 pub use campaign::{Campaign, Finding, Tally};
 pub use check::{Check, Mismatch, check, check_plan, check_sabotaged};
-pub use driver::{Driver, Ending, Report};
+pub use driver::Driver;
+pub use forks::{Fork, check_forks};
 pub use plan::{Fault, Plan, Point, Sabotage};
+pub use report::{Ending, Report};
 pub use scenario::{Mail, Scenario};
 pub use world::World;

@@ -11,7 +11,8 @@ use crate::inbox::{Message, MessageBody};
 use crate::journal::StepState;
 use crate::operation::Treatment;
 use crate::path::{OperationId, ScopePath};
-use crate::value;
+use crate::time::Millis;
+use crate::value::{self, Value};
 
 impl Cursor {
     /// Takes in one happening. What is late, stale or known already changes nothing.
@@ -21,10 +22,7 @@ impl Cursor {
         }
         match happening {
             Happening::Started { operation, r#try, detail } => {
-                if self.is_current(&operation, r#try) && !self.is_started(&operation) {
-                    self.append(Entry::OperationStarted { operation, r#try, detail })?;
-                }
-                Ok(())
+                self.operation_started(operation, r#try, detail)
             }
             Happening::Ended { operation, r#try, result } => {
                 self.operation_ended(operation, r#try, result)
@@ -34,16 +32,37 @@ impl Cursor {
             }
             Happening::Timer(timer) => self.timer_fired(timer),
             Happening::Message(message) => self.message_came(message),
+            Happening::Resumed => self.resumed(),
         }
     }
 
     /// Whether the world still owes an answer for just this try.
     fn is_current(&self, id: &OperationId, r#try: Try) -> bool {
-        Self::kind_of(id).treatment() == Treatment::Performed
+        matches!(Self::kind_of(id).treatment(), Treatment::Performed | Treatment::Invoked)
             && self
                 .journal
                 .operation(id)
                 .is_some_and(|record| !record.is_answered() && record.r#try == r#try)
+    }
+
+    fn operation_started(
+        &mut self,
+        id: OperationId,
+        r#try: Try,
+        detail: Value,
+    ) -> Result<(), AdvanceError> {
+        if !self.is_current(&id, r#try) || self.is_started(&id) {
+            return Ok(());
+        }
+        if Self::kind_of(&id).treatment() == Treatment::Invoked
+            && self.journal.operation(&id).is_some_and(|record| !record.cancel_ordered)
+            && let Some(ticket) = self.operations.get(&id).copied()
+        {
+            self.performing.remove(&ticket);
+            self.waiting.insert(ticket);
+        }
+        self.append(Entry::OperationStarted { operation: id, r#try, detail })?;
+        Ok(())
     }
 
     fn is_started(&self, id: &OperationId) -> bool {
@@ -57,7 +76,7 @@ impl Cursor {
         result: OperationResult,
     ) -> Result<(), AdvanceError> {
         if !self.is_current(&id, r#try) {
-            return Ok(());
+            return self.left_ended(id, r#try);
         }
         let result = match result {
             OperationResult::Ok { value } => match value::check(&value) {
@@ -75,6 +94,10 @@ impl Cursor {
     /// An interrupted operation is executed again, unless it was to be stopped anyway.
     fn operation_interrupted(&mut self, id: OperationId, r#try: Try) -> Result<(), AdvanceError> {
         if !self.is_current(&id, r#try) {
+            return self.left_ended(id, r#try);
+        }
+        // A child run can't be interrupted: whoever comes next finds it in the store, or creates it.
+        if Self::kind_of(&id).treatment() != Treatment::Performed {
             return Ok(());
         }
         self.append(Entry::OperationInterrupted { operation: id.clone(), r#try })?;
@@ -101,6 +124,15 @@ impl Cursor {
         Ok(())
     }
 
+    /// What a source switch left behind is proven dead.
+    fn left_ended(&mut self, id: OperationId, r#try: Try) -> Result<(), AdvanceError> {
+        let is_left = self.journal.left_behind().get(&id).is_some_and(|left| left.r#try == r#try);
+        if is_left && self.journal.is_abandoned(&id) {
+            self.append(Entry::AbandonedEnded { operation: id })?;
+        }
+        Ok(())
+    }
+
     fn timer_fired(&mut self, timer: Timer) -> Result<(), AdvanceError> {
         let Some(entry) =
             self.timers.iter().find(|(due, known)| *known == timer && *due <= self.at).cloned()
@@ -118,6 +150,27 @@ impl Cursor {
             Timer::Grace(scope) => {
                 self.append(Entry::GraceExpired { scope })?;
             }
+            Timer::Attempt(scope) => {
+                self.append(Entry::AttemptTimedOut { scope })?;
+            }
+            Timer::Run | Timer::Deadline => {
+                if let Some(failure) = timer.failure() {
+                    self.fail_run(failure)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// After a while in which nobody drove the run, that while does not count where time is measured.
+    fn resumed(&mut self) -> Result<(), AdvanceError> {
+        let Some(last) = self.journal.last_at() else {
+            return Ok(());
+        };
+        let away = self.at.0.saturating_sub(last.0);
+        if away >= bounds::AWAY_MS && !self.scopes.iter().all(|scope| scope.ended) {
+            let away_ms = Millis::new(away.unsigned_abs());
+            self.append(Entry::RunResumed { away_ms })?;
         }
         Ok(())
     }
@@ -147,6 +200,12 @@ impl Cursor {
         self.consumed.push(key.clone());
         self.append(match body {
             MessageBody::Signal { name, payload } => Entry::SignalArrived { key, name, payload },
+            MessageBody::Approval { operation, approved, by, comment } => {
+                Entry::ApprovalGiven { key, operation, approved, by, comment }
+            }
+            MessageBody::ChildEnded { operation, outcome } => {
+                Entry::ChildEnded { key, operation, outcome }
+            }
             MessageBody::Cancel { reason } => Entry::CancelRequested { key, reason },
         })?;
         Ok(())

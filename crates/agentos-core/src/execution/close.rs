@@ -24,6 +24,7 @@ impl Cursor {
                 continue;
             }
             closing.body = Some(outcome);
+            self.stop_timeout(scope);
             self.close(scope, CloseCause::Finished)?;
             self.endable.insert(scope);
         }
@@ -46,6 +47,7 @@ impl Cursor {
             }
         };
         self.restrict(scope, cause, closing.grace_until);
+        self.note_missed(scope, &closing);
         for operation in &closing.operations {
             self.cancel_operation(operation)?;
         }
@@ -105,6 +107,25 @@ impl Cursor {
         }
     }
 
+    /// What is open and not cancelled has its answer already. Whoever waits for it learns of the closing at its next
+    /// call; without that, the loser of a race would go on with its work for as long as cleanup is allowed.
+    fn note_missed(&mut self, scope: usize, closing: &ScopeClosing) {
+        for ticket in self.scopes[scope].open.clone() {
+            let below = match &self.asked[ticket.0].what {
+                What::Operation(id) if closing.operations.contains(id) => continue,
+                What::Step(step) if closing.steps.contains(&step.path) => step.current,
+                What::Step(step) if step.current.is_some() => step.current,
+                What::Operation(_) | What::Step(_) | What::Nothing => {
+                    self.missed.insert(ticket);
+                    None
+                }
+            };
+            if let Some(below) = below {
+                self.note_missed(below, closing);
+            }
+        }
+    }
+
     /// From now on the scope accepts less.
     fn restrict(&mut self, scope: usize, cause: CloseCause, grace_until: Option<Timestamp>) {
         let accepts = match (cause, grace_until) {
@@ -130,15 +151,20 @@ impl Cursor {
         let Some(record) = self.journal.operation(id) else {
             return Ok(());
         };
-        let (answered, ordered, r#try, due) =
-            (record.is_answered(), record.cancel_ordered, record.r#try, record.due);
+        let (answered, ordered) = (record.is_answered(), record.cancel_ordered);
+        let (r#try, due, child) = (record.r#try, record.due, record.child);
         match Self::kind_of(id).treatment() {
-            Treatment::Performed => {
+            Treatment::Performed | Treatment::Invoked => {
+                if let Some(ticket) = self.operations.get(id).copied()
+                    && self.waiting.remove(&ticket)
+                {
+                    self.performing.insert(ticket);
+                }
                 if !ordered {
                     self.append(Entry::OperationCancelOrdered { operation: id.clone() })?;
                 }
                 if !answered {
-                    self.effects.push(Effect::Stop { operation: id.clone(), r#try });
+                    self.effects.push(Effect::Stop { operation: id.clone(), r#try, child });
                 }
             }
             Treatment::Timed | Treatment::Signalled | Treatment::Noted => {
@@ -174,16 +200,19 @@ impl Cursor {
         Ok(())
     }
 
-    /// The grace of a closing scope is over: whatever it still has open is cancelled, and it refuses the rest.
-    pub(super) fn expire(&mut self, path: &ScopePath) -> Result<(), AdvanceError> {
+    /// The scope of this path, if it has begun and not ended.
+    pub(super) fn living(&mut self, path: &ScopePath) -> Option<usize> {
         let step = path.owner().and_then(|step| self.steps.get(&step).copied());
         let scope = match step {
             Some(ticket) => self.step_of(ticket).and_then(|step| step.current),
             None => path.is_root().then_some(ROOT),
         };
-        let Some(scope) =
-            scope.filter(|scope| !self.scopes[*scope].ended && self.scopes[*scope].path == *path)
-        else {
+        scope.filter(|scope| !self.scopes[*scope].ended && self.scopes[*scope].path == *path)
+    }
+
+    /// The grace of a closing scope is over: whatever it still has open is cancelled, and it refuses the rest.
+    pub(super) fn expire(&mut self, path: &ScopePath) -> Result<(), AdvanceError> {
+        let Some(scope) = self.living(path) else {
             return Ok(());
         };
         self.scopes[scope].doomed |= self.scopes[scope].body.is_none();

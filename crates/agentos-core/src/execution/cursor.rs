@@ -3,8 +3,7 @@
 //! Everything that program code can read is read here, *at the cursor*: the state as written by the code executed so
 //! far, the latest time among the deliveries so far. Never the end of the log, which may lie far ahead in a replay.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::diverge::{AdvanceError, Divergence};
 use super::scope::{Asked, AskedStep, Scope, What};
@@ -14,6 +13,7 @@ use crate::effect::{Effect, Timer};
 use crate::entry::{Entry, Record, RunOutcome};
 use crate::failure::{Failure, FailureKind};
 use crate::id::{InboxKey, Seed, Seq};
+use crate::inbox::{Message, MessageBody};
 use crate::journal::{Deliverable, Journal};
 use crate::name::Name;
 use crate::operation::OperationKind;
@@ -22,7 +22,7 @@ use crate::program::{BodyOutcome, ScopeId, Ticket};
 use crate::random::Randomness;
 use crate::standing::{EndStatus, Standing};
 use crate::time::Timestamp;
-use crate::turn::{LogLine, Turn};
+use crate::turn::{LogLine, Outgoing, Turn};
 use crate::value::Value;
 
 /// The run's own scope.
@@ -56,14 +56,19 @@ pub(crate) struct Cursor {
     pub(super) waiting: BTreeSet<Ticket>,
     pub(super) waits: HashMap<Name, BTreeSet<Ticket>>,
     pub(super) timers: BTreeSet<(Timestamp, Timer)>,
+    /// When the run will have been active for too long.
+    timeout_at: Option<Timestamp>,
 
     // What is to be delivered.
-    pub(super) ready: BinaryHeap<Reverse<Seq>>,
+    pub(super) ready: BTreeSet<Seq>,
     pub(super) answering: VecDeque<(InboxKey, Ticket)>,
     pub(super) kept: VecDeque<Kept>,
     pub(super) finished: VecDeque<(usize, BodyOutcome)>,
     pub(super) endable: BTreeSet<usize>,
+    /// What source switches left behind, until it is proven dead.
+    pub(super) left: BTreeSet<OperationId>,
     pub(super) cancelled: bool,
+    pub(super) timed_out: bool,
     pub(super) ended: bool,
     replayed: bool,
 
@@ -77,7 +82,12 @@ pub(crate) struct Cursor {
     pub(super) last_line: u64,
     pub(super) lines_written: u64,
 
+    /// What was open when its scope closed and had its answer already: whoever waited for it has not noticed.
+    pub(super) missed: HashSet<Ticket>,
+
     // The drain under way.
+    /// Scopes in which code runs that has not noticed the closing: its next call is rejected.
+    pub(super) unaware: HashSet<usize>,
     pub(super) drain_requests: usize,
     pub(super) drain_refusals: usize,
     pub(super) fault: Option<AdvanceError>,
@@ -86,8 +96,15 @@ pub(crate) struct Cursor {
 impl Cursor {
     pub(super) fn new(journal: Journal, lines_written: u64, turn_entries: usize) -> Self {
         let controls =
-            journal.undelivered().filter(|(_, what)| is_control(what)).map(|(seq, _)| Reverse(seq));
+            journal.undelivered().filter(|(_, what)| is_control(what)).map(|(seq, _)| seq);
         let ready = controls.collect();
+        let left = journal.left_behind().keys().cloned().collect();
+        let stops = journal.left_behind().values().map(|left| Effect::Stop {
+            operation: left.operation.clone(),
+            r#try: left.r#try,
+            child: left.child,
+        });
+        let effects = stops.collect();
         Self {
             ready,
             journal,
@@ -102,21 +119,26 @@ impl Cursor {
             waiting: BTreeSet::new(),
             waits: HashMap::new(),
             timers: BTreeSet::new(),
+            timeout_at: None,
             answering: VecDeque::new(),
             kept: VecDeque::new(),
             finished: VecDeque::new(),
             endable: BTreeSet::new(),
+            left,
             cancelled: false,
+            timed_out: false,
             ended: false,
             replayed: false,
             at: Timestamp(0),
             staged: Vec::new(),
             turn_entries,
             consumed: Vec::new(),
-            effects: Vec::new(),
+            effects,
             lines: Vec::new(),
             last_line: 0,
             lines_written,
+            missed: HashSet::new(),
+            unaware: HashSet::new(),
             drain_requests: 0,
             drain_refusals: 0,
             fault: None,
@@ -134,14 +156,14 @@ impl Cursor {
         self.journal.apply(Record { seq, at: self.at, entry: entry.clone() })?;
         self.staged.push(entry);
         if self.journal.is_deliverable(seq) {
-            self.ready.push(Reverse(seq));
+            self.ready.insert(seq);
         }
         Ok(seq)
     }
 
     /// A recorded answer to something that has just been asked for: its turn will come.
     pub(super) fn await_recorded(&mut self, seq: Option<Seq>) {
-        self.ready.extend(seq.map(Reverse));
+        self.ready.extend(seq);
     }
 
     pub(super) fn seed(&self) -> Seed {
@@ -168,11 +190,14 @@ impl Cursor {
         self.fail_run(Failure::new(FailureKind::Limit, message))
     }
 
-    /// Not ended, nothing open, nothing to wake it: a failure that names who waits, not a run parked for ever.
+    /// Not ended, nothing open, nothing to wake it: a failure that names who waits, not a run parked for ever. That it
+    /// would be ended some day by a timeout of its own does not count as being woken.
     pub(super) fn fail_if_stalled(&mut self) -> Result<bool, AdvanceError> {
-        let something =
-            !(self.performing.is_empty() && self.waiting.is_empty() && self.timers.is_empty());
-        if self.ended || something || self.journal.is_empty() {
+        let idle = self.left.is_empty()
+            && self.performing.is_empty()
+            && self.waiting.is_empty()
+            && self.timers.iter().all(|(_, timer)| timer.failure().is_some());
+        if self.ended || !idle || self.journal.is_empty() {
             return Ok(false);
         }
         let open = self.scopes.iter().filter(|scope| !scope.ended && scope.body.is_none());
@@ -206,6 +231,7 @@ impl Cursor {
         }
         self.drain_requests = 0;
         self.drain_refusals = 0;
+        self.unaware.clear();
         Ok(())
     }
 
@@ -231,11 +257,13 @@ impl Cursor {
     }
 
     pub(super) fn take_turn(&mut self) -> Turn {
+        self.watch_activity();
         let entries = std::mem::take(&mut self.staged);
         let first = Seq(self.journal.len() - entries.len() as u64);
         let effects = std::mem::take(&mut self.effects);
         Turn {
             more: !self.ended && self.has_deliveries(),
+            outgoing: self.farewell(&entries).into_iter().collect(),
             chunk: Chunk { first, at: self.at, entries },
             consumed: std::mem::take(&mut self.consumed),
             effects: effects.into_iter().filter(|effect| self.is_wanted(effect)).collect(),
@@ -244,26 +272,52 @@ impl Cursor {
         }
     }
 
-    /// An effect ordered and taken back within one turn never happens.
-    fn is_wanted(&self, effect: &Effect) -> bool {
-        self.journal.operation(effect.operation()).is_some_and(|record| {
-            !record.is_answered()
-                && match effect {
-                    Effect::Perform { r#try, .. } => {
-                        !record.cancel_ordered && *r#try == record.r#try
-                    }
-                    Effect::Stop { .. } => true,
-                }
-        })
+    /// What a child run tells its parent with its last commit.
+    fn farewell(&self, entries: &[Entry]) -> Option<Outgoing> {
+        let start = self.journal.start()?;
+        let parent = start.parent.as_ref()?;
+        let outcome = entries.iter().find_map(|entry| match entry {
+            Entry::RunEnded { outcome } => Some(outcome.clone()),
+            _ => None,
+        })?;
+        let key = InboxKey(format!("child:{}", start.run));
+        let body = MessageBody::ChildEnded { operation: parent.operation.clone(), outcome };
+        Some(Outgoing { to: parent.run, message: Message { key, body } })
     }
 
-    fn standing(&self) -> Standing {
+    /// The run's timeout runs only while the run is active.
+    fn watch_activity(&mut self) {
+        if let Some(due) = self.timeout_at.take() {
+            self.timers.remove(&(due, Timer::Run));
+        }
+        if !self.ended && self.journal.failing().is_none() {
+            self.timeout_at = self.journal.timeout_due();
+            self.timers.extend(self.timeout_at.map(|due| (due, Timer::Run)));
+        }
+    }
+
+    /// An effect ordered and taken back within one turn never happens.
+    fn is_wanted(&self, effect: &Effect) -> bool {
+        let record = self.journal.operation(effect.operation());
+        match effect {
+            Effect::Perform { r#try, .. } => record.is_some_and(|record| {
+                !record.is_answered() && !record.cancel_ordered && *r#try == record.r#try
+            }),
+            Effect::Stop { operation, .. } => {
+                self.journal.is_abandoned(operation)
+                    || record.is_some_and(|record| !record.is_answered())
+            }
+        }
+    }
+
+    pub(super) fn standing(&self) -> Standing {
         let wake_at = self.timers.first().map(|(due, _)| *due);
         match self.journal.end() {
             Some(RunOutcome::Completed { .. }) => Standing::Ended { status: EndStatus::Completed },
             Some(RunOutcome::Failed { .. }) => Standing::Ended { status: EndStatus::Failed },
+            Some(RunOutcome::TimedOut { .. }) => Standing::Ended { status: EndStatus::TimedOut },
             Some(RunOutcome::Cancelled { .. }) => Standing::Ended { status: EndStatus::Cancelled },
-            None if self.performing.is_empty() && self.ready.is_empty() => {
+            None if self.performing.is_empty() && self.ready.is_empty() && self.left.is_empty() => {
                 Standing::Parked { wake_at }
             }
             None => Standing::Working { wake_at },
@@ -319,7 +373,10 @@ const fn is_control(what: &Deliverable) -> bool {
     match what {
         Deliverable::RunStart
         | Deliverable::Cancel
+        | Deliverable::Resumed(_)
         | Deliverable::Failing(_)
+        | Deliverable::Abandoned(_)
+        | Deliverable::TimedOut(_)
         | Deliverable::Grace(_)
         | Deliverable::Signal(_) => true,
         Deliverable::Attempt(_)
@@ -332,10 +389,17 @@ const fn is_control(what: &Deliverable) -> bool {
 
 fn identity_of(what: &Deliverable) -> String {
     match what {
-        Deliverable::RunStart | Deliverable::Cancel | Deliverable::Failing(_) => "the run".into(),
-        Deliverable::Grace(scope) | Deliverable::Attempt(scope) => scope.to_string(),
+        Deliverable::RunStart
+        | Deliverable::Cancel
+        | Deliverable::Resumed(_)
+        | Deliverable::Failing(_) => "the run".into(),
+        Deliverable::Grace(scope) | Deliverable::Attempt(scope) | Deliverable::TimedOut(scope) => {
+            scope.to_string()
+        }
         Deliverable::StepEnd(step) => step.to_string(),
-        Deliverable::OperationEnd(id) | Deliverable::Timer(id) => id.to_string(),
+        Deliverable::OperationEnd(id) | Deliverable::Timer(id) | Deliverable::Abandoned(id) => {
+            id.to_string()
+        }
         Deliverable::Signal(key) | Deliverable::Offer(key) => key.to_string(),
     }
 }

@@ -1,7 +1,5 @@
 //! The delivery of one entry: the only thing that runs program code.
 
-use std::cmp::Reverse;
-
 use super::AdvanceError;
 use super::cursor::{Cursor, ROOT};
 use super::diverge::Divergence;
@@ -37,7 +35,7 @@ impl Cursor {
         if let Some((key, ticket)) = self.answering.pop_front() {
             return self.answer_by_signal(&key, ticket);
         }
-        let Some(Reverse(seq)) = self.ready.pop() else {
+        let Some(seq) = self.ready.pop_first() else {
             return Ok(Next::Nothing);
         };
         let Some((at, what)) = self.journal.take_deliverable(seq) else {
@@ -50,12 +48,18 @@ impl Cursor {
         self.now = self.now.max(at);
         match what {
             Deliverable::RunStart => return Ok(self.start_run()),
-            Deliverable::Attempt(scope) => return self.start_body(&scope),
+            Deliverable::Attempt(scope) => return self.start_body(at, &scope),
             Deliverable::StepEnd(step) => return self.answer_step(&step),
             Deliverable::OperationEnd(id) => return self.answer_operation(&id),
             Deliverable::Timer(id) => return self.answer_by_timer(&id),
             Deliverable::Cancel => self.cancel_run()?,
+            Deliverable::Resumed(away) => self.shift_timeouts(away),
             Deliverable::Failing(failure) => self.fail_root(failure),
+            Deliverable::Abandoned(id) => {
+                self.left.remove(&id);
+                self.endable.insert(ROOT);
+            }
+            Deliverable::TimedOut(scope) => self.time_out(&scope),
             Deliverable::Grace(scope) => self.expire(&scope)?,
             Deliverable::Signal(key) => self.signal_arrives(key)?,
             Deliverable::Offer(key) => self.signal_offered(&key),
@@ -65,11 +69,16 @@ impl Cursor {
 
     fn start_run(&mut self) -> Next {
         let input = self.journal.start().map_or(Value::Null, |start| start.input.clone());
+        if let Some(deadline) = self.journal.start().and_then(|start| start.deadline)
+            && self.journal.failing().is_none()
+        {
+            self.timers.insert((deadline, Timer::Deadline));
+        }
         self.reseed("");
         Next::Resume(Delivery::Run { scope: ScopeId(ROOT), input })
     }
 
-    fn start_body(&mut self, scope: &ScopePath) -> Result<Next, AdvanceError> {
+    fn start_body(&mut self, at: Timestamp, scope: &ScopePath) -> Result<Next, AdvanceError> {
         let Some(ticket) = scope.owner().and_then(|step| self.steps.get(&step).copied()) else {
             return Ok(Next::Changed);
         };
@@ -86,6 +95,10 @@ impl Cursor {
         }
         step.current = Some(index);
         self.scopes.push(Scope::new(scope.clone(), Some(parent), Some(ticket), in_step));
+        if self.missed.remove(&ticket) {
+            self.unaware.insert(index);
+        }
+        self.begin_timeout(index, at);
         self.reseed(scope.as_str());
         Ok(Next::Resume(Delivery::Body { ticket, scope: ScopeId(index), attempt: scope.attempt() }))
     }
@@ -164,6 +177,9 @@ impl Cursor {
 
     /// Settles what was asked for, and hands the answer to the program.
     fn answer(&mut self, ticket: Ticket, result: Result<Value, Failure>) -> Next {
+        if self.missed.remove(&ticket) {
+            self.unaware.insert(self.asked[ticket.0].scope);
+        }
         self.settle(ticket);
         Next::Resume(Delivery::Answer { ticket, result })
     }
@@ -194,13 +210,14 @@ impl Cursor {
         if self.cancelled {
             return Ok(());
         }
-        self.cancelled = true;
+        self.cancelled = !self.timed_out;
         self.close(ROOT, CloseCause::Cancelled)
     }
 
     /// The run can't go on: whatever its body may still do, this is how it ends.
     fn fail_root(&mut self, failure: Failure) {
         let bound = failure.kind == FailureKind::Limit;
+        self.timed_out |= failure.kind == FailureKind::Timeout && !self.cancelled;
         self.finished.push_back((ROOT, BodyOutcome::Threw(failure)));
         if bound {
             self.scopes[ROOT].accepts = Accepts::Nothing;

@@ -1,13 +1,12 @@
 //! How scopes end: with an outcome, with another attempt, or as cancelled.
 
 use super::AdvanceError;
-use super::cursor::Cursor;
+use super::cursor::{Cursor, ROOT};
 use super::diverge::Divergence;
 use crate::effect::Timer;
 use crate::entry::{Entry, RunOutcome, StepOutcome};
 use crate::failure::{Failure, FailureKind};
-use crate::journal::StepState;
-use crate::path::{ScopePath, StepPath};
+use crate::path::ScopePath;
 use crate::program::{BodyOutcome, Ticket};
 use crate::value;
 
@@ -16,7 +15,12 @@ impl Cursor {
     pub(super) fn next_endable(&mut self) -> Option<usize> {
         while let Some(scope) = self.endable.pop_first() {
             let candidate = &self.scopes[scope];
-            if !candidate.ended && candidate.is_closing() && candidate.open.is_empty() {
+            let waits_for_left = scope == ROOT && !self.left.is_empty();
+            if !candidate.ended
+                && candidate.is_closing()
+                && candidate.open.is_empty()
+                && !waits_for_left
+            {
                 return Some(scope);
             }
         }
@@ -33,6 +37,7 @@ impl Cursor {
         let (doomed, step, path) = (ending.doomed, ending.step, ending.path.clone());
         let grace = ending.grace_until.take();
         let body = ending.end().filter(|_| !doomed);
+        self.stop_timeout(scope);
         if let Some(until) = grace {
             self.timers.remove(&(until, Timer::Grace(path.clone())));
         }
@@ -113,7 +118,11 @@ impl Cursor {
         match next {
             Some(_) => self.await_recorded(next),
             None => {
-                self.timers.insert((retry_at, Timer::Retry(scope.clone())));
+                let timer = (retry_at, Timer::Retry(scope.clone()));
+                if let Some(step) = self.step_of(ticket) {
+                    step.retry_timer = Some(timer.clone());
+                }
+                self.timers.insert(timer);
             }
         }
         Ok(())
@@ -125,12 +134,12 @@ impl Cursor {
         ticket: Ticket,
         outcome: StepOutcome,
     ) -> Result<(), AdvanceError> {
+        self.stop_retry_timer(ticket);
         let Some(step) = self.step_of(ticket) else {
             return Ok(());
         };
         step.ended = true;
         let path = step.path.clone();
-        self.stop_retry_timer(&path);
         match self.journal.step(&path).and_then(|record| record.ended.as_ref()) {
             Some(recorded) if recorded.value == outcome => Ok(()),
             Some(recorded) => Err(Divergence::changed(path, &recorded.value, &outcome).into()),
@@ -138,14 +147,10 @@ impl Cursor {
         }
     }
 
-    fn stop_retry_timer(&mut self, path: &StepPath) {
-        let Some(record) = self.journal.step(path) else {
-            return;
-        };
-        if let (StepState::Retrying(failed), Some((_, due))) =
-            (record.state(), record.failures.last())
-        {
-            self.timers.remove(&(*due, Timer::Retry(path.attempt(failed))));
+    /// The back-off of a step is over, or does not matter any more.
+    pub(super) fn stop_retry_timer(&mut self, ticket: Ticket) {
+        if let Some(timer) = self.step_of(ticket).and_then(|step| step.retry_timer.take()) {
+            self.timers.remove(&timer);
         }
     }
 
@@ -161,6 +166,7 @@ impl Cursor {
             _ => None,
         };
         let outcome = match thrown {
+            Some(failure) if self.timed_out && !self.cancelled => RunOutcome::TimedOut { failure },
             Some(failure) if !self.cancelled => RunOutcome::Failed { failure },
             thrown => RunOutcome::Cancelled {
                 failure: thrown.filter(|failure| failure.kind != FailureKind::Cancelled),

@@ -8,12 +8,12 @@ use crate::bounds;
 use crate::effect::{Effect, Happening, Timer};
 use crate::entry::{CommentOn, Entry};
 use crate::failure::{Failure, FailureKind};
-use crate::id::{Attempt, StepNumber, Try};
+use crate::id::{Attempt, RunId, StepNumber, Try};
 use crate::journal::Note;
 use crate::name::Name;
 use crate::operation::{OperationKind, Request, Treatment};
 use crate::path::{OperationId, StepPath};
-use crate::program::{BodyOutcome, ScopeId, Ticket};
+use crate::program::{BodyOutcome, ScopeId, StepOptions, Ticket};
 use crate::retry::RetryPolicy;
 use crate::time::{Millis, Timestamp};
 use crate::turn::{LogLevel, LogLine};
@@ -64,8 +64,27 @@ impl Cursor {
         }
         let scope = self.operations.get(id).map_or(ROOT, |ticket| self.asked[ticket.0].scope);
         let number = self.own_number(scope);
-        self.append(Entry::OperationOrdered { operation: id.clone(), number, args, due })?;
+        let r#try = self.journal.left_behind().get(id).map_or(Try::FIRST, |left| left.r#try.next());
+        let child = self.child_of(id);
+        self.append(Entry::OperationOrdered {
+            operation: id.clone(),
+            number,
+            args,
+            due,
+            child,
+            r#try,
+        })?;
+        if let Some(result) = self.journal.kept_answer(id).cloned() {
+            self.append(Entry::OperationEnded { operation: id.clone(), result })?;
+            return Ok(false);
+        }
         Ok(true)
+    }
+
+    /// The run that an invocation creates.
+    fn child_of(&self, id: &OperationId) -> Option<RunId> {
+        let run = self.journal.start()?.run;
+        (Self::kind_of(id) == OperationKind::Invoke).then(|| run.child(id, self.at))
     }
 
     /// Outside of steps, an operation forms a step of its own.
@@ -88,6 +107,18 @@ impl Cursor {
                 }
                 self.performing.insert(ticket);
             }
+            Treatment::Invoked => {
+                // Once the child is known to exist, waiting for it needs nobody.
+                let rests = record.is_started() && !record.cancel_ordered;
+                if !answered {
+                    self.perform(id, r#try);
+                }
+                if rests {
+                    self.waiting.insert(ticket)
+                } else {
+                    self.performing.insert(ticket)
+                };
+            }
             Treatment::Timed | Treatment::Signalled | Treatment::Noted => {
                 self.waiting.insert(ticket);
                 if let Some(due) = due.filter(|_| !answered) {
@@ -96,7 +127,7 @@ impl Cursor {
             }
         }
         self.await_recorded(answer);
-        if kind == OperationKind::Wait {
+        if kind == OperationKind::Wait && self.journal.kept_answer(id).is_none() {
             self.await_recorded(offered);
             self.begin_wait(ticket, id, name)?;
         }
@@ -113,6 +144,7 @@ impl Cursor {
             kind: Self::kind_of(id),
             r#try,
             args: record.args.clone(),
+            child: record.child,
             started: record.started.clone(),
         });
     }
@@ -122,7 +154,7 @@ impl Cursor {
         &mut self,
         scope: ScopeId,
         name: &Name,
-        retry: Option<RetryPolicy>,
+        options: Option<StepOptions>,
     ) -> Result<Ticket, Failure> {
         if let Err(failure) = self.admit(scope.0) {
             return self.refuse(scope.0, failure);
@@ -132,7 +164,7 @@ impl Cursor {
             let message = format!("steps can be nested {} deep at most", bounds::SCOPE_DEPTH);
             return Err(Failure::new(FailureKind::Limit, message));
         }
-        let path = match retry {
+        let path = match options {
             Some(_) => {
                 let occurrence = asking.count(Counted::Step(name.clone()));
                 asking.path.step(name, occurrence)
@@ -142,36 +174,35 @@ impl Cursor {
                 asking.path.phase(name, occurrence)
             }
         };
-        let policy = retry.unwrap_or_else(RetryPolicy::once);
-        let step = AskedStep { path: path.clone(), retry: policy, current: None, ended: false };
+        let options = options.unwrap_or(StepOptions { retry: RetryPolicy::once(), timeout: None });
+        let retry = options.retry;
+        let step =
+            AskedStep { path: path.clone(), retry, current: None, retry_timer: None, ended: false };
         let ticket = self.ask(scope.0, What::Step(step));
         self.steps.insert(path.clone(), ticket);
-        self.note_fault(|cursor| cursor.begin_step(ticket, &path, policy));
+        self.note_fault(|cursor| cursor.begin_step(&path, &options));
         Ok(ticket)
     }
 
-    fn begin_step(
-        &mut self,
-        ticket: Ticket,
-        path: &StepPath,
-        retry: RetryPolicy,
-    ) -> Result<(), AdvanceError> {
+    fn begin_step(&mut self, path: &StepPath, options: &StepOptions) -> Result<(), AdvanceError> {
         if let Some(recorded) = self.journal.step(path) {
-            let policy = recorded.retry;
-            let (first, end) =
-                (recorded.attempts.first().copied(), recorded.ended.as_ref().map(|end| end.seq));
-            if let Some(step) = self.step_of(ticket) {
-                step.retry = policy;
+            let known = StepOptions { retry: recorded.retry, timeout: recorded.timeout };
+            if known != *options {
+                return Err(Divergence::changed(path, &known, options).into());
             }
-            if policy != retry {
-                return Err(Divergence::changed(path, &policy, &retry).into());
-            }
+            let first = recorded.attempts.first().copied();
+            let end = recorded.ended.as_ref().map(|end| end.seq);
             self.await_recorded(first);
             self.await_recorded(end);
             return Ok(());
         }
         let number = (!path.is_phase()).then(|| self.journal.next_number());
-        self.append(Entry::StepRequested { step: path.clone(), number, retry })?;
+        self.append(Entry::StepRequested {
+            step: path.clone(),
+            number,
+            retry: options.retry,
+            timeout_ms: options.timeout,
+        })?;
         self.append(Entry::AttemptStarted { scope: path.attempt(Attempt::FIRST) })?;
         Ok(())
     }
@@ -191,6 +222,9 @@ impl Cursor {
                 FailureKind::Limit,
                 "too many calls without waiting for one of them",
             ));
+        }
+        if self.unaware.remove(&scope) {
+            return Err(Failure::cancelled());
         }
         if self.accepts(scope) < Accepts::Nothing
             && !self.scopes[scope].ended

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::effect::Timer;
 use crate::id::Occurrence;
 use crate::name::Name;
 use crate::operation::OperationKind;
@@ -43,6 +44,8 @@ pub(super) struct Scope {
     pub(super) accepts: Accepts,
     /// The end of its grace, once it is closing.
     pub(super) grace_until: Option<Timestamp>,
+    /// When its attempt has taken too long.
+    pub(super) timeout_at: Option<Timestamp>,
     pub(super) body: Option<BodyOutcome>,
     /// It ends as cancelled, whatever its body says.
     pub(super) doomed: bool,
@@ -65,6 +68,7 @@ impl Scope {
             open: BTreeSet::new(),
             accepts: Accepts::Work,
             grace_until: None,
+            timeout_at: None,
             body: None,
             doomed: false,
             ended: false,
@@ -116,5 +120,7 @@ pub(super) struct AskedStep {
     pub(super) retry: RetryPolicy,
     /// The attempt whose body has begun and not ended.
     pub(super) current: Option<usize>,
+    /// The back-off that runs until the next attempt.
+    pub(super) retry_timer: Option<(Timestamp, Timer)>,
     pub(super) ended: bool,
 }

@@ -12,6 +12,7 @@ use crate::entry::Entry;
 use crate::failure::{Failure, FailureKind};
 use crate::id::InboxKey;
 use crate::name::Name;
+use crate::operation::OperationKind;
 use crate::path::OperationId;
 use crate::program::Ticket;
 
@@ -42,9 +43,15 @@ impl Cursor {
 
     /// A signal's arrival is delivered.
     pub(super) fn signal_arrives(&mut self, key: InboxKey) -> Result<(), AdvanceError> {
-        let Some(name) = self.journal.signal(&key).map(|signal| signal.name.clone()) else {
+        let Some((name, to)) =
+            self.journal.signal(&key).map(|signal| (signal.name.clone(), signal.to.clone()))
+        else {
             return Ok(());
         };
+        if let Some(question) = to {
+            self.decide(key, &question);
+            return Ok(());
+        }
         if self.answer_waits(&key, &name) {
             return Ok(());
         }
@@ -55,6 +62,16 @@ impl Cursor {
             self.fail_run(Failure::new(FailureKind::Limit, message))?;
         }
         Ok(())
+    }
+
+    /// A decision answers its question, if that is still open. It is never kept: whoever decides has seen one question,
+    /// and not the next.
+    fn decide(&mut self, key: InboxKey, question: &OperationId) {
+        let ticket = self.operations.get(question).copied();
+        let open = ticket.filter(|ticket| self.hears(*ticket));
+        if Self::kind_of(question) == OperationKind::Approve {
+            self.answering.extend(open.map(|ticket| (key, ticket)));
+        }
     }
 
     /// A kept signal reaches the wait it was offered to, and every other one that has come since.

@@ -4,9 +4,9 @@
 //! the next one does.
 
 use super::illegal::Illegal;
-use super::{Journal, Placed};
-use crate::entry::OperationResult;
-use crate::id::{Seq, Try};
+use super::{Deliverable, Journal, Placed};
+use crate::entry::{OperationResult, RunOutcome};
+use crate::id::{InboxKey, RunId, Seq, StepNumber, Try};
 use crate::operation::{OperationKind, Treatment};
 use crate::path::OperationId;
 use crate::time::Timestamp;
@@ -17,6 +17,7 @@ use crate::value::Value;
 pub(crate) struct OperationRecord {
     pub(crate) args: Value,
     pub(crate) due: Option<Timestamp>,
+    pub(crate) child: Option<RunId>,
     pub(crate) r#try: Try,
     /// Where the latest try that started could be found.
     pub(crate) started: Option<Value>,
@@ -46,7 +47,7 @@ pub(super) enum Progress {
     Interrupted { r#try: Try },
     Retried { r#try: Try },
     CancelOrdered,
-    Fired { seq: Seq, at: Timestamp },
+    Fired { seq: Seq },
     Consumed,
     Ended(Placed<OperationResult>),
 }
@@ -64,17 +65,27 @@ impl State {
     }
 }
 
+fn is_performed(operation: &OperationId) -> bool {
+    operation.kind().is_some_and(|kind| kind.treatment() == Treatment::Performed)
+}
+
 /// Whether an operation is of this kind.
 pub(super) fn is(operation: &OperationId, kind: OperationKind) -> bool {
     operation.kind() == Some(kind)
 }
 
 impl OperationRecord {
-    pub(super) fn new(args: Value, due: Option<Timestamp>) -> Self {
+    pub(super) fn new(
+        args: Value,
+        due: Option<Timestamp>,
+        child: Option<RunId>,
+        r#try: Try,
+    ) -> Self {
         Self {
+            child,
             args,
             due,
-            r#try: Try::FIRST,
+            r#try,
             started: None,
             cancel_ordered: false,
             offered: None,
@@ -103,14 +114,17 @@ impl OperationRecord {
     fn next(
         &self,
         id: &OperationId,
+        at: Timestamp,
         treatment: Treatment,
         progress: &Progress,
     ) -> Result<State, Illegal> {
         let alive = matches!(self.state, State::Ordered | State::Started | State::Interrupted);
         match (treatment, self.state, progress) {
-            (Treatment::Performed, State::Ordered, Progress::Started { r#try, .. }) => {
-                self.same_try(*r#try).map(|()| State::Started)
-            }
+            (
+                Treatment::Performed | Treatment::Invoked,
+                State::Ordered,
+                Progress::Started { r#try, .. },
+            ) => self.same_try(*r#try).map(|()| State::Started),
             (
                 Treatment::Performed,
                 State::Ordered | State::Started,
@@ -125,22 +139,22 @@ impl OperationRecord {
                     Err(Illegal::WrongTry { expected: self.r#try.next() })
                 }
             }
-            (Treatment::Performed, state, Progress::CancelOrdered)
+            (Treatment::Performed | Treatment::Invoked, state, Progress::CancelOrdered)
                 if alive && !self.cancel_ordered =>
             {
                 Ok(state)
             }
-            (Treatment::Performed, _, Progress::Ended(_)) if alive => Ok(State::Ended),
+            (Treatment::Performed | Treatment::Invoked, _, Progress::Ended(_)) if alive => {
+                Ok(State::Ended)
+            }
             (Treatment::Timed | Treatment::Signalled, State::Ordered, Progress::Ended(ended))
                 if ended.value == OperationResult::Cancelled =>
             {
                 Ok(State::Ended)
             }
-            (
-                Treatment::Timed | Treatment::Signalled,
-                State::Ordered,
-                Progress::Fired { at, .. },
-            ) => self.due.filter(|due| due <= at).map(|_| State::Fired).ok_or(Illegal::TooEarly),
+            (Treatment::Timed | Treatment::Signalled, State::Ordered, Progress::Fired { .. }) => {
+                self.due.filter(|due| *due <= at).map(|_| State::Fired).ok_or(Illegal::TooEarly)
+            }
             // A signal that came first wins over a timeout that is recorded but not delivered yet.
             (Treatment::Signalled, State::Ordered | State::Fired, Progress::Consumed) => {
                 Ok(State::Consumed)
@@ -157,11 +171,15 @@ impl OperationRecord {
 impl Journal {
     pub(super) fn operation_ordered(
         &mut self,
+        at: Timestamp,
         id: OperationId,
+        number: Option<StepNumber>,
         record: OperationRecord,
     ) -> Result<(), Illegal> {
+        self.check_number(number)?;
         let fits = match id.kind().map(OperationKind::treatment) {
-            Some(Treatment::Performed) => record.due.is_none(),
+            Some(Treatment::Performed) => record.due.is_none() && record.child.is_none(),
+            Some(Treatment::Invoked) => record.child.is_some() && record.due.is_none(),
             Some(Treatment::Timed) => record.due.is_some(),
             Some(Treatment::Signalled) => true,
             Some(Treatment::Noted) | None => false,
@@ -173,13 +191,18 @@ impl Journal {
             return Err(Illegal::Repeated { what: id.to_string() });
         }
         self.live_scope_mut(&id.scope())?.open += 1;
+        if is_performed(&id) {
+            self.activity.begin(at);
+        }
         self.operations.insert(id, record);
+        self.take_number(number);
         Ok(())
     }
 
     /// Moves an operation on.
     pub(super) fn progress(
         &mut self,
+        at: Timestamp,
         id: &OperationId,
         progress: &Progress,
     ) -> Result<(), Illegal> {
@@ -187,7 +210,12 @@ impl Journal {
         let record = self.operations.get_mut(id).ok_or_else(unknown)?;
         let treatment = id.kind().map(OperationKind::treatment).ok_or_else(unknown)?;
         let was_answered = record.is_answered();
-        record.state = record.next(id, treatment, progress)?;
+        let is_kept =
+            matches!(progress, Progress::Ended(end) if self.kept.get(id) == Some(&end.value));
+        record.state = match record.state {
+            State::Ordered if is_kept => State::Ended,
+            _ => record.next(id, at, treatment, progress)?,
+        };
         match progress {
             Progress::Retried { r#try } => record.r#try = *r#try,
             Progress::CancelOrdered => record.cancel_ordered = true,
@@ -198,7 +226,44 @@ impl Journal {
         }
         if record.is_answered() && !was_answered {
             self.close_one(&id.scope());
+            if is_performed(id) {
+                self.activity.end(at);
+            }
         }
+        match progress {
+            Progress::Fired { seq } => self.deliver(*seq, at, Deliverable::Timer(id.clone())),
+            Progress::Ended(end) => {
+                self.deliver(end.seq, at, Deliverable::OperationEnd(id.clone()))
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A child's end answers its invocation, if that still waits for it.
+    pub(super) fn child_ended(
+        &mut self,
+        end: Placed<RunOutcome>,
+        at: Timestamp,
+        key: InboxKey,
+        id: &OperationId,
+    ) -> Result<(), Illegal> {
+        if self.children.contains(&key) {
+            return Err(Illegal::Repeated { what: format!("the end of the child `{key}`") });
+        }
+        let seq = end.seq;
+        let waiting = self
+            .operations
+            .get(id)
+            .filter(|record| !record.is_answered() && record.child.is_some());
+        if let Some(record) = waiting {
+            let value = OperationResult::of_child(end.value, record.cancel_ordered);
+            self.progress(at, id, &Progress::Ended(Placed { seq, value }))?;
+        }
+        if self.abandoned.contains(id) {
+            self.abandoned_ended(seq, at, id.clone())?;
+        }
+        self.children.insert(key);
         Ok(())
     }
 }

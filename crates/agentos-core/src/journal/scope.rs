@@ -15,6 +15,7 @@ pub(crate) struct ScopeRecord {
     pub(super) over: bool,
     closings: Vec<ScopeClosing>,
     pub(crate) grace_expired: Option<Seq>,
+    pub(crate) timed_out: Option<Seq>,
 }
 
 impl ScopeRecord {

@@ -15,6 +15,8 @@ use crate::value::Value;
 pub(crate) struct SignalRecord {
     pub(crate) name: Name,
     pub(crate) payload: Value,
+    /// The only one it is for, if it is a decision.
+    pub(crate) to: Option<OperationId>,
 }
 
 impl Journal {
@@ -28,7 +30,25 @@ impl Journal {
         if self.signals.contains_key(&key) {
             return Err(Illegal::Repeated { what: format!("the signal `{key}`") });
         }
-        self.signals.insert(key.clone(), SignalRecord { name, payload });
+        self.signals.insert(key.clone(), SignalRecord { name, payload, to: None });
+        self.deliver(seq, at, Deliverable::Signal(key));
+        Ok(())
+    }
+
+    pub(super) fn approval_given(
+        &mut self,
+        seq: Seq,
+        at: Timestamp,
+        key: InboxKey,
+        (id, payload): (OperationId, Value),
+    ) -> Result<(), Illegal> {
+        if self.signals.contains_key(&key) {
+            return Err(Illegal::Repeated { what: format!("the decision `{key}`") });
+        }
+        let Some(name) = id.name() else {
+            return Err(Illegal::WrongKind { operation: id });
+        };
+        self.signals.insert(key.clone(), SignalRecord { name, payload, to: Some(id) });
         self.deliver(seq, at, Deliverable::Signal(key));
         Ok(())
     }
@@ -53,11 +73,12 @@ impl Journal {
 
     pub(super) fn signal_consumed(
         &mut self,
+        at: Timestamp,
         key: InboxKey,
         id: OperationId,
     ) -> Result<(), Illegal> {
         self.check_signal_fits(&key, &id)?;
-        self.progress(&id, &Progress::Consumed)?;
+        self.progress(at, &id, &Progress::Consumed)?;
         self.consumptions.insert((key, id));
         Ok(())
     }
@@ -67,10 +88,12 @@ impl Journal {
         let Some(signal) = self.signals.get(key) else {
             return Err(Illegal::UnknownSignal { key: key.clone() });
         };
-        if operation::is(id, OperationKind::Wait) && id.name().as_ref() == Some(&signal.name) {
-            Ok(())
-        } else {
-            Err(Illegal::WrongKind { operation: id.clone() })
-        }
+        let fits = match &signal.to {
+            Some(to) => to == id,
+            None => {
+                operation::is(id, OperationKind::Wait) && id.name().as_ref() == Some(&signal.name)
+            }
+        };
+        if fits { Ok(()) } else { Err(Illegal::WrongKind { operation: id.clone() }) }
     }
 }

@@ -9,12 +9,13 @@ use crate::failure::Failure;
 use crate::id::{Attempt, Seq, StepNumber};
 use crate::path::{ScopePath, StepPath};
 use crate::retry::RetryPolicy;
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 
 /// A step as the log knows it.
 #[derive(Debug)]
 pub(crate) struct StepRecord {
     pub(crate) retry: RetryPolicy,
+    pub(crate) timeout: Option<Millis>,
     /// Every attempt that began, in order.
     pub(crate) attempts: Vec<Seq>,
     /// Why attempts failed that were followed by another, and when that one was due.
@@ -44,6 +45,17 @@ impl StepState {
 }
 
 impl StepRecord {
+    pub(super) fn new(retry: RetryPolicy, timeout: Option<Millis>) -> Self {
+        Self {
+            retry,
+            timeout,
+            attempts: Vec::new(),
+            failures: Vec::new(),
+            ended: None,
+            state: StepState::Requested,
+        }
+    }
+
     pub(crate) const fn state(&self) -> StepState {
         self.state
     }
@@ -63,7 +75,7 @@ impl Journal {
         &mut self,
         step: StepPath,
         number: Option<StepNumber>,
-        retry: RetryPolicy,
+        record: StepRecord,
     ) -> Result<(), Illegal> {
         if step.scope().depth() >= bounds::SCOPE_DEPTH {
             return Err(Illegal::TooDeep);
@@ -77,13 +89,6 @@ impl Journal {
         self.check_number(number)?;
         self.live_scope_mut(&step.scope())?.open += 1;
         self.take_number(number);
-        let record = StepRecord {
-            retry,
-            attempts: Vec::new(),
-            failures: Vec::new(),
-            ended: None,
-            state: StepState::Requested,
-        };
         self.steps.insert(step, record);
         Ok(())
     }
@@ -116,6 +121,25 @@ impl Journal {
         step.attempts.push(seq);
         self.scopes.insert(scope.clone(), ScopeRecord::default());
         self.deliver(seq, at, Deliverable::Attempt(scope));
+        Ok(())
+    }
+
+    pub(super) fn attempt_timed_out(
+        &mut self,
+        seq: Seq,
+        at: Timestamp,
+        path: ScopePath,
+    ) -> Result<(), Illegal> {
+        let timeout = self.steps.get(&owner_of(&path)?).and_then(|step| step.timeout);
+        let scope = self.live_scope_mut(&path)?;
+        if timeout.is_none() {
+            return Err(Illegal::TooEarly);
+        }
+        if scope.timed_out.is_some() {
+            return Err(Illegal::Repeated { what: format!("the timeout of `{path}`") });
+        }
+        scope.timed_out = Some(seq);
+        self.deliver(seq, at, Deliverable::TimedOut(path));
         Ok(())
     }
 

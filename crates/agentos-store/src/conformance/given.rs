@@ -48,8 +48,12 @@ pub(super) fn new_run(number: u128) -> NewRun {
         input: json!({ "number": number.to_string() }),
         seed: Seed(7),
         grace_ms: Millis::new(1_000),
+        timeout_ms: None,
+        deadline: None,
+        parent: None,
+        forked_from: None,
     });
-    NewRun { run, at: NOW, first }
+    NewRun { run, at: NOW, first, history: None }
 }
 
 /// An entry without meaning that can be told from others.

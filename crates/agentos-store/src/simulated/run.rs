@@ -42,6 +42,12 @@ impl Run {
         }
     }
 
+    /// Adds to the log of a run that is being created with more than its first entry. The messages in it were received.
+    pub(super) fn append(&mut self, chunk: Arc<Chunk>) {
+        self.keys.extend(chunk.entries.iter().filter_map(Entry::message_key).cloned());
+        self.log.push(chunk);
+    }
+
     pub(super) fn began_with(&self, first: &Entry) -> bool {
         self.log.first().is_some_and(|chunk| chunk.entries.first() == Some(first))
     }

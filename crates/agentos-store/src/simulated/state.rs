@@ -17,7 +17,7 @@ use crate::due::{Due, is_due};
 use crate::inbox::{self, SendError, Sent};
 use crate::list::{ListError, ListedRun, RunCursor, RunFilter, RunPage};
 use crate::log::ReadError;
-use crate::run::{CreateError, Created, NewRun};
+use crate::run::{CreateError, Created, History, NewRun};
 use crate::tail::{TailCursor, TailError, TailPage};
 
 #[derive(Clone)]
@@ -81,7 +81,7 @@ impl State {
 
     pub(super) fn create_run(&mut self, new: NewRun) -> Result<Created, CreateError> {
         new.check().map_err(|source| CreateError::FirstEntry { run: new.run, source })?;
-        let NewRun { run, at, first } = new;
+        let NewRun { run, at, first, history } = new;
         if let Some(existing) = self.runs.get(&run) {
             return if existing.began_with(&first) {
                 Ok(Created::Existed)
@@ -91,7 +91,15 @@ impl State {
         }
         let chunk = Arc::new(Chunk { first: Seq::FIRST, at, entries: vec![first] });
         self.tail.append(run, Arc::clone(&chunk), self.operations);
-        self.runs.insert(run, Run::new(chunk));
+        let mut created = Run::new(chunk);
+        if let Some(History { rest, standing }) = history {
+            created.standing = standing;
+            for chunk in rest.into_iter().map(Arc::new) {
+                self.tail.append(run, Arc::clone(&chunk), self.operations);
+                created.append(chunk);
+            }
+        }
+        self.runs.insert(run, created);
         self.created.push(run);
         Ok(Created::New)
     }

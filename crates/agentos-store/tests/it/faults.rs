@@ -39,8 +39,12 @@ fn new_run(run: RunId) -> NewRun {
         input: serde_json::Value::Null,
         seed: Seed(0),
         grace_ms: Millis::ZERO,
+        timeout_ms: None,
+        deadline: None,
+        parent: None,
+        forked_from: None,
     });
-    NewRun { run, at: NOW, first }
+    NewRun { run, at: NOW, first, history: None }
 }
 
 fn message(text: &str) -> Message {

@@ -26,6 +26,12 @@ pub fn shell(name: &str) -> Node {
     Node::Shell { name: name.into() }
 }
 
+/// A child run.
+#[must_use]
+pub fn invoke(name: &str) -> Node {
+    Node::Invoke { name: name.into() }
+}
+
 /// An operation that is answered within the turn.
 #[must_use]
 pub fn pure(name: &str) -> Node {
@@ -59,7 +65,19 @@ pub fn step(name: &str, body: Node) -> Node {
 /// A step with several attempts, one unit of time apart.
 #[must_use]
 pub fn retried(name: &str, attempts: u32, body: Node) -> Node {
-    Node::Step { name: name.into(), body: Box::new(body), attempts, delay: 1 }
+    Node::Step { name: name.into(), body: Box::new(body), attempts, delay: 1, timeout: 0 }
+}
+
+/// A step whose attempts may take only so long.
+#[must_use]
+pub fn within(timeout: u64, name: &str, attempts: u32, body: Node) -> Node {
+    Node::Step { name: name.into(), body: Box::new(body), attempts, delay: 1, timeout }
+}
+
+/// A question to a person.
+#[must_use]
+pub fn approve(name: &str, ms: u64) -> Node {
+    Node::Approve { name: name.into(), ms }
 }
 
 /// A phase.

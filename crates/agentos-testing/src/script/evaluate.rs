@@ -7,7 +7,7 @@ use agentos_core::entry::CommentOn;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::name::Name;
 use agentos_core::operation::{OperationKind, Request};
-use agentos_core::program::{Delivery, Door, Program, ScopeId};
+use agentos_core::program::{Delivery, Door, Program, ScopeId, StepOptions};
 use agentos_core::retry::{Backoff, RetryPolicy};
 use agentos_core::time::Millis;
 use agentos_core::turn::LogLevel;
@@ -179,15 +179,15 @@ impl Ctx {
         self.request(request.expect("scripts perform what can be performed")).await
     }
 
-    async fn step(&self, step: &str, body: &Rc<Node>, retry: Option<RetryPolicy>) -> Promise {
+    async fn step(&self, step: &str, body: &Rc<Node>, options: Option<StepOptions>) -> Promise {
         let (ctx, node, step) = (self.clone(), Rc::clone(body), name(step));
         let body: Body = Rc::new(move |scope| {
             Box::pin(evaluate(Rc::clone(&node), Ctx { scope, ..ctx.clone() }))
         });
         let (scope, trace) = (self.scope, Rc::clone(&self.trace));
         let call: DoorCall = Box::new(move |engine, door| {
-            let asked = match retry {
-                Some(retry) => door.step(scope, step, retry),
+            let asked = match options {
+                Some(options) => door.step(scope, step, options),
                 None => door.phase(scope, step),
             };
             trace.borrow_mut().push(match &asked {
@@ -215,9 +215,11 @@ async fn evaluate(node: Rc<Node>, ctx: Ctx) -> Completion {
         Node::Shell { .. }
         | Node::Pure { .. }
         | Node::Artifact { .. }
+        | Node::Invoke { .. }
         | Node::Forget { .. }
         | Node::Sleep { .. }
         | Node::Wait { .. }
+        | Node::Approve { .. }
         | Node::Step { .. }
         | Node::Phase { .. } => evaluate_operation(&node, &ctx).await,
         Node::Throw { retryable } => {
@@ -291,25 +293,46 @@ async fn evaluate_try(body: &Node, rescue: Option<&Node>, cleanup: &Node, ctx: &
     }
 }
 
+/// Operations whose answer is mixed into the account.
 async fn evaluate_operation(node: &Node, ctx: &Ctx) -> Completion {
-    let answer = match node {
-        Node::Shell { name } => {
-            let promise = ctx.perform(OperationKind::Shell, name).await;
-            ctx.wait(promise).await
+    let promise = match node {
+        Node::Shell { name } => ctx.perform(OperationKind::Shell, name).await,
+        Node::Artifact { name } => ctx.perform(OperationKind::Artifact, name).await,
+        Node::Invoke { name: workflow } => {
+            ctx.request(Request::invoke(name(workflow), json!({}))).await
         }
-        Node::Artifact { name } => {
-            let promise = ctx.perform(OperationKind::Artifact, name).await;
-            ctx.wait(promise).await
+        Node::Pure { name } => return evaluate_pure(name, ctx).await,
+        Node::Approve { name: question, ms } => {
+            let timeout = (*ms > 0).then(|| Millis::new(*ms));
+            ctx.request(Request::approve(name(question), "may it go on?", timeout)).await
         }
-        Node::Pure { name: pure } => {
-            let promise =
-                ctx.request(Request::sleep(name(&format!("pure-{pure}")), Millis::ZERO)).await;
-            let identity = ctx.trace.borrow().last().map(|asked| asked.replace("ask ", ""));
-            // The value that a pure operation of the same place has in the recorded outcomes.
-            let place = identity.unwrap_or_default().replace("/sleep:pure-", "/pure:");
-            let value = i64::from(chance::number(&format!("p{place}")) % 1_000);
-            ctx.wait(promise).await.map(|_| json!(value))
+        _ => return evaluate_other(node, ctx).await,
+    };
+    let answer = ctx.wait(promise).await;
+    if let Ok(value) = &answer {
+        ctx.mix(value.as_i64().unwrap_or_else(|| i64::from(value["approved"] == json!(true))));
+    }
+    Completion::Settled(answer)
+}
+
+async fn evaluate_pure(pure: &str, ctx: &Ctx) -> Completion {
+    let promise = ctx.request(Request::sleep(name(&format!("pure-{pure}")), Millis::ZERO)).await;
+    let identity = ctx.trace.borrow().last().map(|asked| asked.replace("ask ", ""));
+    // The value that a pure operation of the same place has in the recorded outcomes.
+    let place = identity.unwrap_or_default().replace("/sleep:pure-", "/pure:");
+    let value = i64::from(chance::number(&format!("p{place}")) % 1_000);
+    match ctx.wait(promise).await {
+        Ok(_) => {
+            ctx.mix(value);
+            done(value)
         }
+        thrown => Completion::Settled(thrown),
+    }
+}
+
+/// Operations and steps that leave the account to others.
+async fn evaluate_other(node: &Node, ctx: &Ctx) -> Completion {
+    match node {
         Node::Forget { name, caught } => {
             let promise = ctx.perform(OperationKind::Shell, name).await;
             if *caught {
@@ -319,12 +342,10 @@ async fn evaluate_operation(node: &Node, ctx: &Ctx) -> Completion {
                 });
                 let _ = ctx.settled(Call::Door(ignore)).await;
             }
-            return done(0);
+            done(0)
         }
         Node::Sleep { name: sleep, ms } => {
-            return Completion::Adopted(
-                ctx.request(Request::sleep(name(sleep), Millis::new(*ms))).await,
-            );
+            Completion::Adopted(ctx.request(Request::sleep(name(sleep), Millis::new(*ms))).await)
         }
         Node::Wait { name: signal, ms } => {
             let timeout = (*ms > 0).then(|| Millis::new(*ms));
@@ -333,9 +354,9 @@ async fn evaluate_operation(node: &Node, ctx: &Ctx) -> Completion {
             if let Ok(Value::String(payload)) = &answer {
                 ctx.mix_by(37, i64::from(chance::number(payload)));
             }
-            return Completion::Settled(answer);
+            Completion::Settled(answer)
         }
-        Node::Step { name, body, attempts, delay } => {
+        Node::Step { name, body, attempts, delay, timeout } => {
             let retry = RetryPolicy {
                 max_attempts: *attempts,
                 backoff: Backoff::Fixed,
@@ -343,19 +364,16 @@ async fn evaluate_operation(node: &Node, ctx: &Ctx) -> Completion {
                 max_delay_ms: Millis::new(*delay),
                 jitter: false,
             };
-            return Completion::Adopted(
-                ctx.step(name, &Rc::new((**body).clone()), Some(retry)).await,
-            );
+            let timeout = (*timeout > 0).then(|| Millis::new(*timeout));
+            let options = StepOptions { retry, timeout };
+            let body = Rc::new((**body).clone());
+            Completion::Adopted(ctx.step(name, &body, Some(options)).await)
         }
         Node::Phase { name, body } => {
-            return Completion::Adopted(ctx.step(name, &Rc::new((**body).clone()), None).await);
+            Completion::Adopted(ctx.step(name, &Rc::new((**body).clone()), None).await)
         }
-        _ => Ok(Value::Null),
-    };
-    if let Ok(value) = &answer {
-        ctx.mix(value.as_i64().unwrap_or(0));
+        _ => done(0),
     }
-    Completion::Settled(answer)
 }
 
 async fn evaluate_synchronous(node: &Node, ctx: &Ctx) -> Completion {

@@ -17,13 +17,26 @@ pub enum Shape {
 pub struct Generator {
     chance: Chance,
     shape: Shape,
+    invokes: Option<String>,
 }
 
 impl Generator {
     /// The generator of this seed.
     #[must_use]
     pub fn new(seed: u64, shape: Shape) -> Self {
-        Self { chance: Chance::new(format!("program {seed}")), shape }
+        Self { chance: Chance::new(format!("program {seed}")), shape, invokes: None }
+    }
+
+    /// The same, for programs that invoke this workflow.
+    #[must_use]
+    pub fn invoking(mut self, workflow: impl Into<String>) -> Self {
+        self.invokes = Some(workflow.into());
+        self
+    }
+
+    /// A small program, for a child run.
+    pub fn small_program(&mut self) -> Node {
+        Node::Seq { of: vec![self.node(2), self.node(2)] }
     }
 
     /// A program.
@@ -56,6 +69,11 @@ impl Generator {
                 body: self.boxed(depth, 4),
                 attempts: 1 + self.chance.below(3),
                 delay: u64::from(1 + self.chance.below(3)),
+                timeout: if self.chance.percent(20) {
+                    u64::from(2 + self.chance.below(8))
+                } else {
+                    0
+                },
             },
             66..68 => Node::Phase { name: self.name(), body: self.boxed(depth, 3) },
             68..80 => {
@@ -75,6 +93,7 @@ impl Generator {
     fn leaf(&mut self) -> Node {
         let steady = self.shape == Shape::Steady;
         match self.chance.below(100) {
+            0..8 if let Some(workflow) = self.invokes.clone() => Node::Invoke { name: workflow },
             0..20 => Node::Shell { name: self.name() },
             20..32 => Node::Pure { name: self.name() },
             32..43 => Node::Set { key: self.name(), value: i64::from(self.chance.below(9)) },
@@ -83,7 +102,8 @@ impl Generator {
             58..65 => Node::Random,
             65..71 => Node::Now,
             71..79 => Node::Sleep { name: self.name(), ms: u64::from(1 + self.chance.below(4)) },
-            79..87 => Node::Wait {
+            79..82 => Node::Approve { name: self.name(), ms: u64::from(1 + self.chance.below(8)) },
+            82..87 => Node::Wait {
                 name: (*self.chance.pick(&["ev0", "ev1"])).to_owned(),
                 ms: u64::from(1 + self.chance.below(8)),
             },

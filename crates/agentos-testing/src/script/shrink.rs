@@ -48,12 +48,13 @@ pub fn shrinks(node: &Node) -> Vec<Node> {
                 }));
             }
         }
-        Node::Step { name, body, attempts, delay } => {
+        Node::Step { name, body, attempts, delay, timeout } => {
             let step = |body: Node, attempts| Node::Step {
                 name: name.clone(),
                 body: Box::new(body),
                 attempts,
                 delay: *delay,
+                timeout: *timeout,
             };
             if *attempts > 1 {
                 smaller.push(step((**body).clone(), attempts - 1));

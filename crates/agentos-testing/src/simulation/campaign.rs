@@ -25,11 +25,15 @@ impl fmt::Display for Finding {
         let mail: Vec<String> =
             scenario.mail.iter().map(|mail| format!("{} at {}", mail.name, mail.at)).collect();
         writeln!(f, "  mail     [{}]", mail.join(", "))?;
+        let Scenario { seed, grace, timeout, deadline, turn_entries, parks, .. } = scenario;
         writeln!(
             f,
-            "  world    `{}`, grace {}, turns of {}",
-            scenario.seed, scenario.grace, scenario.turn_entries
-        )
+            "  world    `{seed}`, grace {grace}, timeout {timeout}, deadline {deadline}, turns of {turn_entries}, parks {parks}"
+        )?;
+        for (name, child) in &scenario.children {
+            writeln!(f, "  {name:8} {child}")?;
+        }
+        Ok(())
     }
 }
 

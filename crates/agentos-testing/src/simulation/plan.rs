@@ -42,6 +42,8 @@ pub enum Fault {
     LateCommit(u64),
     /// No space is left for a while.
     Full,
+    /// The process dies, and the next one moves the run to another source, which is the same one.
+    Switch,
     /// The process hangs, another one takes over, and after so many points the first one wakes up and goes on.
     Hang(u64),
 }

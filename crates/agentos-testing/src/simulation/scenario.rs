@@ -1,9 +1,10 @@
 //! What is simulated: a program, what comes into it from outside, and the chances of its world.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use agentos_core::bounds;
-use agentos_core::entry::{Entry, RunStarted};
+use agentos_core::entry::{Entry, Parent, RunStarted};
 use agentos_core::id::{InboxKey, RunId, Seed};
 use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::name::Name;
@@ -15,7 +16,8 @@ use uuid::Uuid;
 use crate::chance::{self, Chance};
 use crate::script::{Generator, Node, Shape};
 
-/// A message that comes in at some time: a signal, or with the name `cancel` the wish that the run end.
+/// A message that comes in at some time: a signal, with the name `cancel` the wish that the run end, with the identity of
+/// a question as its name a decision on it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mail {
     /// When.
@@ -35,6 +37,9 @@ impl Mail {
     pub fn message(&self) -> Message {
         let body = if self.name == "cancel" {
             MessageBody::Cancel { reason: None }
+        } else if let Ok(operation) = self.name.parse() {
+            let approved = chance::number(&self.key).is_multiple_of(2);
+            MessageBody::Approval { operation, approved, by: "somebody".into(), comment: None }
         } else {
             let name = Name::new(&self.name).expect("mail has short names");
             MessageBody::Signal { name, payload: json!(self.key) }
@@ -54,8 +59,16 @@ pub struct Scenario {
     pub mail: Vec<Mail>,
     /// How long cleanup may go on.
     pub grace: u64,
+    /// How long the run may be active; 0 for as long as it takes.
+    pub timeout: u64,
+    /// When the run ends at the latest; 0 for never.
+    pub deadline: i64,
     /// How many entries a turn gathers before it is cut.
     pub turn_entries: usize,
+    /// Workflows that the program, and they themselves, may invoke.
+    pub children: BTreeMap<String, Rc<Node>>,
+    /// Whether a run that only waits is given back until something happens.
+    pub parks: bool,
 }
 
 impl Scenario {
@@ -67,8 +80,19 @@ impl Scenario {
             seed: "world".to_owned(),
             mail: Vec::new(),
             grace: 10,
+            timeout: 0,
+            deadline: 0,
             turn_entries: bounds::TURN_ENTRIES,
+            children: BTreeMap::new(),
+            parks: false,
         }
+    }
+
+    /// The same with a workflow that can be invoked.
+    #[must_use]
+    pub fn with_child(mut self, name: &str, program: Node) -> Self {
+        self.children.insert(name.to_owned(), Rc::new(program));
+        self
     }
 
     /// The same with a message coming in.
@@ -84,7 +108,20 @@ impl Scenario {
     pub fn generate(seed: u64) -> Self {
         let mut chance = Chance::new(format!("scenario {seed}"));
         let shape = if chance.percent(60) { Shape::Steady } else { Shape::Everything };
-        let mut scenario = Self::new(Generator::new(seed, shape).program());
+        let family = chance.percent(20);
+        let mut generator = Generator::new(seed, shape);
+        if family {
+            generator = generator.invoking("child");
+        }
+        let mut scenario = Self::new(generator.program());
+        if family {
+            let mut child = Generator::new(seed + 1, shape).invoking("grandchild");
+            let mut grandchild = Generator::new(seed + 2, shape);
+            scenario = scenario
+                .with_child("child", child.small_program())
+                .with_child("grandchild", grandchild.small_program());
+        }
+        scenario.parks = chance.percent(30);
         scenario.seed = format!("w{seed}");
         for _ in 0..chance.below(4) {
             let at = i64::from(1 + chance.below(10));
@@ -97,6 +134,18 @@ impl Scenario {
         if chance.percent(5) {
             let at = i64::from(1 + chance.below(10));
             scenario = scenario.with_mail(at, "cancel");
+        }
+        for question in ["/approve:a#1", "/approve:b#1", "/a#1@1/approve:a#1"] {
+            if chance.percent(30) {
+                let at = i64::from(1 + chance.below(10));
+                scenario = scenario.with_mail(at, question);
+            }
+        }
+        if chance.percent(15) {
+            scenario.timeout = u64::from(2 + chance.below(12));
+        }
+        if chance.percent(10) {
+            scenario.deadline = i64::from(3 + chance.below(20));
         }
         scenario.grace = *chance.pick(&[0, 2, 5, 50]);
         scenario.turn_entries = *chance.pick(&[1, 3, 10, bounds::TURN_ENTRIES]);
@@ -115,14 +164,39 @@ impl Scenario {
     /// Never: the workflow's name is one.
     #[must_use]
     pub fn first_entry(&self) -> Entry {
+        let workflow = Name::new("simulated").expect("a short name");
         Entry::RunStarted(RunStarted {
-            run: self.run(),
-            workflow: Name::new("simulated").expect("a short name"),
-            definition: String::new(),
             input: json!({}),
             seed: Seed(u64::from(chance::number(&self.seed))),
             grace_ms: Millis::new(self.grace),
+            timeout_ms: (self.timeout > 0).then(|| Millis::new(self.timeout)),
+            deadline: (self.deadline > 0).then_some(Timestamp(self.deadline)),
+            ..RunStarted::new(self.run(), workflow)
         })
+    }
+
+    /// The first entry of a child's log.
+    #[must_use]
+    pub fn child_entry(&self, child: RunId, workflow: Name, parent: Parent) -> Entry {
+        Entry::RunStarted(RunStarted {
+            input: json!({}),
+            seed: Seed(u64::from(chance::number(&child.to_string()))),
+            grace_ms: Millis::new(self.grace),
+            parent: Some(parent),
+            ..RunStarted::new(child, workflow)
+        })
+    }
+
+    /// The program of a workflow. Without one of that name it does nothing.
+    #[must_use]
+    pub fn program_of(&self, workflow: &str) -> Rc<Node> {
+        if workflow == "simulated" {
+            return Rc::clone(&self.program);
+        }
+        self.children
+            .get(workflow)
+            .cloned()
+            .unwrap_or_else(|| Rc::new(Node::Seq { of: Vec::new() }))
     }
 
     /// When everything begins.

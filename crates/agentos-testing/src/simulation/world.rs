@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use agentos_core::effect::{Effect, Happening, Timer};
+use agentos_core::effect::{Happening, Timer};
 use agentos_core::entry::OperationResult;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Try};
@@ -39,7 +39,8 @@ struct Performed {
 pub struct World {
     seed: String,
     now: i64,
-    effects: BTreeMap<(OperationId, Try), Performed>,
+    root: RunId,
+    effects: BTreeMap<(RunId, OperationId, Try), Performed>,
     mail: Vec<(bool, Mail)>,
     /// How often each operation was started.
     pub starts: BTreeMap<String, u32>,
@@ -58,6 +59,7 @@ impl World {
         Self {
             seed: scenario.seed.clone(),
             now: scenario.start().0,
+            root: scenario.run(),
             effects: BTreeMap::new(),
             mail: scenario.mail.iter().map(|mail| (false, mail.clone())).collect(),
             starts: BTreeMap::new(),
@@ -78,24 +80,23 @@ impl World {
         self.now += ms;
     }
 
-    /// Performs an effect: idempotent by operation and try.
-    pub fn perform(&mut self, effect: &Effect) {
-        match effect {
-            Effect::Perform { operation, r#try, .. } => self.start(operation, *r#try),
-            Effect::Stop { operation, r#try } => self.stop(operation, *r#try),
-        }
+    /// How the world calls an operation: those of the first run by their own names, those of others behind their run.
+    #[must_use]
+    pub fn call(&self, run: RunId, operation: &OperationId) -> String {
+        if run == self.root { operation.to_string() } else { format!("{run}{operation}") }
     }
 
-    fn start(&mut self, operation: &OperationId, r#try: Try) {
-        let key = (operation.clone(), r#try);
+    /// Starts an operation: idempotent by operation and try.
+    pub fn start(&mut self, run: RunId, operation: &OperationId, r#try: Try) {
+        let key = (run, operation.clone(), r#try);
         if self.effects.contains_key(&key) {
             return;
         }
-        let id = operation.as_str();
-        *self.starts.entry(id.to_owned()).or_default() += 1;
+        let id = self.call(run, operation);
+        self.count_start(&id);
         let fails = number(&format!("f{}{id}", self.seed)).is_multiple_of(5);
         let result = if fails {
-            let message = format!("E{}", number(id) % 9);
+            let message = format!("E{}", number(&id) % 9);
             OperationResult::Failed { failure: Failure::new(FailureKind::Error, message) }
         } else {
             OperationResult::Ok { value: json!(number(&format!("v{id}")) % 1_000) }
@@ -104,24 +105,35 @@ impl World {
         self.effects.insert(key, Performed { due, fate: Fate::Ends(result), stopped: false });
     }
 
-    fn stop(&mut self, operation: &OperationId, r#try: Try) {
-        let cancelled = Performed {
-            due: self.now + 1,
-            fate: Fate::Ends(OperationResult::Cancelled),
-            stopped: true,
-        };
-        match self.effects.get_mut(&(operation.clone(), r#try)) {
+    /// Something was started.
+    pub fn count_start(&mut self, id: &str) {
+        *self.starts.entry(id.to_owned()).or_default() += 1;
+    }
+
+    /// An operation that was to be stopped turns out never to have begun.
+    pub fn never_began(&mut self, run: RunId, operation: &OperationId, r#try: Try) {
+        let fate = Fate::Ends(OperationResult::Cancelled);
+        let dead = Performed { due: self.now, fate, stopped: true };
+        self.effects.insert((run, operation.clone(), r#try), dead);
+    }
+
+    /// Stops an operation, which then is dead a little later. One that never started never will.
+    pub fn stop(&mut self, run: RunId, operation: &OperationId, r#try: Try) {
+        let due = self.now + 1;
+        let cancelled =
+            Performed { due, fate: Fate::Ends(OperationResult::Cancelled), stopped: true };
+        match self.effects.get_mut(&(run, operation.clone(), r#try)) {
             Some(performed) if performed.stopped || performed.due <= self.now => {}
             Some(performed) => *performed = cancelled,
             None => {
-                self.effects.insert((operation.clone(), r#try), cancelled);
+                self.effects.insert((run, operation.clone(), r#try), cancelled);
             }
         }
     }
 
     /// The machine goes down: whatever runs on it is interrupted.
     pub fn power_cut(&mut self) {
-        for ((operation, _), performed) in &mut self.effects {
+        for ((_, operation, _), performed) in &mut self.effects {
             if performed.due > self.now {
                 *self.interruptions.entry(operation.to_string()).or_default() += 1;
                 *performed = Performed { due: self.now, fate: Fate::Interrupted, stopped: true };
@@ -129,20 +141,25 @@ impl World {
         }
     }
 
-    /// When something happens next that concerns the operations and timers given.
-    pub fn next_time<'a>(
-        &self,
-        open: impl Iterator<Item = &'a OperationId>,
-        timers: impl Iterator<Item = Timestamp>,
-    ) -> Option<i64> {
-        let effects = open.filter_map(|id| self.latest(id)).map(|(_, performed)| performed.due);
-        let mail = self.mail.iter().filter(|(sent, _)| !sent).map(|(_, mail)| mail.at);
-        effects.chain(mail).chain(timers.map(|due| due.0)).min()
+    /// When the next mail comes.
+    #[must_use]
+    pub fn next_mail(&self) -> Option<i64> {
+        self.mail.iter().filter(|(sent, _)| !sent).map(|(_, mail)| mail.at).min()
     }
 
-    fn latest(&self, operation: &OperationId) -> Option<(Try, &Performed)> {
-        let tries = (operation.clone(), Try::FIRST)..=(operation.clone(), Try(u32::MAX));
-        self.effects.range(tries).next_back().map(|((_, r#try), performed)| (*r#try, performed))
+    /// When something happens next to one of these operations.
+    pub fn next_end<'a>(
+        &self,
+        run: RunId,
+        open: impl Iterator<Item = (&'a OperationId, Try)>,
+    ) -> Option<i64> {
+        open.filter_map(|(id, r#try)| self.performed(run, id, r#try))
+            .map(|performed| performed.due)
+            .min()
+    }
+
+    fn performed(&self, run: RunId, operation: &OperationId, r#try: Try) -> Option<&Performed> {
+        self.effects.get(&(run, operation.clone(), r#try))
     }
 
     /// The clock goes to `time`, and mail that is due by then is sent.
@@ -155,10 +172,14 @@ impl World {
     }
 
     /// What the world has to say of these operations by now, with its place in the order of things.
-    pub fn news<'a>(&self, open: impl Iterator<Item = &'a OperationId>) -> Vec<(u32, Happening)> {
-        let due = open.filter_map(|id| Some((id, self.latest(id)?)));
-        due.filter(|(_, (_, performed))| performed.due <= self.now)
-            .map(|(id, (r#try, performed))| {
+    pub fn news<'a>(
+        &self,
+        run: RunId,
+        open: impl Iterator<Item = (&'a OperationId, Try)>,
+    ) -> Vec<(u32, Happening)> {
+        let due = open.filter_map(|(id, r#try)| Some((id, r#try, self.performed(run, id, r#try)?)));
+        due.filter(|(_, _, performed)| performed.due <= self.now)
+            .map(|(id, r#try, performed)| {
                 let operation = id.clone();
                 let happening = match &performed.fate {
                     Fate::Ends(result) => {
@@ -166,16 +187,18 @@ impl World {
                     }
                     Fate::Interrupted => Happening::Interrupted { operation, r#try },
                 };
-                (self.place(&format!("ans:{id}")), happening)
+                (self.place(&format!("ans:{}", self.call(run, id))), happening)
             })
             .collect()
     }
 
-    /// Everything that the world has ever had to say, for a world that repeats itself.
-    pub fn old_news(&self) -> Vec<Happening> {
-        let ended = self.effects.iter().filter(|(_, performed)| performed.due <= self.now);
-        ended
-            .filter_map(|((operation, r#try), performed)| match &performed.fate {
+    /// Everything that the world has ever had to say of a run, for a world that repeats itself.
+    #[must_use]
+    pub fn old_news(&self, run: RunId) -> Vec<Happening> {
+        let of_run = self.effects.iter().filter(|((of, _, _), _)| *of == run);
+        of_run
+            .filter(|(_, performed)| performed.due <= self.now)
+            .filter_map(|((_, operation, r#try), performed)| match &performed.fate {
                 Fate::Ends(result) => Some(Happening::Ended {
                     operation: operation.clone(),
                     r#try: *r#try,
@@ -196,6 +219,9 @@ impl World {
                 format!("ans:{step}/backoff@{}", scope.attempt())
             }
             Timer::Grace(scope) => format!("grace:{scope}"),
+            Timer::Attempt(scope) => format!("timeout:{scope}"),
+            Timer::Run => "timeout".to_owned(),
+            Timer::Deadline => "deadline".to_owned(),
         })
     }
 

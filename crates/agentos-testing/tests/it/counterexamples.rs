@@ -10,39 +10,9 @@ use agentos_testing::script::build::{
     all, forget, get, phase, pure, race, repeat, retried, seq, set, shell, sleep, step, throw,
     try_catch, try_finally, wait, wait_for,
 };
-use agentos_testing::simulation::{Driver, Ending, Plan, Report, Scenario, check};
+use agentos_testing::simulation::{Driver, Plan, Report, Scenario};
 
-/// Executes a scenario quietly, after it has survived every fault.
-fn survives(scenario: &Scenario) -> Report {
-    if let Err(mismatch) = check(scenario) {
-        panic!("{}\n{mismatch}", scenario.program);
-    }
-    Driver::new(scenario, &Plan::quiet()).run()
-}
-
-fn outcome(report: &Report) -> &RunOutcome {
-    match &report.ending {
-        Ending::Ended(outcome) => outcome,
-        other => panic!("the run did not end: {other:?}"),
-    }
-}
-
-fn completes(report: &Report) {
-    assert!(matches!(outcome(report), RunOutcome::Completed { .. }), "{:?}", report.ending);
-}
-
-fn position(report: &Report, event: &str) -> usize {
-    let found = report.trace.iter().position(|seen| seen.starts_with(event));
-    found.unwrap_or_else(|| panic!("`{event}` is not in {:#?}", report.trace))
-}
-
-fn saw(report: &Report, event: &str) -> bool {
-    report.trace.iter().any(|seen| seen.starts_with(event))
-}
-
-fn entries<'a, T>(report: &'a Report, pick: impl Fn(&'a Entry) -> Option<T> + 'a) -> Vec<T> {
-    report.log.iter().filter_map(|record| pick(&record.entry)).collect()
-}
+use crate::support::{completes, entries, outcome, position, saw, survives, worlds};
 
 fn closings(report: &Report, cause: CloseCause) -> Vec<(String, Vec<OperationId>)> {
     entries(report, |entry| match entry {
@@ -51,11 +21,6 @@ fn closings(report: &Report, cause: CloseCause) -> Vec<(String, Vec<OperationId>
         }
         _ => None,
     })
-}
-
-/// The same scenario in worlds in which things that happen at once happen in different orders.
-fn worlds(scenario: &Scenario) -> impl Iterator<Item = Scenario> {
-    (0..12).map(|world| Scenario { seed: format!("world {world}"), ..scenario.clone() })
 }
 
 #[test]
@@ -281,7 +246,13 @@ fn cleanup_that_takes_longer_than_its_grace_is_stopped() {
 fn a_step_that_waits_for_its_retry_ends_with_what_it_belongs_to() {
     let program = race([
         sleep("quick", 2),
-        Node::Step { name: "a".into(), body: Box::new(throw()), attempts: 3, delay: 50 },
+        Node::Step {
+            name: "a".into(),
+            body: Box::new(throw()),
+            attempts: 3,
+            delay: 50,
+            timeout: 0,
+        },
     ]);
     let report = survives(&Scenario::new(step("outer", program)));
     completes(&report);

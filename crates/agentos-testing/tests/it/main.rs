@@ -1,6 +1,11 @@
 //! The simulation, with fixed seeds and small numbers.
 
 mod campaign;
+mod children;
 mod counterexamples;
+mod demo;
 mod javascript_model;
+mod rebase;
 mod sabotage;
+mod support;
+mod time;

@@ -1,0 +1,259 @@
+//! A recorded run, executed anew: fork, retry, and the switch to another source.
+//!
+//! All three are one thing. The program is executed from the top, and the *recorded* answers are its world: they are
+//! handed to it in the order and at the times at which they once came in. What comes out is a log of its own, which is
+//! legal and can be replayed like any other.
+//!
+//! - A **fork** keeps the answers to everything that was asked for before some step; from there on it lives by itself.
+//! - A **retry** keeps everything but what failed.
+//! - A **switch** keeps everything, under another program. The new log follows on the old one, behind an
+//!   [`Entry::SourceSwitched`]; under the same program it is the old one again, entry by entry.
+//!
+//! Nothing is performed here. That makes it also the trial: what would become of the run is seen before anything is
+//! committed.
+//!
+//! An answer may come before the program asks for it (another source asks in another order), or without ever being
+//! asked for. Such answers are put into the new log's beginning, as [`Entry::AnswersKept`]: finished work is not
+//! repeated, however late it is wanted.
+
+mod compare;
+mod feed;
+mod keep;
+mod names;
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+pub use compare::Notice;
+pub use keep::Keep;
+pub use names::Names;
+
+use crate::codec::Chunk;
+use crate::entry::{Abandoned, Entry, KeptAnswer, OperationResult, Record, RunStarted};
+use crate::execution::{AdvanceError, Execution, Options};
+use crate::id::{Seq, StepNumber};
+use crate::journal::{IllegalEntry, Journal};
+use crate::path::OperationId;
+use crate::program::Program;
+use crate::standing::Standing;
+use crate::time::Timestamp;
+use crate::turn::{Outgoing, Turn};
+use feed::Batch;
+use keep::Selection;
+
+/// How often the log is made again because answers came before they were asked for.
+const PASSES: usize = 100;
+
+/// What to execute anew.
+#[derive(Debug, Clone)]
+pub struct Rebase<'a> {
+    /// The recorded log.
+    pub log: &'a [Record],
+    /// What the new log starts with.
+    pub start: RunStarted,
+    /// Which answers are kept.
+    pub keep: Keep,
+    /// When the run is moved to another source; without it, the new log is that of another run.
+    pub switch_at: Option<Timestamp>,
+    /// What the old run calls itself and its places.
+    pub old_names: Names,
+    /// What the new run calls itself and its places.
+    pub new_names: Names,
+}
+
+/// A run executed anew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rebased {
+    /// The new log, in chunks: from position 0, or following on the old one.
+    pub chunks: Vec<Chunk>,
+    /// How the run stands after that. It may have ended.
+    pub standing: Standing,
+    /// What other runs have to hear of it, together with the last chunk.
+    pub outgoing: Vec<Outgoing>,
+    /// What is worth telling.
+    pub notices: Vec<Notice>,
+}
+
+/// Why a run can't be executed anew.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum RebaseError {
+    /// The old log is damaged.
+    #[error("the recorded log can't be read: {0}")]
+    Log(#[from] IllegalEntry),
+    /// The log has no run.
+    #[error("the recorded log is empty")]
+    Empty,
+    /// There is no such step to cut at.
+    #[error("the run has no step {0}")]
+    NoSuchStep(StepNumber),
+    /// The run has not failed, so there is nothing to mend.
+    #[error("the run has not failed; there is nothing to retry")]
+    NotFailed,
+    /// The same name stands for another kind of operation now, so its recorded answer fits nothing.
+    #[error(
+        "`{recorded}` is recorded, but the workflow now asks for `{asked}` in its place; give it another name"
+    )]
+    OtherKind {
+        /// What the log has.
+        recorded: OperationId,
+        /// What the program asks for.
+        asked: OperationId,
+    },
+    /// The program could not be executed over its answers.
+    #[error(transparent)]
+    Advance(#[from] AdvanceError),
+    /// Answers kept coming before they were asked for.
+    #[error("the recorded answers could not be brought into an order that fits the workflow")]
+    Unsettled,
+}
+
+impl Rebase<'_> {
+    /// Executes a program over the recorded answers. `program` is called for a fresh one, more than once if need be.
+    ///
+    /// # Errors
+    /// [`RebaseError`]; nothing has happened.
+    pub fn run<P: Program>(&self, program: impl Fn() -> P) -> Result<Rebased, RebaseError> {
+        let log = generation(self.log);
+        let began = log.first().ok_or(RebaseError::Empty)?.at;
+        let selection = Selection::new(log, self.keep)?;
+        let batches = feed::batches(log, &selection);
+        let answers = feed::answers(log, &selection);
+        let mut beginning = Beginning { early: feed::early(log), abandoned: Vec::new() };
+        for _ in 0..PASSES {
+            let executed = self.execute(program(), began, &batches, &beginning)?;
+            let missed = missed(&executed.execution, &answers, &beginning.early);
+            let abandoned = match self.switch_at {
+                Some(_) => compare::abandoned(log, &executed.chunks),
+                None => Vec::new(),
+            };
+            if missed.is_empty() && abandoned == beginning.abandoned {
+                let notices = compare::notices(self, log, &executed.chunks, &beginning)?;
+                let Executed { execution, chunks, outgoing } = executed;
+                return Ok(Rebased { chunks, standing: execution.standing(), outgoing, notices });
+            }
+            beginning.early.extend(missed);
+            beginning.abandoned = abandoned;
+        }
+        Err(RebaseError::Unsettled)
+    }
+
+    /// One execution: the beginning, then batch by batch.
+    fn execute<P: Program>(
+        &self,
+        program: P,
+        began: Timestamp,
+        batches: &[Batch],
+        beginning: &Beginning,
+    ) -> Result<Executed<P>, RebaseError> {
+        let (mut journal, mut chunks) = (Journal::default(), Vec::new());
+        if let Some(now) = self.switch_at {
+            journal = Journal::fold(self.log.iter().cloned())?;
+            let abandoned = beginning.abandoned.clone();
+            let definition = self.start.definition.clone();
+            let entries = vec![Entry::SourceSwitched { definition, abandoned }];
+            let at = self.log.last().map_or(now, |last| last.at.max(now));
+            chunks.push(Chunk { first: Seq(journal.len()), at, entries });
+        }
+        let first = Seq(journal.len() + chunks.len() as u64);
+        chunks.push(Chunk { first, at: began, entries: self.first_entries(beginning) });
+        for record in chunks.iter().cloned().flat_map(Chunk::into_records) {
+            journal.apply(record)?;
+        }
+        let (execution, turn) = Execution::replay(program, journal, Options::default(), began)?;
+        let mut executed = Executed { execution, chunks, outgoing: Vec::new() };
+        executed.gather(turn, began)?;
+        for batch in batches {
+            let turn = executed.execution.advance(batch.happenings.clone(), batch.at)?;
+            executed.gather(turn, batch.at)?;
+        }
+        Ok(executed)
+    }
+
+    fn first_entries(&self, beginning: &Beginning) -> Vec<Entry> {
+        let kept = beginning.early.iter().map(|(operation, result)| KeptAnswer {
+            operation: operation.clone(),
+            result: result.clone(),
+        });
+        let answers: Vec<KeptAnswer> = kept.collect();
+        let start = Entry::RunStarted(self.start.clone());
+        let kept = (!answers.is_empty()).then_some(Entry::AnswersKept { answers });
+        std::iter::once(start).chain(kept).collect()
+    }
+}
+
+/// What the new log has to begin with, as far as it is known.
+#[derive(Debug)]
+struct Beginning {
+    /// Answers that come before they are asked for.
+    early: BTreeMap<OperationId, OperationResult>,
+    /// Operations that are open and not asked for.
+    abandoned: Vec<Abandoned>,
+}
+
+/// What one execution over the recorded answers came to.
+struct Executed<P> {
+    execution: Execution<P>,
+    chunks: Vec<Chunk>,
+    outgoing: Vec<Outgoing>,
+}
+
+impl<P: Program> Executed<P> {
+    /// Takes in a turn, and what more there is of it.
+    fn gather(&mut self, mut turn: Turn, at: Timestamp) -> Result<(), RebaseError> {
+        loop {
+            if !turn.is_empty() {
+                self.chunks.push(turn.chunk);
+            }
+            self.outgoing.extend(turn.outgoing);
+            if !turn.more {
+                return Ok(());
+            }
+            turn = self.execution.advance(Vec::new(), at)?;
+        }
+    }
+}
+
+/// Answers that the execution did not take and that were not given to it from the start.
+fn missed<P: Program>(
+    execution: &Execution<P>,
+    answers: &BTreeMap<OperationId, OperationResult>,
+    early: &BTreeMap<OperationId, OperationResult>,
+) -> Vec<(OperationId, OperationResult)> {
+    let journal = execution.journal();
+    let taken = |id: &OperationId| journal.operation(id).is_some_and(|record| record.is_answered());
+    let left = answers.iter().filter(|(id, _)| !taken(id) && !early.contains_key(id));
+    left.map(|(id, result)| (id.clone(), result.clone())).collect()
+}
+
+/// The part of a log that counts: what follows on its last source switch.
+#[must_use]
+pub fn generation(log: &[Record]) -> &[Record] {
+    let switch =
+        log.iter().rposition(|record| matches!(record.entry, Entry::SourceSwitched { .. }));
+    &log[switch.map_or(0, |switch| switch + 1)..]
+}
+
+/// Moves a run to another source. The chunks follow on its log; they are committed all together, or not at all.
+///
+/// # Errors
+/// As [`Rebase::run`].
+pub fn switch<P: Program>(
+    log: &[Record],
+    definition: String,
+    now: Timestamp,
+    program: impl Fn() -> P,
+) -> Result<Rebased, RebaseError> {
+    let Some(Entry::RunStarted(start)) = generation(log).first().map(|record| &record.entry) else {
+        return Err(RebaseError::Empty);
+    };
+    let rebase = Rebase {
+        log,
+        start: RunStarted { definition, ..start.clone() },
+        keep: Keep::Everything,
+        switch_at: Some(now),
+        old_names: Names::default(),
+        new_names: Names::default(),
+    };
+    rebase.run(program)
+}

@@ -1,0 +1,176 @@
+//! A recorded log as a world: what came in from outside, in order and with its times.
+//!
+//! Only what came from outside is taken. Everything else (steps, attempts, closings, notes) the program does again by
+//! itself. What stands together in the log came in together, and is handed over together.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::keep::Selection;
+use crate::effect::{Happening, Timer};
+use crate::entry::{Entry, OperationResult, Record};
+use crate::failure::{Failure, FailureKind};
+use crate::id::{Attempt, InboxKey, Try};
+use crate::inbox::{Message, MessageBody};
+use crate::operation::OperationKind;
+use crate::path::{OperationId, ScopePath};
+use crate::time::Timestamp;
+use crate::value::Value;
+
+/// What came in at one time.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Batch {
+    pub(super) at: Timestamp,
+    pub(super) happenings: Vec<Happening>,
+}
+
+/// Everything that came in and is kept.
+pub(super) fn batches(log: &[Record], selection: &Selection) -> Vec<Batch> {
+    let mut tries: HashMap<OperationId, Try> = HashMap::new();
+    let mut batches: Vec<Batch> = Vec::new();
+    let mut together = false;
+    for record in log {
+        let happening = happening(record, selection, &mut tries);
+        match (happening, batches.last_mut()) {
+            (Some(happening), Some(batch)) if together && batch.at == record.at => {
+                batch.happenings.push(happening);
+            }
+            (Some(happening), _) => {
+                batches.push(Batch { at: record.at, happenings: vec![happening] });
+            }
+            (None, _) => {
+                together = false;
+                continue;
+            }
+        }
+        together = true;
+    }
+    batches
+}
+
+fn happening(
+    record: &Record,
+    selection: &Selection,
+    tries: &mut HashMap<OperationId, Try>,
+) -> Option<Happening> {
+    let message = |key: &InboxKey, body| {
+        selection.signal(key).then(|| Happening::Message(Message { key: key.clone(), body }))
+    };
+    match &record.entry {
+        Entry::OperationOrdered { operation, r#try, .. }
+        | Entry::OperationRetried { operation, r#try } => {
+            tries.insert(operation.clone(), *r#try);
+            None
+        }
+        Entry::OperationStarted { operation, r#try, detail } if selection.operation(operation) => {
+            let (operation, detail) = (operation.clone(), detail.clone());
+            Some(Happening::Started { operation, r#try: *r#try, detail })
+        }
+        Entry::OperationInterrupted { operation, r#try } if selection.operation(operation) => {
+            Some(Happening::Interrupted { operation: operation.clone(), r#try: *r#try })
+        }
+        Entry::OperationEnded { operation, result }
+            if selection.answer(operation, result, record.seq) =>
+        {
+            let r#try = tries.get(operation).copied().unwrap_or(Try::FIRST);
+            Some(Happening::Ended { operation: operation.clone(), r#try, result: result.clone() })
+        }
+        Entry::ChildEnded { key, operation, outcome }
+            if selection.child(operation, outcome, record.seq) =>
+        {
+            let body =
+                MessageBody::ChildEnded { operation: operation.clone(), outcome: outcome.clone() };
+            Some(Happening::Message(Message { key: key.clone(), body }))
+        }
+        Entry::SignalArrived { key, name, payload } => {
+            message(key, MessageBody::Signal { name: name.clone(), payload: payload.clone() })
+        }
+        Entry::ApprovalGiven { key, operation, approved, by, comment } => {
+            let (operation, by, comment) = (operation.clone(), by.clone(), comment.clone());
+            message(key, MessageBody::Approval { operation, approved: *approved, by, comment })
+        }
+        Entry::CancelRequested { key, reason } if selection.ending() => {
+            let body = MessageBody::Cancel { reason: reason.clone() };
+            Some(Happening::Message(Message { key: key.clone(), body }))
+        }
+        Entry::RunResumed { .. } => Some(Happening::Resumed),
+        _ => timer(record, selection).map(Happening::Timer),
+    }
+}
+
+/// What the clock did.
+fn timer(record: &Record, selection: &Selection) -> Option<Timer> {
+    let kept = |scope: &ScopePath| selection.scope(scope, record.seq);
+    match &record.entry {
+        Entry::TimerFired { operation } if selection.operation(operation) => {
+            Some(Timer::Operation(operation.clone()))
+        }
+        Entry::AttemptStarted { scope } if kept(scope) => {
+            let before = Attempt(scope.attempt().0.checked_sub(1).filter(|before| *before > 0)?);
+            Some(Timer::Retry(scope.owner()?.attempt(before)))
+        }
+        Entry::GraceExpired { scope } if kept(scope) => Some(Timer::Grace(scope.clone())),
+        Entry::AttemptTimedOut { scope } if kept(scope) => Some(Timer::Attempt(scope.clone())),
+        Entry::RunFailing { failure } if selection.ending() => {
+            let own = [Timer::Run, Timer::Deadline];
+            own.into_iter().find(|timer| timer.failure().as_ref() == Some(failure))
+        }
+        _ => None,
+    }
+}
+
+/// The answer that each kept operation had.
+pub(super) fn answers(
+    log: &[Record],
+    selection: &Selection,
+) -> BTreeMap<OperationId, OperationResult> {
+    let mut answers = BTreeMap::new();
+    let mut payloads: HashMap<&InboxKey, &Value> = HashMap::new();
+    for record in log {
+        match &record.entry {
+            Entry::SignalArrived { key, payload, .. } => {
+                payloads.insert(key, payload);
+            }
+            Entry::OperationEnded { operation, result }
+                if selection.answer(operation, result, record.seq)
+                    && *result != OperationResult::Cancelled =>
+            {
+                answers.insert(operation.clone(), result.clone());
+            }
+            Entry::ChildEnded { operation, outcome, .. }
+                if selection.child(operation, outcome, record.seq) =>
+            {
+                let result = OperationResult::of_child(outcome.clone(), false);
+                answers.insert(operation.clone(), result);
+            }
+            Entry::TimerFired { operation } if selection.operation(operation) => {
+                answers.insert(operation.clone(), fired(operation));
+            }
+            Entry::SignalConsumed { key, operation } if selection.operation(operation) => {
+                let value = payloads.get(key).map_or(Value::Null, |payload| (*payload).clone());
+                answers.insert(operation.clone(), OperationResult::Ok { value });
+            }
+            _ => {}
+        }
+    }
+    answers
+}
+
+/// The answers that the log itself was given at its beginning.
+pub(super) fn early(log: &[Record]) -> BTreeMap<OperationId, OperationResult> {
+    let kept = log.iter().filter_map(|record| match &record.entry {
+        Entry::AnswersKept { answers } => Some(answers),
+        _ => None,
+    });
+    kept.flatten().map(|kept| (kept.operation.clone(), kept.result.clone())).collect()
+}
+
+/// How a timer answers.
+fn fired(operation: &OperationId) -> OperationResult {
+    match operation.kind() {
+        Some(OperationKind::Sleep) => OperationResult::Ok { value: Value::Null },
+        _ => {
+            let message = format!("no signal came in time for `{operation}`");
+            OperationResult::Failed { failure: Failure::new(FailureKind::Timeout, message) }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Which answers a run that is executed anew keeps.
+
+use std::collections::HashSet;
+
+use super::RebaseError;
+use crate::entry::{Entry, OperationResult, Record, RunOutcome, StepOutcome};
+use crate::failure::Failure;
+use crate::id::{InboxKey, Seq, StepNumber};
+use crate::path::{OperationId, ScopePath, StepPath};
+
+/// What is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Everything: another source, the same run.
+    Everything,
+    /// Answers to what was asked for before this step: a fork.
+    BeforeStep(StepNumber),
+    /// Whatever finished, except what failed and what followed from that: a retry.
+    Finished,
+}
+
+/// The choice, made for one log.
+#[derive(Debug)]
+pub(super) struct Selection {
+    keep: Keep,
+    /// Whatever was asked for from here on is not kept.
+    cut: Seq,
+    /// What failed: this step with all its attempts, or this operation.
+    failed: Option<Failed>,
+    operations: HashSet<OperationId>,
+    signals: HashSet<InboxKey>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Failed {
+    Step(StepPath),
+    Operation(OperationId),
+}
+
+impl Selection {
+    pub(super) fn new(log: &[Record], keep: Keep) -> Result<Self, RebaseError> {
+        let end = Seq(log.last().map_or(0, |last| last.seq.0 + 1));
+        let (cut, failed) = match keep {
+            Keep::Everything => (end, None),
+            Keep::BeforeStep(number) => {
+                let asked = asked_at(log, number).ok_or(RebaseError::NoSuchStep(number))?;
+                // A fork is not told to end, so nothing that followed from that is asked for in it.
+                (asked.min(stopped_at(log)), None)
+            }
+            Keep::Finished => failure(log)?,
+        };
+        let mut selection =
+            Self { keep, cut, failed, operations: HashSet::new(), signals: HashSet::new() };
+        for record in log {
+            selection.select(record);
+        }
+        Ok(selection)
+    }
+
+    fn select(&mut self, record: &Record) {
+        let before = record.seq < self.cut;
+        match &record.entry {
+            Entry::OperationOrdered { operation, .. } if before && !self.is_failed(operation) => {
+                self.operations.insert(operation.clone());
+            }
+            Entry::SignalArrived { key, .. } | Entry::ApprovalGiven { key, .. }
+                if before || self.keep == Keep::Finished =>
+            {
+                self.signals.insert(key.clone());
+            }
+            Entry::SignalConsumed { key, operation } if self.operations.contains(operation) => {
+                self.signals.insert(key.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn is_failed(&self, operation: &OperationId) -> bool {
+        match &self.failed {
+            Some(Failed::Operation(failed)) => failed == operation,
+            Some(Failed::Step(step)) => is_below(&operation.scope(), step),
+            None => false,
+        }
+    }
+
+    /// Whether what happened to this operation is kept.
+    pub(super) fn operation(&self, id: &OperationId) -> bool {
+        self.operations.contains(id)
+    }
+
+    /// Whether this answer to it is. Being cancelled by what is not kept is no answer.
+    pub(super) fn answer(&self, id: &OperationId, result: &OperationResult, seq: Seq) -> bool {
+        self.operation(id) && (*result != OperationResult::Cancelled || seq < self.cut)
+    }
+
+    /// Whether this end of a child run is kept.
+    pub(super) fn child(&self, id: &OperationId, outcome: &RunOutcome, seq: Seq) -> bool {
+        self.operation(id) && (!matches!(outcome, RunOutcome::Cancelled { .. }) || seq < self.cut)
+    }
+
+    /// Whether this signal or decision is kept.
+    pub(super) fn signal(&self, key: &InboxKey) -> bool {
+        self.signals.contains(key)
+    }
+
+    /// Whether what the clock did to this scope at this position is kept.
+    pub(super) fn scope(&self, scope: &ScopePath, seq: Seq) -> bool {
+        let failed = matches!(&self.failed, Some(Failed::Step(step)) if is_below(scope, step));
+        seq < self.cut && !failed
+    }
+
+    /// Whether the wish to end the run, and its own failure, are kept.
+    pub(super) fn ending(&self) -> bool {
+        self.keep == Keep::Everything
+    }
+}
+
+/// Whether a scope is an attempt at this step, or below one.
+fn is_below(scope: &ScopePath, step: &StepPath) -> bool {
+    let rest = scope.as_str().strip_prefix(step.as_str());
+    rest.is_some_and(|rest| rest.starts_with('@'))
+}
+
+/// The position at which the step or operation of this number was asked for.
+fn asked_at(log: &[Record], wanted: StepNumber) -> Option<Seq> {
+    let asked = log.iter().find(|record| match &record.entry {
+        Entry::StepRequested { number, .. } | Entry::OperationOrdered { number, .. } => {
+            *number == Some(wanted)
+        }
+        _ => false,
+    });
+    asked.map(|record| record.seq)
+}
+
+/// What made the run fail, and when: whatever was asked for after that is a consequence.
+fn failure(log: &[Record]) -> Result<(Seq, Option<Failed>), RebaseError> {
+    let ended = log.iter().find_map(|record| match &record.entry {
+        Entry::RunEnded { outcome } => Some((record.seq, outcome)),
+        _ => None,
+    });
+    match ended {
+        None | Some((_, RunOutcome::Completed { .. })) => Err(RebaseError::NotFailed),
+        Some((_, RunOutcome::TimedOut { .. } | RunOutcome::Cancelled { .. })) => {
+            Ok((stopped_at(log), None))
+        }
+        Some((end, RunOutcome::Failed { failure })) => {
+            Ok(culprit(log, &ScopePath::root(), failure).map_or_else(
+                || (stopped_at(log).min(end), None),
+                |(seq, failed)| (seq, Some(failed)),
+            ))
+        }
+    }
+}
+
+/// When the run was told to end: by somebody, by the clock, or by itself.
+fn stopped_at(log: &[Record]) -> Seq {
+    let stop = log.iter().find(|record| {
+        matches!(
+            record.entry,
+            Entry::CancelRequested { .. } | Entry::RunFailing { .. } | Entry::RunEnded { .. }
+        )
+    });
+    stop.map_or(Seq(u64::MAX), |record| record.seq)
+}
+
+/// The innermost step, or the operation, whose failure went all the way up.
+fn culprit(log: &[Record], scope: &ScopePath, failure: &Failure) -> Option<(Seq, Failed)> {
+    let last = log.iter().rev().find_map(|record| match &record.entry {
+        Entry::StepEnded { step, outcome: StepOutcome::Failed { failure: found } }
+            if step.scope() == *scope && found == failure =>
+        {
+            Some((record.seq, Failed::Step(step.clone())))
+        }
+        Entry::OperationEnded { operation, result: OperationResult::Failed { failure: found } }
+            if operation.scope() == *scope && found == failure =>
+        {
+            Some((record.seq, Failed::Operation(operation.clone())))
+        }
+        Entry::ChildEnded { operation, outcome, .. }
+            if operation.scope() == *scope
+                && OperationResult::of_child(outcome.clone(), false)
+                    == (OperationResult::Failed { failure: failure.clone() }) =>
+        {
+            Some((record.seq, Failed::Operation(operation.clone())))
+        }
+        _ => None,
+    })?;
+    let Failed::Step(step) = &last.1 else {
+        return Some(last);
+    };
+    let attempt = log.iter().rev().find_map(|record| match &record.entry {
+        Entry::AttemptStarted { scope } if scope.owner().as_ref() == Some(step) => Some(scope),
+        _ => None,
+    });
+    match attempt.and_then(|attempt| culprit(log, attempt, failure)) {
+        Some((seq, Failed::Step(inner))) => Some((seq, Failed::Step(inner))),
+        _ => Some(last),
+    }
+}
