@@ -15,6 +15,9 @@ pub const PATH_BYTES: usize = SCOPE_DEPTH * (NAME_BYTES * 3 + 32);
 /// Largest single value (input, arguments, result, state), in bytes of compact JSON.
 pub const VALUE_BYTES: usize = 4 * 1024 * 1024;
 
+/// Longest message of a failure or reason of a skip, in bytes; the rest is cut off.
+pub const MESSAGE_BYTES: usize = 64 * 1024;
+
 /// How deep a value may nest. Below `serde_json`'s own limit of 128, which counts the entry around it too.
 pub const VALUE_DEPTH: usize = 100;
 

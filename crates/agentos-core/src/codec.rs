@@ -71,12 +71,19 @@ struct Written<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Read<'a> {
     v: u32,
     first: Seq,
     at: Timestamp,
     #[serde(borrow)]
     entries: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Stamp {
+    v: u32,
+    first: Seq,
 }
 
 #[derive(Deserialize)]
@@ -99,7 +106,10 @@ pub fn encode(chunk: &Chunk) -> String {
 /// # Errors
 /// [`DecodeError`] says what is wrong and at which position.
 pub fn decode(text: &str) -> Result<Chunk, DecodeError> {
-    let read: Read<'_> = serde_json::from_str(text).map_err(DecodeError::Damaged)?;
+    let read: Read<'_> = match serde_json::from_str(text) {
+        Ok(read) => read,
+        Err(error) => return Err(of_another_version(text).unwrap_or(DecodeError::Damaged(error))),
+    };
     if read.v != VERSION {
         return Err(DecodeError::Version { seq: read.first, version: read.v });
     }
@@ -110,6 +120,12 @@ pub fn decode(text: &str) -> Result<Chunk, DecodeError> {
         seq = seq.next();
     }
     Ok(Chunk { first: read.first, at: read.at, entries })
+}
+
+/// Another version may have other fields; that is then what is wrong with the chunk.
+fn of_another_version(text: &str) -> Option<DecodeError> {
+    let Stamp { v, first } = serde_json::from_str(text).ok()?;
+    (v != VERSION).then_some(DecodeError::Version { seq: first, version: v })
 }
 
 fn decode_entry(text: &str, seq: Seq) -> Result<Entry, DecodeError> {
@@ -131,6 +147,7 @@ impl Chunk {
     /// The entries with their positions.
     pub fn into_records(self) -> impl Iterator<Item = Record> {
         let Self { first, at, entries } = self;
-        (first.0..).zip(entries).map(move |(seq, entry)| Record { seq: Seq(seq), at, entry })
+        let positions = (0_u64..).map(move |index| Seq(first.0.saturating_add(index)));
+        positions.zip(entries).map(move |(seq, entry)| Record { seq, at, entry })
     }
 }

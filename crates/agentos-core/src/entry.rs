@@ -22,7 +22,7 @@ use crate::name::Name;
 use crate::path::{OperationId, ScopePath, StepPath};
 use crate::retry::RetryPolicy;
 use crate::time::{Millis, Timestamp};
-use crate::value::Value;
+use crate::value::{Value, present};
 
 /// An entry with its place in the log.
 #[derive(Debug, Clone, PartialEq)]
@@ -375,7 +375,7 @@ pub enum Entry {
         /// The write's identity; its name is the key.
         operation: OperationId,
         /// The new value; without it, the key is gone.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         value: Option<Value>,
     },
 

@@ -112,10 +112,11 @@ impl<P: Program> Execution<P> {
                     self.end_scopes()?;
                 }
                 Next::Changed => self.end_scopes()?,
-                Next::Nothing if self.cursor.limit_log()? || self.cursor.fail_if_stalled()? => {}
                 Next::Nothing => {
                     self.cursor.check_replayed()?;
-                    return Ok(self.cursor.take_turn());
+                    if !self.cursor.limit_log()? && !self.cursor.fail_if_stalled()? {
+                        return Ok(self.cursor.take_turn());
+                    }
                 }
             }
         }

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::value::Value;
+use crate::bounds;
+use crate::value::{self, Value, present};
 
 /// What the engine has to know about a failure; everything else is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -37,7 +38,7 @@ pub struct Failure {
     /// What happened, in a sentence.
     pub message: String,
     /// Whatever else is known: exit status, stack, field names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub detail: Option<Value>,
 }
 
@@ -51,6 +52,20 @@ impl Failure {
     #[must_use]
     pub fn cancelled() -> Self {
         Self::new(FailureKind::Cancelled, "cancelled")
+    }
+
+    /// The failure as the log takes it: what is over a bound is cut off, and said so.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        if self.message.len() > bounds::MESSAGE_BYTES {
+            let end = self.message.floor_char_boundary(bounds::MESSAGE_BYTES);
+            self.message.truncate(end);
+            self.message.push('…');
+        }
+        if self.detail.as_ref().is_some_and(|detail| value::check(detail).is_err()) {
+            self.detail = Some(Value::String("left out: over a bound".into()));
+        }
+        self
     }
 
     /// Whether another attempt at the step may help.

@@ -320,6 +320,10 @@ impl Journal {
         self.operations.keys()
     }
 
+    pub(crate) fn notes(&self) -> usize {
+        self.notes.len()
+    }
+
     pub(crate) fn recorded_note(&self, id: &OperationId) -> Option<&Note> {
         self.notes.get(id)
     }

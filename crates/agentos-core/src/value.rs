@@ -7,6 +7,13 @@ use crate::bounds;
 /// A JSON value. Object keys are kept sorted, so equal values have equal text.
 pub type Value = serde_json::Value;
 
+/// Reads an optional field in which `null` is a value: only a field that is absent is none.
+pub(crate) fn present<'de, D: serde::Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Value>, D::Error> {
+    serde::Deserialize::deserialize(from).map(Some)
+}
+
 /// Why a value is not taken into the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ValueError {

@@ -60,7 +60,7 @@ pub enum StepOutcome {
         reason: String,
     },
     /// What it belonged to ended first, or the run was cancelled.
-    Cancelled,
+    Cancelled {},
 }
 
 /// How a run ended.
@@ -105,7 +105,7 @@ pub enum OperationResult {
         failure: Failure,
     },
     /// It was cancelled, and nothing of it is alive.
-    Cancelled,
+    Cancelled {},
 }
 
 /// An operation that a source switch left behind.
@@ -139,7 +139,7 @@ impl OperationResult {
             RunOutcome::Failed { failure } | RunOutcome::TimedOut { failure } => {
                 Self::Failed { failure }
             }
-            RunOutcome::Cancelled { .. } if cancel_ordered => Self::Cancelled,
+            RunOutcome::Cancelled { .. } if cancel_ordered => Self::Cancelled {},
             RunOutcome::Cancelled { .. } => Self::Failed {
                 failure: Failure::new(FailureKind::NonRetryable, "the child run was cancelled"),
             },

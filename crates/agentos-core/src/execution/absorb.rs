@@ -61,6 +61,7 @@ impl Cursor {
             self.performing.remove(&ticket);
             self.waiting.insert(ticket);
         }
+        let detail = if value::check(&detail).is_ok() { detail } else { Value::Null };
         self.append(Entry::OperationStarted { operation: id, r#try, detail })?;
         Ok(())
     }
@@ -85,7 +86,10 @@ impl Cursor {
                     failure: Failure::new(FailureKind::Limit, error.to_string()),
                 },
             },
-            other => other,
+            OperationResult::Failed { failure } => {
+                OperationResult::Failed { failure: failure.bounded() }
+            }
+            OperationResult::Cancelled {} => OperationResult::Cancelled {},
         };
         self.append(Entry::OperationEnded { operation: id, result })?;
         Ok(())
@@ -107,7 +111,7 @@ impl Cursor {
         if record.cancel_ordered {
             self.append(Entry::OperationEnded {
                 operation: id,
-                result: OperationResult::Cancelled,
+                result: OperationResult::Cancelled {},
             })?;
         } else if r#try.0 >= bounds::OPERATION_TRIES {
             let message = format!("interrupted {} times; it is not tried again", r#try);

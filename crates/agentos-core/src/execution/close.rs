@@ -174,7 +174,7 @@ impl Cursor {
                     }
                     self.append(Entry::OperationEnded {
                         operation: id.clone(),
-                        result: OperationResult::Cancelled,
+                        result: OperationResult::Cancelled {},
                     })?;
                 }
             }
@@ -195,7 +195,7 @@ impl Cursor {
                 self.scopes[scope].doomed = true;
                 self.endable.insert(scope);
             }
-            None => self.end_step(ticket, StepOutcome::Cancelled)?,
+            None => self.end_step(ticket, StepOutcome::Cancelled {})?,
         }
         Ok(())
     }

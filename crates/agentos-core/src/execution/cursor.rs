@@ -14,7 +14,7 @@ use crate::entry::{Entry, Record, RunOutcome};
 use crate::failure::{Failure, FailureKind};
 use crate::id::{InboxKey, Seed, Seq};
 use crate::inbox::{Message, MessageBody};
-use crate::journal::{Deliverable, Journal};
+use crate::journal::{Deliverable, IllegalEntry, Journal};
 use crate::name::Name;
 use crate::operation::OperationKind;
 use crate::path::{OperationId, ScopePath, StepPath};
@@ -84,6 +84,8 @@ pub(crate) struct Cursor {
 
     /// What was open when its scope closed and had its answer already: whoever waited for it has not noticed.
     pub(super) missed: HashSet<Ticket>,
+    /// How many state writes and comments the program has made.
+    pub(super) noted: usize,
 
     // The drain under way.
     /// Scopes in which code runs that has not noticed the closing: its next call is rejected.
@@ -131,13 +133,14 @@ impl Cursor {
             replayed: false,
             at: Timestamp(0),
             staged: Vec::new(),
-            turn_entries,
+            turn_entries: turn_entries.max(1),
             consumed: Vec::new(),
             effects,
             lines: Vec::new(),
             last_line: 0,
             lines_written,
             missed: HashSet::new(),
+            noted: 0,
             unaware: HashSet::new(),
             drain_requests: 0,
             drain_refusals: 0,
@@ -153,12 +156,18 @@ impl Cursor {
     /// Records a fact. If it runs program code, its turn will come.
     pub(super) fn append(&mut self, entry: Entry) -> Result<Seq, AdvanceError> {
         let seq = Seq(self.journal.len());
-        self.journal.apply(Record { seq, at: self.at, entry: entry.clone() })?;
+        let record = Record { seq, at: self.at, entry: entry.clone() };
+        self.journal.apply(record).map_err(|illegal| self.blame(illegal))?;
         self.staged.push(entry);
         if self.journal.is_deliverable(seq) {
             self.ready.insert(seq);
         }
         Ok(seq)
+    }
+
+    /// As long as a log is executed again, what does not fit it is the program's doing; afterwards it is ours.
+    fn blame(&self, illegal: IllegalEntry) -> AdvanceError {
+        if self.replayed { illegal.into() } else { Divergence::Misplaced(illegal).into() }
     }
 
     /// A recorded answer to something that has just been asked for: its turn will come.
@@ -250,6 +259,10 @@ impl Cursor {
         if let Some((seq, what)) = self.journal.undelivered().next() {
             return Err(Divergence::NotAsked { identity: identity_of(what), seq }.into());
         }
+        if self.noted < self.journal.notes() {
+            let identity = "a state write or comment".to_owned();
+            return Err(Divergence::NotOrdered { identity }.into());
+        }
         match self.journal.operations().find(|id| !self.operations.contains_key(id)) {
             Some(id) => Err(Divergence::NotOrdered { identity: id.to_string() }.into()),
             None => Ok(()),
@@ -317,7 +330,10 @@ impl Cursor {
             Some(RunOutcome::Failed { .. }) => Standing::Ended { status: EndStatus::Failed },
             Some(RunOutcome::TimedOut { .. }) => Standing::Ended { status: EndStatus::TimedOut },
             Some(RunOutcome::Cancelled { .. }) => Standing::Ended { status: EndStatus::Cancelled },
-            None if self.performing.is_empty() && self.ready.is_empty() && self.left.is_empty() => {
+            None if self.performing.is_empty()
+                && !self.has_deliveries()
+                && self.left.is_empty() =>
+            {
                 Standing::Parked { wake_at }
             }
             None => Standing::Working { wake_at },

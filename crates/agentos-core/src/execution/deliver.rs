@@ -118,7 +118,7 @@ impl Cursor {
             StepOutcome::Completed { output } => Ok(output),
             StepOutcome::Failed { failure } => Err(failure),
             StepOutcome::Skipped { .. } => Ok(Value::Null),
-            StepOutcome::Cancelled => Err(Failure::cancelled()),
+            StepOutcome::Cancelled {} => Err(Failure::cancelled()),
         };
         self.reseed(path.as_str());
         Ok(self.answer(ticket, result))
@@ -136,7 +136,7 @@ impl Cursor {
         let result = match result {
             OperationResult::Ok { value } => Ok(value),
             OperationResult::Failed { failure } => Err(failure),
-            OperationResult::Cancelled => Err(Failure::cancelled()),
+            OperationResult::Cancelled {} => Err(Failure::cancelled()),
         };
         self.reseed(id.as_str());
         Ok(self.answer(ticket, result))
@@ -218,7 +218,11 @@ impl Cursor {
     fn fail_root(&mut self, failure: Failure) {
         let bound = failure.kind == FailureKind::Limit;
         self.timed_out |= failure.kind == FailureKind::Timeout && !self.cancelled;
-        self.finished.push_back((ROOT, BodyOutcome::Threw(failure)));
+        let outcome = BodyOutcome::Threw(failure);
+        match &mut self.scopes[ROOT].body {
+            Some(body) => *body = outcome,
+            None => self.finished.push_back((ROOT, outcome)),
+        }
         if bound {
             self.scopes[ROOT].accepts = Accepts::Nothing;
         }

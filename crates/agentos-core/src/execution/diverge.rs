@@ -32,6 +32,9 @@ pub enum Divergence {
         /// The operation or step.
         identity: String,
     },
+    /// The program decided something that its log has no place for.
+    #[error("the workflow does not do what its log says it did: {0}")]
+    Misplaced(IllegalEntry),
     /// The log says that it ended; in this execution it has not.
     #[error("`{identity}` is recorded as ended, but the workflow did not come to its end")]
     NotEnded {

@@ -41,7 +41,9 @@ impl Cursor {
         if let Some(until) = grace {
             self.timers.remove(&(until, Timer::Grace(path.clone())));
         }
-        let unhandled = unhandled.filter(|failure| failure.kind != FailureKind::Cancelled);
+        let unhandled = unhandled
+            .filter(|failure| failure.kind != FailureKind::Cancelled)
+            .map(Failure::bounded);
         let outcome = match (body, unhandled) {
             (Some(BodyOutcome::Returned(_)), Some(failure)) => Some(BodyOutcome::Threw(failure)),
             (Some(BodyOutcome::Returned(output)), None) => Some(match value::check(&output) {
@@ -70,11 +72,11 @@ impl Cursor {
             retry = Some(step.retry);
         }
         let outcome = match outcome {
-            None => StepOutcome::Cancelled,
+            None => StepOutcome::Cancelled {},
             Some(BodyOutcome::Returned(output)) => StepOutcome::Completed { output },
             Some(BodyOutcome::Skipped(reason)) => StepOutcome::Skipped { reason },
             Some(BodyOutcome::Threw(failure)) if failure.kind == FailureKind::Cancelled => {
-                StepOutcome::Cancelled
+                StepOutcome::Cancelled {}
             }
             Some(BodyOutcome::Threw(failure)) => {
                 let again = retry.filter(|retry| {

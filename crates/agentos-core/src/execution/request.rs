@@ -257,6 +257,13 @@ impl Cursor {
     }
 
     pub(crate) fn body_finished(&mut self, scope: ScopeId, outcome: BodyOutcome) {
+        let outcome = match outcome {
+            BodyOutcome::Threw(failure) => BodyOutcome::Threw(failure.bounded()),
+            BodyOutcome::Skipped(reason) => {
+                BodyOutcome::Skipped(Failure::new(FailureKind::Error, reason).bounded().message)
+            }
+            BodyOutcome::Returned(output) => BodyOutcome::Returned(output),
+        };
         self.finished.push_back((scope.0, outcome));
     }
 
@@ -319,7 +326,10 @@ impl Cursor {
     ) -> Result<OperationId, Failure> {
         self.drain_requests += 1;
         let asking = &mut self.scopes[scope.0];
-        if asking.ended || self.drain_requests > bounds::DRAIN_REQUESTS {
+        if self.drain_requests > bounds::DRAIN_REQUESTS {
+            return Err(Failure::new(FailureKind::Limit, "too many calls without waiting"));
+        }
+        if asking.ended {
             return Err(Failure::new(FailureKind::Closed, "this part of the run is over"));
         }
         let occurrence = asking.count(Counted::Operation(kind, name.clone()));
@@ -332,6 +342,7 @@ impl Cursor {
         note: Note,
         entry: impl FnOnce(OperationId) -> Entry,
     ) -> Result<(), AdvanceError> {
+        self.noted += 1;
         match self.journal.recorded_note(&operation) {
             Some(recorded) if *recorded == note => Ok(()),
             Some(recorded) => Err(Divergence::changed(operation, recorded, &note).into()),

@@ -148,7 +148,7 @@ impl OperationRecord {
                 Ok(State::Ended)
             }
             (Treatment::Timed | Treatment::Signalled, State::Ordered, Progress::Ended(ended))
-                if ended.value == OperationResult::Cancelled =>
+                if ended.value == OperationResult::Cancelled {} =>
             {
                 Ok(State::Ended)
             }

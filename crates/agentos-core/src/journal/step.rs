@@ -178,7 +178,8 @@ impl Journal {
                 self.live_scope_mut(&scope)?.over = true;
             }
             // Only what did not run can end without having run: by being cancelled.
-            StepState::Requested | StepState::Retrying(_) if outcome == StepOutcome::Cancelled => {}
+            StepState::Requested | StepState::Retrying(_)
+                if outcome == StepOutcome::Cancelled {} => {}
             _ => return Err(step.out_of_order(&path)),
         }
         let step = self.step_mut(&path)?;

@@ -132,7 +132,7 @@ pub(super) fn answers(
             }
             Entry::OperationEnded { operation, result }
                 if selection.answer(operation, result, record.seq)
-                    && *result != OperationResult::Cancelled =>
+                    && *result != OperationResult::Cancelled {} =>
             {
                 answers.insert(operation.clone(), result.clone());
             }

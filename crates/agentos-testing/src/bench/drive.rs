@@ -64,7 +64,7 @@ fn answer(effect: Effect) -> Happening {
             Happening::Ended { operation, r#try, result }
         }
         Effect::Stop { operation, r#try, .. } => {
-            Happening::Ended { operation, r#try, result: OperationResult::Cancelled }
+            Happening::Ended { operation, r#try, result: OperationResult::Cancelled {} }
         }
     }
 }

@@ -112,7 +112,7 @@ impl World {
 
     /// An operation that was to be stopped turns out never to have begun.
     pub fn never_began(&mut self, run: RunId, operation: &OperationId, r#try: Try) {
-        let fate = Fate::Ends(OperationResult::Cancelled);
+        let fate = Fate::Ends(OperationResult::Cancelled {});
         let dead = Performed { due: self.now, fate, stopped: true };
         self.effects.insert((run, operation.clone(), r#try), dead);
     }
@@ -121,7 +121,7 @@ impl World {
     pub fn stop(&mut self, run: RunId, operation: &OperationId, r#try: Try) {
         let due = self.now + 1;
         let cancelled =
-            Performed { due, fate: Fate::Ends(OperationResult::Cancelled), stopped: true };
+            Performed { due, fate: Fate::Ends(OperationResult::Cancelled {}), stopped: true };
         match self.effects.get_mut(&(run, operation.clone(), r#try)) {
             Some(performed) if performed.stopped || performed.due <= self.now => {}
             Some(performed) => *performed = cancelled,

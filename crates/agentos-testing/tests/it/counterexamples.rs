@@ -209,7 +209,7 @@ fn waiting_for_nothing_is_a_failure_that_names_who_waits() {
         Entry::StepEnded { step, outcome } => Some((step.to_string(), outcome.clone())),
         _ => None,
     });
-    assert!(ends.contains(&("/a#1".into(), StepOutcome::Cancelled)), "{ends:?}");
+    assert!(ends.contains(&("/a#1".into(), StepOutcome::Cancelled {})), "{ends:?}");
 }
 
 #[test]

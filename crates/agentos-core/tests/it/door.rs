@@ -1,0 +1,13 @@
+//! The seam between the core and programs: what a door refuses, what a run survives, what a replay notices.
+
+mod approvals;
+mod bounds;
+mod children;
+mod divergence;
+mod endings;
+mod happenings;
+mod reading;
+mod scopes;
+mod sources;
+mod timeouts;
+mod turns;

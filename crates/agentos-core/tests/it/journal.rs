@@ -1,0 +1,5 @@
+//! The fold: which entries may follow on which, and what is said about those that may not.
+
+mod illegal;
+mod life;
+mod table;
