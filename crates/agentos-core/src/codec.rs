@@ -1,6 +1,6 @@
 //! How a log is written down: one chunk a commit, versioned JSON.
 //!
-//! JSON because the log is the audit trail: people, `agentos query` and other programs read it. One chunk a commit
+//! JSON because the log is the audit trail: people and other programs read it. One chunk a commit
 //! because everything a turn decided is committed together and shares one time. A reader that meets a version or a
 //! kind it does not know says so and stops; it never guesses and never skips.
 

@@ -11,6 +11,7 @@ mod part;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use part::decision;
 pub use part::{
     Abandoned, CloseCause, KeptAnswer, OperationResult, RunOutcome, ScopeClosing, StepOutcome,
 };

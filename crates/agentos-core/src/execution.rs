@@ -76,6 +76,8 @@ impl<P: Program> Execution<P> {
         let mut execution =
             Self { program, cursor: Cursor::new(journal, lines_written, turn_entries) };
         execution.cursor.begin_turn(now);
+        // The rest of a turn that was cut would hide the gap.
+        execution.cursor.begin_replay()?;
         let turn = execution.settle()?;
         Ok((execution, turn))
     }

@@ -11,7 +11,6 @@ use siphasher::sip::SipHasher24;
 use uuid::{Builder, Uuid};
 
 use crate::path::OperationId;
-use crate::time::Timestamp;
 
 /// Declares a newtype around a number, with ordering, display and transparent encoding.
 macro_rules! number {
@@ -83,18 +82,25 @@ impl Seq {
 pub struct RunId(pub Uuid);
 
 impl RunId {
-    /// The id of the run that `operation` of this run invokes at that time: the same each time it is asked for.
+    /// The id of the run that this try of an operation of this run invokes: the same whenever it is asked for. It
+    /// sorts beside its parent's.
     #[must_use]
-    pub fn child(self, operation: &OperationId, at: Timestamp) -> Self {
+    pub fn child(self, operation: &OperationId, r#try: Try) -> Self {
         let mut chance = [0; 10];
         for (half, bytes) in chance.chunks_mut(5).enumerate() {
-            let mut hash = SipHasher24::new_with_keys(half as u64, 0);
+            let mut hash = SipHasher24::new_with_keys(half as u64, u64::from(r#try.0));
             hash.write(self.0.as_bytes());
             hash.write(operation.as_str().as_bytes());
             bytes.copy_from_slice(&hash.finish().to_be_bytes()[..bytes.len()]);
         }
-        let millis = u64::try_from(at.0).unwrap_or(0);
-        Self(Builder::from_unix_timestamp_millis(millis, &chance).into_uuid())
+        let parent = u64::try_from(self.0.as_u128() >> 80).unwrap_or(0);
+        Self(Builder::from_unix_timestamp_millis(parent, &chance).into_uuid())
+    }
+
+    /// The key of the message with which this run tells its parent that it has ended.
+    #[must_use]
+    pub fn farewell(self) -> InboxKey {
+        InboxKey(format!("child:{self}"))
     }
 }
 

@@ -22,9 +22,9 @@ pub(crate) use scope::ScopeRecord;
 use signal::SignalRecord;
 pub(crate) use step::{StepRecord, StepState};
 
-use serde_json::json;
-
-use crate::entry::{Abandoned, CommentOn, Entry, OperationResult, Record, RunOutcome, RunStarted};
+use crate::entry::{
+    Abandoned, CommentOn, Entry, OperationResult, Record, RunOutcome, RunStarted, decision,
+};
 use crate::failure::Failure;
 use crate::id::{InboxKey, Seq, StepNumber};
 use crate::path::{OperationId, ScopePath, StepPath};
@@ -78,8 +78,12 @@ pub struct Journal {
     kept: HashMap<OperationId, OperationResult>,
     /// Operations left behind by a source switch, with the try that was under way.
     left_behind: BTreeMap<OperationId, Abandoned>,
+    /// Those of them that were not proven dead when the run was moved to its present source.
+    left_alive: BTreeSet<OperationId>,
     /// Those of them that are not proven dead yet.
     abandoned: BTreeSet<OperationId>,
+    /// Where the log under the present source begins.
+    began: u64,
     last_number: u32,
     scopes: HashMap<ScopePath, ScopeRecord>,
     steps: HashMap<StepPath, StepRecord>,
@@ -185,7 +189,7 @@ impl Journal {
                 self.signal_arrived(seq, at, key, (name, payload))
             }
             Entry::ApprovalGiven { key, operation, approved, by, comment } => {
-                let payload = json!({ "approved": approved, "by": by, "comment": comment });
+                let payload = decision(approved, &by, comment.as_deref());
                 self.approval_given(seq, at, key, (operation, payload))
             }
             Entry::SignalOffered { key, operation } => {
@@ -284,6 +288,16 @@ impl Journal {
     /// What source switches left behind, with the try that was under way.
     pub(crate) fn left_behind(&self) -> &BTreeMap<OperationId, Abandoned> {
         &self.left_behind
+    }
+
+    /// What was alive when the run was moved to its present source, and had been left behind.
+    pub(crate) fn left_alive(&self) -> &BTreeSet<OperationId> {
+        &self.left_alive
+    }
+
+    /// How many entries the log has under its present source.
+    pub(crate) fn generation_len(&self) -> u64 {
+        self.next - self.began
     }
 
     /// Whether something was left behind and is not proven dead.

@@ -1,6 +1,6 @@
 //! What a workflow can ask of the world, and how each kind of asking is treated.
 //!
-//! The core knows four ways of treating an operation; which command, agent or file is behind one is no concern of
+//! The core knows five ways of treating an operation; which command, agent or file is behind one is no concern of
 //! it. Kind and name of every operation are defined, because they are part of its identity.
 
 use std::fmt;

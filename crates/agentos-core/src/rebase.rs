@@ -117,10 +117,11 @@ impl Rebase<'_> {
         let log = generation(self.log);
         let began = log.first().ok_or(RebaseError::Empty)?.at;
         let selection = Selection::new(log, self.keep)?;
-        let batches = feed::batches(log, &selection);
         let answers = feed::answers(log, &selection);
-        let mut beginning = Beginning { early: feed::early(log), abandoned: Vec::new() };
+        let mut beginning =
+            Beginning { early: feed::early(log, &selection), abandoned: Vec::new() };
         for _ in 0..PASSES {
+            let batches = feed::batches(log, &selection, &beginning.early);
             let executed = self.execute(program(), began, &batches, &beginning)?;
             let missed = missed(&executed.execution, &answers, &beginning.early);
             let abandoned = match self.switch_at {

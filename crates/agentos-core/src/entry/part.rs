@@ -1,6 +1,7 @@
 //! What entries are made of: outcomes, results, lists.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::failure::{Failure, FailureKind};
 use crate::id::{RunId, Try};
@@ -145,4 +146,9 @@ impl OperationResult {
             },
         }
     }
+}
+
+/// What a decision tells the workflow that asked for it.
+pub(crate) fn decision(approved: bool, by: &str, comment: Option<&str>) -> Value {
+    json!({ "approved": approved, "by": by, "comment": comment })
 }

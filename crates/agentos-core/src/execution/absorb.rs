@@ -11,7 +11,7 @@ use crate::inbox::{Message, MessageBody};
 use crate::journal::StepState;
 use crate::operation::Treatment;
 use crate::path::{OperationId, ScopePath};
-use crate::time::Millis;
+use crate::time::{Millis, Timestamp};
 use crate::value::{self, Value};
 
 impl Cursor {
@@ -138,12 +138,12 @@ impl Cursor {
     }
 
     fn timer_fired(&mut self, timer: Timer) -> Result<(), AdvanceError> {
-        let Some(entry) =
-            self.timers.iter().find(|(due, known)| *known == timer && *due <= self.at).cloned()
-        else {
+        let Some(due) = self.due_of(&timer).filter(|due| *due <= self.at) else {
             return Ok(());
         };
-        self.timers.remove(&entry);
+        if !self.timers.remove(&(due, timer.clone())) {
+            return Ok(());
+        }
         match timer {
             Timer::Operation(operation) => {
                 if self.journal.operation(&operation).is_some_and(|record| !record.is_answered()) {
@@ -166,13 +166,34 @@ impl Cursor {
         Ok(())
     }
 
+    /// When a timer is due, if it could be running.
+    fn due_of(&mut self, timer: &Timer) -> Option<Timestamp> {
+        match timer {
+            Timer::Operation(id) => self.journal.operation(id)?.due,
+            Timer::Retry(failed) => {
+                let ticket = self.steps.get(&failed.owner()?).copied()?;
+                let (due, _) = self.step_of(ticket)?.retry_timer.as_ref()?;
+                Some(*due)
+            }
+            Timer::Grace(scope) => {
+                self.living(scope).and_then(|scope| self.scopes[scope].grace_until)
+            }
+            Timer::Attempt(scope) => {
+                self.living(scope).and_then(|scope| self.scopes[scope].timeout_at)
+            }
+            Timer::Run => self.timeout_at,
+            Timer::Deadline => self.journal.start()?.deadline,
+        }
+    }
+
     /// After a while in which nobody drove the run, that while does not count where time is measured.
-    fn resumed(&mut self) -> Result<(), AdvanceError> {
+    pub(super) fn resumed(&mut self) -> Result<(), AdvanceError> {
         let Some(last) = self.journal.last_at() else {
             return Ok(());
         };
         let away = self.at.0.saturating_sub(last.0);
-        if away >= bounds::AWAY_MS && !self.scopes.iter().all(|scope| scope.ended) {
+        let begun = self.journal.generation_len() > 1 && self.journal.end().is_none();
+        if away >= bounds::AWAY_MS && begun {
             let away_ms = Millis::new(away.unsigned_abs());
             self.append(Entry::RunResumed { away_ms })?;
         }

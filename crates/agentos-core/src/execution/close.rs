@@ -4,10 +4,12 @@
 //! of a failure, what nobody awaited. What was open at that moment is written down, because a replay, which sees
 //! answers that came later, could not find it out again.
 
+use std::collections::HashSet;
+
 use super::AdvanceError;
 use super::cursor::{Cursor, ROOT};
 use super::diverge::Divergence;
-use super::scope::{Accepts, What};
+use super::scope::{Accepts, AskedStep, What};
 use crate::effect::{Effect, Timer};
 use crate::entry::{CloseCause, Entry, OperationResult, ScopeClosing, StepOutcome};
 use crate::journal::StepState;
@@ -110,18 +112,19 @@ impl Cursor {
     /// What is open and not cancelled has its answer already. Whoever waits for it learns of the closing at its next
     /// call; without that, the loser of a race would go on with its work for as long as cleanup is allowed.
     fn note_missed(&mut self, scope: usize, closing: &ScopeClosing) {
-        for ticket in self.scopes[scope].open.clone() {
-            let below = match &self.asked[ticket.0].what {
-                What::Operation(id) if closing.operations.contains(id) => continue,
-                What::Step(step) if closing.steps.contains(&step.path) => step.current,
-                What::Step(step) if step.current.is_some() => step.current,
-                What::Operation(_) | What::Step(_) | What::Nothing => {
-                    self.missed.insert(ticket);
-                    None
+        let cancelled: HashSet<&OperationId> = closing.operations.iter().collect();
+        let doomed: HashSet<&StepPath> = closing.steps.iter().collect();
+        let mut scopes = vec![scope];
+        while let Some(scope) = scopes.pop() {
+            for ticket in &self.scopes[scope].open {
+                match &self.asked[ticket.0].what {
+                    What::Operation(id) if cancelled.contains(id) => {}
+                    What::Step(step) if doomed.contains(&step.path) => scopes.extend(step.current),
+                    What::Step(AskedStep { current: Some(below), .. }) => scopes.push(*below),
+                    What::Operation(_) | What::Step(_) | What::Nothing => {
+                        self.missed.insert(*ticket);
+                    }
                 }
-            };
-            if let Some(below) = below {
-                self.note_missed(below, closing);
             }
         }
     }

@@ -57,7 +57,7 @@ pub(crate) struct Cursor {
     pub(super) waits: HashMap<Name, BTreeSet<Ticket>>,
     pub(super) timers: BTreeSet<(Timestamp, Timer)>,
     /// When the run will have been active for too long.
-    timeout_at: Option<Timestamp>,
+    pub(super) timeout_at: Option<Timestamp>,
 
     // What is to be delivered.
     pub(super) ready: BTreeSet<Seq>,
@@ -76,6 +76,8 @@ pub(crate) struct Cursor {
     pub(super) at: Timestamp,
     staged: Vec<Entry>,
     turn_entries: usize,
+    /// Entries that came before the turn's own: of being resumed.
+    uncounted: usize,
     pub(super) consumed: Vec<InboxKey>,
     pub(super) effects: Vec<Effect>,
     pub(super) lines: Vec<LogLine>,
@@ -100,7 +102,7 @@ impl Cursor {
         let controls =
             journal.undelivered().filter(|(_, what)| is_control(what)).map(|(seq, _)| seq);
         let ready = controls.collect();
-        let left = journal.left_behind().keys().cloned().collect();
+        let left = journal.left_alive().clone();
         let stops = journal.left_behind().values().map(|left| Effect::Stop {
             operation: left.operation.clone(),
             r#try: left.r#try,
@@ -134,6 +136,7 @@ impl Cursor {
             at: Timestamp(0),
             staged: Vec::new(),
             turn_entries: turn_entries.max(1),
+            uncounted: 0,
             consumed: Vec::new(),
             effects,
             lines: Vec::new(),
@@ -151,6 +154,13 @@ impl Cursor {
     /// A turn's entries share one time, which never goes back even if the clock does.
     pub(super) fn begin_turn(&mut self, now: Timestamp) {
         self.at = self.journal.last_at().map_or(now, |last| last.max(now));
+    }
+
+    /// A log is executed again: if that comes late, the log says so before anything else is decided.
+    pub(super) fn begin_replay(&mut self) -> Result<(), AdvanceError> {
+        self.resumed()?;
+        self.uncounted = self.staged.len();
+        Ok(())
     }
 
     /// Records a fact. If it runs program code, its turn will come.
@@ -180,7 +190,7 @@ impl Cursor {
     }
 
     pub(super) fn is_turn_full(&self) -> bool {
-        self.staged.len() >= self.turn_entries && self.has_deliveries()
+        self.staged.len() >= self.turn_entries + self.uncounted && self.has_deliveries()
     }
 
     fn has_deliveries(&self) -> bool {
@@ -189,7 +199,7 @@ impl Cursor {
 
     /// A log that grows without end is a program gone wrong: the run fails.
     pub(super) fn limit_log(&mut self) -> Result<bool, AdvanceError> {
-        if self.ended || self.journal.len() < bounds::LOG_ENTRIES {
+        if self.ended || self.journal.generation_len() < bounds::LOG_ENTRIES {
             return Ok(false);
         }
         let message = format!(
@@ -263,7 +273,7 @@ impl Cursor {
             let identity = "a state write or comment".to_owned();
             return Err(Divergence::NotOrdered { identity }.into());
         }
-        match self.journal.operations().find(|id| !self.operations.contains_key(id)) {
+        match self.journal.operations().filter(|id| !self.operations.contains_key(*id)).min() {
             Some(id) => Err(Divergence::NotOrdered { identity: id.to_string() }.into()),
             None => Ok(()),
         }
@@ -272,6 +282,7 @@ impl Cursor {
     pub(super) fn take_turn(&mut self) -> Turn {
         self.watch_activity();
         let entries = std::mem::take(&mut self.staged);
+        self.uncounted = 0;
         let first = Seq(self.journal.len() - entries.len() as u64);
         let effects = std::mem::take(&mut self.effects);
         Turn {
@@ -293,7 +304,7 @@ impl Cursor {
             Entry::RunEnded { outcome } => Some(outcome.clone()),
             _ => None,
         })?;
-        let key = InboxKey(format!("child:{}", start.run));
+        let key = start.run.farewell();
         let body = MessageBody::ChildEnded { operation: parent.operation.clone(), outcome };
         Some(Outgoing { to: parent.run, message: Message { key, body } })
     }

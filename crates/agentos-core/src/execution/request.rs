@@ -65,7 +65,7 @@ impl Cursor {
         let scope = self.operations.get(id).map_or(ROOT, |ticket| self.asked[ticket.0].scope);
         let number = self.own_number(scope);
         let r#try = self.journal.left_behind().get(id).map_or(Try::FIRST, |left| left.r#try.next());
-        let child = self.child_of(id);
+        let child = self.child_of(id, r#try);
         self.append(Entry::OperationOrdered {
             operation: id.clone(),
             number,
@@ -82,9 +82,9 @@ impl Cursor {
     }
 
     /// The run that an invocation creates.
-    fn child_of(&self, id: &OperationId) -> Option<RunId> {
+    fn child_of(&self, id: &OperationId, r#try: Try) -> Option<RunId> {
         let run = self.journal.start()?.run;
-        (Self::kind_of(id) == OperationKind::Invoke).then(|| run.child(id, self.at))
+        (Self::kind_of(id) == OperationKind::Invoke).then(|| run.child(id, r#try))
     }
 
     /// Outside of steps, an operation forms a step of its own.

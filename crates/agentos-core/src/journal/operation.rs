@@ -252,15 +252,14 @@ impl Journal {
             return Err(Illegal::Repeated { what: format!("the end of the child `{key}`") });
         }
         let seq = end.seq;
-        let waiting = self
-            .operations
-            .get(id)
-            .filter(|record| !record.is_answered() && record.child.is_some());
+        let is_farewell = |child: Option<RunId>| child.is_some_and(|child| child.farewell() == key);
+        let waiting = self.operations.get(id);
+        let waiting = waiting.filter(|record| !record.is_answered() && is_farewell(record.child));
+        let left = self.left_behind.get(id).is_some_and(|left| is_farewell(left.child));
         if let Some(record) = waiting {
             let value = OperationResult::of_child(end.value, record.cancel_ordered);
             self.progress(at, id, &Progress::Ended(Placed { seq, value }))?;
-        }
-        if self.abandoned.contains(id) {
+        } else if left && self.abandoned.contains(id) {
             self.abandoned_ended(seq, at, id.clone())?;
         }
         self.children.insert(key);

@@ -33,7 +33,9 @@ impl Journal {
             still.insert(left.operation.clone());
             left_behind.insert(left.operation.clone(), left);
         }
-        *self = Self { next: self.next, left_behind, abandoned: still, ..Self::default() };
+        let left_alive = still.clone();
+        let (next, began) = (self.next, self.next + 1);
+        *self = Self { next, began, left_behind, left_alive, abandoned: still, ..Self::default() };
         Ok(())
     }
 

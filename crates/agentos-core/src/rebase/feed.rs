@@ -3,11 +3,11 @@
 //! Only what came from outside is taken. Everything else (steps, attempts, closings, notes) the program does again by
 //! itself. What stands together in the log came in together, and is handed over together.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::keep::Selection;
 use crate::effect::{Happening, Timer};
-use crate::entry::{Entry, OperationResult, Record};
+use crate::entry::{Entry, OperationResult, Record, decision};
 use crate::failure::{Failure, FailureKind};
 use crate::id::{Attempt, InboxKey, Try};
 use crate::inbox::{Message, MessageBody};
@@ -24,12 +24,20 @@ pub(super) struct Batch {
 }
 
 /// Everything that came in and is kept.
-pub(super) fn batches(log: &[Record], selection: &Selection) -> Vec<Batch> {
+///
+/// A signal whose every consumer is answered from the start has been consumed; it is not handed over again.
+pub(super) fn batches(
+    log: &[Record],
+    selection: &Selection,
+    early: &BTreeMap<OperationId, OperationResult>,
+) -> Vec<Batch> {
+    let spent = spent_signals(log, early);
     let mut tries: HashMap<OperationId, Try> = HashMap::new();
     let mut batches: Vec<Batch> = Vec::new();
     let mut together = false;
     for record in log {
-        let happening = happening(record, selection, &mut tries);
+        let happening = happening(record, selection, &mut tries)
+            .filter(|_| record.entry.message_key().is_none_or(|key| !spent.contains(key)));
         match (happening, batches.last_mut()) {
             (Some(happening), Some(batch)) if together && batch.at == record.at => {
                 batch.happenings.push(happening);
@@ -45,6 +53,20 @@ pub(super) fn batches(log: &[Record], selection: &Selection) -> Vec<Batch> {
         together = true;
     }
     batches
+}
+
+/// Signals that were consumed, and only by operations that are answered from the start.
+fn spent_signals<'a>(
+    log: &'a [Record],
+    early: &BTreeMap<OperationId, OperationResult>,
+) -> HashSet<&'a InboxKey> {
+    let mut consumers: HashMap<&InboxKey, bool> = HashMap::new();
+    for record in log {
+        if let Entry::SignalConsumed { key, operation } = &record.entry {
+            *consumers.entry(key).or_insert(true) &= early.contains_key(operation);
+        }
+    }
+    consumers.into_iter().filter(|(_, spent)| *spent).map(|(key, _)| key).collect()
 }
 
 fn happening(
@@ -124,11 +146,14 @@ pub(super) fn answers(
     selection: &Selection,
 ) -> BTreeMap<OperationId, OperationResult> {
     let mut answers = BTreeMap::new();
-    let mut payloads: HashMap<&InboxKey, &Value> = HashMap::new();
+    let mut payloads: HashMap<&InboxKey, Value> = HashMap::new();
     for record in log {
         match &record.entry {
             Entry::SignalArrived { key, payload, .. } => {
-                payloads.insert(key, payload);
+                payloads.insert(key, payload.clone());
+            }
+            Entry::ApprovalGiven { key, approved, by, comment, .. } => {
+                payloads.insert(key, decision(*approved, by, comment.as_deref()));
             }
             Entry::OperationEnded { operation, result }
                 if selection.answer(operation, result, record.seq)
@@ -146,7 +171,7 @@ pub(super) fn answers(
                 answers.insert(operation.clone(), fired(operation));
             }
             Entry::SignalConsumed { key, operation } if selection.operation(operation) => {
-                let value = payloads.get(key).map_or(Value::Null, |payload| (*payload).clone());
+                let value = payloads.get(key).cloned().unwrap_or_default();
                 answers.insert(operation.clone(), OperationResult::Ok { value });
             }
             _ => {}
@@ -155,13 +180,26 @@ pub(super) fn answers(
     answers
 }
 
-/// The answers that the log itself was given at its beginning.
-pub(super) fn early(log: &[Record]) -> BTreeMap<OperationId, OperationResult> {
+/// The answers that the log itself was given at its beginning, but for those to what is not kept.
+pub(super) fn early(
+    log: &[Record],
+    selection: &Selection,
+) -> BTreeMap<OperationId, OperationResult> {
+    let asked: HashSet<&OperationId> = log
+        .iter()
+        .filter_map(|record| match &record.entry {
+            Entry::OperationOrdered { operation, .. } => Some(operation),
+            _ => None,
+        })
+        .collect();
     let kept = log.iter().filter_map(|record| match &record.entry {
         Entry::AnswersKept { answers } => Some(answers),
         _ => None,
     });
-    kept.flatten().map(|kept| (kept.operation.clone(), kept.result.clone())).collect()
+    kept.flatten()
+        .filter(|kept| selection.operation(&kept.operation) || !asked.contains(&kept.operation))
+        .map(|kept| (kept.operation.clone(), kept.result.clone()))
+        .collect()
 }
 
 /// How a timer answers.

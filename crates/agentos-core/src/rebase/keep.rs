@@ -25,13 +25,13 @@ pub(super) struct Selection {
     keep: Keep,
     /// Whatever was asked for from here on is not kept.
     cut: Seq,
-    /// What failed: this step with all its attempts, or this operation.
-    failed: Option<Failed>,
+    /// What failed: steps with all their attempts, and operations.
+    failed: Vec<Failed>,
     operations: HashSet<OperationId>,
     signals: HashSet<InboxKey>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Failed {
     Step(StepPath),
     Operation(OperationId),
@@ -41,11 +41,11 @@ impl Selection {
     pub(super) fn new(log: &[Record], keep: Keep) -> Result<Self, RebaseError> {
         let end = Seq(log.last().map_or(0, |last| last.seq.0 + 1));
         let (cut, failed) = match keep {
-            Keep::Everything => (end, None),
+            Keep::Everything => (end, Vec::new()),
             Keep::BeforeStep(number) => {
                 let asked = asked_at(log, number).ok_or(RebaseError::NoSuchStep(number))?;
                 // A fork is not told to end, so nothing that followed from that is asked for in it.
-                (asked.min(stopped_at(log)), None)
+                (asked.min(stopped_at(log)), Vec::new())
             }
             Keep::Finished => failure(log)?,
         };
@@ -76,11 +76,10 @@ impl Selection {
     }
 
     fn is_failed(&self, operation: &OperationId) -> bool {
-        match &self.failed {
-            Some(Failed::Operation(failed)) => failed == operation,
-            Some(Failed::Step(step)) => is_below(&operation.scope(), step),
-            None => false,
-        }
+        self.failed.iter().any(|failed| match failed {
+            Failed::Operation(failed) => failed == operation,
+            Failed::Step(step) => is_below(&operation.scope(), step),
+        })
     }
 
     /// Whether what happened to this operation is kept.
@@ -105,7 +104,8 @@ impl Selection {
 
     /// Whether what the clock did to this scope at this position is kept.
     pub(super) fn scope(&self, scope: &ScopePath, seq: Seq) -> bool {
-        let failed = matches!(&self.failed, Some(Failed::Step(step)) if is_below(scope, step));
+        let below = |failed: &Failed| matches!(failed, Failed::Step(step) if is_below(scope, step));
+        let failed = self.failed.iter().any(below);
         seq < self.cut && !failed
     }
 
@@ -133,7 +133,7 @@ fn asked_at(log: &[Record], wanted: StepNumber) -> Option<Seq> {
 }
 
 /// What made the run fail, and when: whatever was asked for after that is a consequence.
-fn failure(log: &[Record]) -> Result<(Seq, Option<Failed>), RebaseError> {
+fn failure(log: &[Record]) -> Result<(Seq, Vec<Failed>), RebaseError> {
     let ended = log.iter().find_map(|record| match &record.entry {
         Entry::RunEnded { outcome } => Some((record.seq, outcome)),
         _ => None,
@@ -141,13 +141,11 @@ fn failure(log: &[Record]) -> Result<(Seq, Option<Failed>), RebaseError> {
     match ended {
         None | Some((_, RunOutcome::Completed { .. })) => Err(RebaseError::NotFailed),
         Some((_, RunOutcome::TimedOut { .. } | RunOutcome::Cancelled { .. })) => {
-            Ok((stopped_at(log), None))
+            Ok((stopped_at(log), Vec::new()))
         }
         Some((end, RunOutcome::Failed { failure })) => {
-            Ok(culprit(log, &ScopePath::root(), failure).map_or_else(
-                || (stopped_at(log).min(end), None),
-                |(seq, failed)| (seq, Some(failed)),
-            ))
+            let (seq, failed) = culprits(log, &ScopePath::root(), failure);
+            Ok((seq.min(stopped_at(log)).min(end), failed))
         }
     }
 }
@@ -163,37 +161,69 @@ fn stopped_at(log: &[Record]) -> Seq {
     stop.map_or(Seq(u64::MAX), |record| record.seq)
 }
 
-/// The innermost step, or the operation, whose failure went all the way up.
-fn culprit(log: &[Record], scope: &ScopePath, failure: &Failure) -> Option<(Seq, Failed)> {
-    let last = log.iter().rev().find_map(|record| match &record.entry {
-        Entry::StepEnded { step, outcome: StepOutcome::Failed { failure: found } }
-            if step.scope() == *scope && found == failure =>
+/// What a run failed with, and where that was first seen: the steps and operations whose failure nothing was done
+/// about. If the workflow threw something of its own, that is whatever failed last.
+fn culprits(log: &[Record], scope: &ScopePath, failure: &Failure) -> (Seq, Vec<Failed>) {
+    let failed: Vec<(Seq, Failed, &Failure)> =
+        log.iter().filter_map(|record| failed_in(record, scope)).collect();
+    let last_asked = log.iter().rev().find(|record| is_asked_in(record, scope));
+    let last_asked = last_asked.map_or(Seq::FIRST, |record| record.seq);
+    let same = |(_, _, found): &&(Seq, Failed, &Failure)| *found == failure;
+    let unhandled = failed.iter().filter(same).filter(|(seq, _, _)| *seq > last_asked);
+    let mut blamed: Vec<&(Seq, Failed, &Failure)> = unhandled.collect();
+    if blamed.is_empty() {
+        blamed.extend(failed.iter().rfind(|found| same(found)).or(failed.last()));
+    }
+    let cut = blamed.iter().map(|(seq, _, _)| *seq).min().unwrap_or(Seq(u64::MAX));
+    (cut, blamed.iter().map(|(_, failed, failure)| innermost(log, failed, failure)).collect())
+}
+
+/// The step or operation of this scope whose failure the entry records.
+fn failed_in<'a>(record: &'a Record, scope: &ScopePath) -> Option<(Seq, Failed, &'a Failure)> {
+    match &record.entry {
+        Entry::StepEnded { step, outcome: StepOutcome::Failed { failure } }
+            if step.scope() == *scope =>
         {
-            Some((record.seq, Failed::Step(step.clone())))
+            Some((record.seq, Failed::Step(step.clone()), failure))
         }
-        Entry::OperationEnded { operation, result: OperationResult::Failed { failure: found } }
-            if operation.scope() == *scope && found == failure =>
+        Entry::OperationEnded { operation, result: OperationResult::Failed { failure } }
+            if operation.scope() == *scope =>
         {
-            Some((record.seq, Failed::Operation(operation.clone())))
+            Some((record.seq, Failed::Operation(operation.clone()), failure))
         }
-        Entry::ChildEnded { operation, outcome, .. }
-            if operation.scope() == *scope
-                && OperationResult::of_child(outcome.clone(), false)
-                    == (OperationResult::Failed { failure: failure.clone() }) =>
-        {
-            Some((record.seq, Failed::Operation(operation.clone())))
+        Entry::ChildEnded {
+            operation,
+            outcome: RunOutcome::Failed { failure } | RunOutcome::TimedOut { failure },
+            ..
+        } if operation.scope() == *scope => {
+            Some((record.seq, Failed::Operation(operation.clone()), failure))
         }
         _ => None,
-    })?;
-    let Failed::Step(step) = &last.1 else {
-        return Some(last);
+    }
+}
+
+fn is_asked_in(record: &Record, scope: &ScopePath) -> bool {
+    match &record.entry {
+        Entry::StepRequested { step, .. } => step.scope() == *scope,
+        Entry::OperationOrdered { operation, .. } => operation.scope() == *scope,
+        _ => false,
+    }
+}
+
+/// The step inside this one, in its last attempt, whose failure went all the way up.
+fn innermost(log: &[Record], failed: &Failed, failure: &Failure) -> Failed {
+    let Failed::Step(step) = failed else {
+        return failed.clone();
     };
     let attempt = log.iter().rev().find_map(|record| match &record.entry {
         Entry::AttemptStarted { scope } if scope.owner().as_ref() == Some(step) => Some(scope),
         _ => None,
     });
-    match attempt.and_then(|attempt| culprit(log, attempt, failure)) {
-        Some((seq, Failed::Step(inner))) => Some((seq, Failed::Step(inner))),
-        _ => Some(last),
-    }
+    let inside = attempt.and_then(|attempt| {
+        log.iter().rev().find_map(|record| match failed_in(record, attempt) {
+            Some((_, Failed::Step(inner), found)) if found == failure => Some(Failed::Step(inner)),
+            _ => None,
+        })
+    });
+    inside.map_or_else(|| failed.clone(), |inner| innermost(log, &inner, failure))
 }

@@ -342,18 +342,18 @@ impl<'a> Driver<'a> {
             return Err(stuck(format!("a switch to the same source has {:?}", switched.notices)));
         }
         let last = switched.chunks.len() - 1;
+        let working = Standing::Working { wake_at: None };
+        let outgoing = switched.outgoing.into_iter();
+        let mut outgoing: Vec<Outgoing> =
+            outgoing.map(|sent| Outgoing { to: sent.to, message: sent.message }).collect();
         let commits = switched.chunks.into_iter().enumerate().map(|(index, chunk)| TurnCommit {
             run,
             epoch,
             expected: chunk.first,
             chunk,
             consumed: Vec::new(),
-            standing: if index == last {
-                switched.standing
-            } else {
-                Standing::Working { wake_at: None }
-            },
-            outgoing: Vec::new(),
+            standing: if index == last { switched.standing } else { working },
+            outgoing: if index == last { std::mem::take(&mut outgoing) } else { Vec::new() },
         });
         let answers = block_on(self.store.commit(commits.collect()));
         if let Some(Err(error)) = answers.into_iter().find(Result::is_err) {

@@ -10,8 +10,8 @@ use agentos_core::journal::Journal;
 use agentos_core::rebase::{Keep, Notice, RebaseError, Rebased, generation, switch};
 use agentos_core::time::Timestamp;
 use agentos_testing::script::build::{
-    all, get, invoke, pure, race, retried, seq, set, shell, sleep, step, throw, try_finally,
-    wait_for,
+    all, approve, get, invoke, pure, race, retried, seq, set, shell, sleep, step, throw, try_catch,
+    try_finally, wait, wait_for,
 };
 use agentos_testing::script::{Node, Script};
 use agentos_testing::simulation::{Driver, Ending, Fork, Plan, Report, Scenario};
@@ -343,4 +343,72 @@ fn a_rebased_log_is_a_log_like_any_other() {
             assert!(turn.is_empty(), "seed {seed}: {:?}", turn.chunk.entries);
         }
     }
+}
+
+#[test]
+fn a_switch_after_what_the_first_one_left_behind_has_died_goes_on() {
+    let scenario = lucky(seq([shell("x"), shell("slow")]));
+    let log = until(&quiet(&scenario), ordered("/shell:slow"));
+    let waiting = seq([shell("x"), sleep("long", 500)]);
+    let rebased = switched(&log, &waiting).expect("it can be switched");
+    let first = go_on(&scenario, &waiting, log, rebased);
+    completes(&first);
+    let dead = |entry: &Entry| matches!(entry, Entry::AbandonedEnded { .. });
+    let log = until(&first, dead);
+    let shorter = seq([shell("x"), pure("p")]);
+    let rebased = switched(&log, &shorter).expect("it can be switched again");
+    completes(&go_on(&scenario, &shorter, log, rebased));
+}
+
+#[test]
+fn a_signal_that_was_consumed_is_not_consumed_again_under_another_source() {
+    let scenario = lucky(Scenario::new(seq([wait("go"), shell("x")])).with_mail(2, "go"));
+    let log = until(&quiet(&scenario), ordered("/shell:x"));
+    let twice = seq([shell("lint"), wait("go"), shell("x"), wait("go"), shell("deploy")]);
+    let rebased = switched(&log, &twice).expect("it can be switched");
+    let alone = Scenario { mail: Vec::new(), ..scenario };
+    let report = go_on(&alone, &twice, log, rebased);
+    assert_eq!(report.ending, Ending::Parked, "the second wait waits for a second signal");
+    assert!(!report.starts.contains_key("/shell:deploy#1"));
+}
+
+#[test]
+fn a_decision_is_kept_as_it_was_made() {
+    let scenario =
+        lucky(Scenario::new(seq([approve("a", 0), shell("x")])).with_mail(2, "/approve:a#1"));
+    let log = until(&quiet(&scenario), ordered("/shell:x"));
+    let later = seq([shell("lint"), approve("a", 0), shell("x")]);
+    let rebased = switched(&log, &later).expect("it can be switched");
+    let report = go_on(&Scenario { mail: Vec::new(), ..scenario }, &later, log, rebased);
+    completes(&report);
+    assert!(saw(&report, "answer /approve:a#1 {\"approved\":"), "{:#?}", report.trace);
+}
+
+#[test]
+fn a_failure_that_the_workflow_wrapped_can_be_retried() {
+    let wrapped = try_catch(
+        step("a", seq([shell("in"), throw()])),
+        Node::Throw { retryable: false },
+        pure("p"),
+    );
+    let scenario = lucky(seq([shell("x"), wrapped]));
+    let failed = quiet(&scenario);
+    let retry = Fork::new(&scenario, &failed.log, Keep::Finished).expect("it failed");
+    let report = retry.run(&scenario, &Plan::quiet());
+    assert_eq!(report.starts.keys().collect::<Vec<_>>(), ["/a#1@1/shell:in#1"]);
+}
+
+#[test]
+fn steps_that_failed_alike_at_once_are_all_done_again() {
+    let same = |name| step(name, seq([sleep("s", 3), shell(name), throw()]));
+    let scenario = lucky(all([same("a"), same("b")]));
+    let failed = quiet(&scenario);
+    assert!(
+        matches!(&failed.ending, Ending::Ended(RunOutcome::Failed { .. })),
+        "{:?}",
+        failed.ending
+    );
+    let retry = Fork::new(&scenario, &failed.log, Keep::Finished).expect("it failed");
+    let report = retry.run(&scenario, &Plan::quiet());
+    assert!(!report.starts.is_empty(), "nothing was done again");
 }

@@ -3,7 +3,7 @@
 use agentos_core::entry::{Entry, RunOutcome};
 use agentos_core::failure::FailureKind;
 use agentos_testing::script::build::{
-    approve, pure, seq, set, shell, sleep, step, throw, try_catch, try_finally, within,
+    all, approve, pure, seq, set, shell, sleep, step, throw, try_catch, try_finally, within,
 };
 use agentos_testing::simulation::{Driver, Fault, Plan, Scenario};
 
@@ -94,24 +94,24 @@ fn a_deadline_counts_the_clock_whatever_the_run_does() {
 
 #[test]
 fn a_run_resumed_after_a_day_has_not_been_active_for_that_day() {
-    let program = within(
-        60_000,
-        "a",
-        1,
-        seq([try_finally(shell("x"), pure("p")), try_finally(shell("y"), pure("q"))]),
-    );
-    let scenario = Scenario { timeout: 120_000, ..Scenario::new(program) };
-    let points = Driver::new(&scenario, &Plan::quiet()).run().points;
-    let mut away = 0;
-    for point in 0..points {
-        for fault in [Fault::CrashFor(2 * NIGHT), Fault::PowerCut(2 * NIGHT)] {
-            let report = Driver::new(&scenario, &Plan::one(point, fault)).run();
-            assert_eq!(report.violations, Vec::<String>::new());
-            completes(&report);
-            away += usize::from(kinds(&report).contains(&"run.resumed"));
+    let tried = |name| try_finally(shell(name), pure("p"));
+    let at_once = all([tried("u"), seq([pure("q"), pure("r"), pure("s")])]);
+    let program = within(60_000, "a", 1, seq([tried("x"), at_once, tried("y")]));
+    for turn_entries in [1, 3, 1_000] {
+        let scenario =
+            Scenario { timeout: 120_000, turn_entries, ..Scenario::new(program.clone()) };
+        let points = Driver::new(&scenario, &Plan::quiet()).run().points;
+        let mut away = 0;
+        for point in 0..points {
+            for fault in [Fault::CrashFor(2 * NIGHT), Fault::PowerCut(2 * NIGHT)] {
+                let report = Driver::new(&scenario, &Plan::one(point, fault)).run();
+                assert_eq!(report.violations, Vec::<String>::new());
+                completes(&report);
+                away += usize::from(kinds(&report).contains(&"run.resumed"));
+            }
         }
+        assert!(away > 5, "the day was noticed only {away} times");
     }
-    assert!(away > 5, "the day was noticed only {away} times");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_child_that_was_left_behind_is_dead_when_it_has_ended() {
     let mut bench = Bench::resume(log, Play::new(|s| s.returns(s.run())));
     assert_eq!(bench.turn.effects, [stop("/invoke:old#1", Some(run(9)))]);
     let outcome = RunOutcome::Cancelled { failure: None };
-    bench.go(1, vec![child_ended("k", "/invoke:old#1", outcome)]);
+    bench.go(1, vec![child_ended(&run(9).farewell().0, "/invoke:old#1", outcome)]);
     assert_eq!(bench.kinds(), ["child.ended", "run.ended"]);
 }
 

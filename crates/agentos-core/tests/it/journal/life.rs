@@ -173,7 +173,7 @@ fn a_child_run_is_invoked_and_answers_with_its_end() {
         ordered_child(id),
         started(id, 1),
         cancel_ordered(id),
-        child_ended("k", id),
+        child_ended(&run(8).farewell().0, id),
         // Nobody waits for it any more, or ever did: it is recorded all the same.
         child_ended("l", id),
         child_ended("m", "/invoke:unknown#1"),
