@@ -45,11 +45,14 @@ pub struct Options {
     pub lines_written: u64,
     /// How many entries a turn gathers before it is cut; the simulation makes turns small.
     pub turn_entries: usize,
+    /// Whether the run stood as parked: it needed nobody, so nobody was missing. Otherwise the time since its last
+    /// entry is time in which somebody should have driven it.
+    pub was_parked: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { lines_written: 0, turn_entries: bounds::TURN_ENTRIES }
+        Self { lines_written: 0, turn_entries: bounds::TURN_ENTRIES, was_parked: false }
     }
 }
 
@@ -72,12 +75,12 @@ impl<P: Program> Execution<P> {
         options: Options,
         now: Timestamp,
     ) -> Result<(Self, Turn), AdvanceError> {
-        let Options { lines_written, turn_entries } = options;
+        let Options { lines_written, turn_entries, was_parked } = options;
         let mut execution =
             Self { program, cursor: Cursor::new(journal, lines_written, turn_entries) };
         execution.cursor.begin_turn(now);
         // The rest of a turn that was cut would hide the gap.
-        execution.cursor.begin_replay()?;
+        execution.cursor.begin_replay(was_parked)?;
         let turn = execution.settle()?;
         Ok((execution, turn))
     }

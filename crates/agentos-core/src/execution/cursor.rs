@@ -157,8 +157,10 @@ impl Cursor {
     }
 
     /// A log is executed again: if that comes late, the log says so before anything else is decided.
-    pub(super) fn begin_replay(&mut self) -> Result<(), AdvanceError> {
-        self.resumed()?;
+    pub(super) fn begin_replay(&mut self, was_parked: bool) -> Result<(), AdvanceError> {
+        if !was_parked {
+            self.resumed()?;
+        }
         self.uncounted = self.staged.len();
         Ok(())
     }

@@ -283,8 +283,8 @@ impl<'a> Driver<'a> {
             }
             other => other,
         };
-        let epoch = match claim {
-            Ok(claim) => claim.epoch,
+        let (epoch, standing) = match claim {
+            Ok(claim) => (claim.epoch, claim.standing),
             Err(ClaimError::Ended { .. }) => return self.look_back(run),
             Err(_) => return Err(Struck::Reload),
         };
@@ -292,15 +292,15 @@ impl<'a> Driver<'a> {
         if self.switching && run == self.scenario.run() && self.switch(run, epoch)? {
             return self.look_back(run);
         }
-        let (execution, turn) = self.replay(run)?;
+        let parked = matches!(standing, Standing::Parked { .. });
+        let (execution, turn) = self.replay(run, parked)?;
         self.lives.insert(run, Life { execution, epoch, standing: None });
-        self.settle(run, turn)?;
-        self.take_turn(run, vec![Happening::Resumed])
+        self.settle(run, turn)
     }
 
     /// The run had ended before anybody knew: executing it again must lead to the same end.
     fn look_back(&mut self, run: RunId) -> Result<(), Struck> {
-        let (_, turn) = self.replay(run)?;
+        let (_, turn) = self.replay(run, false)?;
         if !turn.is_empty() {
             self.world.violations.push("a replay after the end decided something new".into());
         }
@@ -310,7 +310,11 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    fn replay(&mut self, run: RunId) -> Result<(Execution<Script>, Turn), Struck> {
+    fn replay(
+        &mut self,
+        run: RunId,
+        was_parked: bool,
+    ) -> Result<(Execution<Script>, Turn), Struck> {
         let log = self.load_log(run);
         log.iter().for_each(|chunk| self.remember(run, chunk));
         let records: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
@@ -321,6 +325,7 @@ impl<'a> Driver<'a> {
         let options = Options {
             lines_written: if run == self.scenario.run() { written } else { 0 },
             turn_entries: self.scenario.turn_entries,
+            was_parked,
         };
         let (execution, turn) =
             Execution::replay(program, journal, options, self.world.now()).map_err(refused)?;

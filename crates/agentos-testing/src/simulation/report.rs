@@ -70,7 +70,9 @@ pub(super) fn trace_of(
     let workflow = workflow_of(&records);
     let journal =
         Journal::fold(records).map_err(|error| format!("the log does not fold: {error}"))?;
-    let options = Options { turn_entries: scenario.turn_entries, ..Options::default() };
+    // Whoever only looks back has not been missing.
+    let options =
+        Options { turn_entries: scenario.turn_entries, was_parked: true, ..Options::default() };
     let program = Script::new(Rc::clone(&scenario.program_of(&workflow)));
     let (execution, turn) = Execution::replay(program, journal, options, Timestamp(finished_at))
         .map_err(|error| format!("the log can't be executed again: {error}"))?;

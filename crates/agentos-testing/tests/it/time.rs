@@ -143,3 +143,13 @@ fn what_is_thrown_while_a_run_times_out_does_not_hide_the_timeout() {
     let report = survives(&Scenario { deadline: 7, ..Scenario::new(program) });
     assert!(matches!(outcome(&report), RunOutcome::TimedOut { .. }), "{:?}", report.ending);
 }
+
+#[test]
+fn being_parked_is_not_being_away() {
+    let program = try_catch(within(100_000, "a", 1, approve("x", 0)), set("late", 1), pure("p"));
+    let report = survives(&Scenario { parks: true, ..Scenario::new(program) });
+    completes(&report);
+    assert!(saw(&report, "answer /a#1 ! the attempt took too long"));
+    assert_eq!(report.finished_at, 100_000);
+    assert!(!kinds(&report).contains(&"run.resumed"));
+}
