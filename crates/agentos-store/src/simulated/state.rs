@@ -89,7 +89,7 @@ impl State {
                 Err(CreateError::Conflict { run })
             };
         }
-        let chunk = Arc::new(Chunk { first: Seq::FIRST, at, entries: vec![first] });
+        let chunk = Arc::new(Chunk::new(Seq::FIRST, at, vec![first]));
         self.tail.append(run, Arc::clone(&chunk), self.operations);
         let mut created = Run::new(chunk);
         if let Some(History { rest, standing }) = history {

@@ -25,7 +25,7 @@ use uuid::Uuid;
 use super::follower::Follower;
 use super::life::{Life, Past};
 use super::plan::{Plan, Point, Sabotage};
-use super::report::{Ending, Report, trace_of, workflow_of};
+use super::report::{Ending, Report, edition_of, program_of, trace_of};
 use super::scenario::Scenario;
 use super::strike::{Mind, Struck};
 use super::world::World;
@@ -318,7 +318,7 @@ impl<'a> Driver<'a> {
         let log = self.load_log(run);
         log.iter().for_each(|chunk| self.remember(run, chunk));
         let records: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
-        let program = Script::new(Rc::clone(&self.scenario.program_of(&workflow_of(&records))));
+        let program = program_of(self.scenario, &records);
         let refused = |error| Struck::Over(Ending::Refused(error));
         let journal = Journal::fold(records).map_err(|error| refused(error.into()))?;
         let written = if self.is(Sabotage::LinesTwice) { 0 } else { self.world.lines_written() };
@@ -335,13 +335,22 @@ impl<'a> Driver<'a> {
         Ok((execution, turn))
     }
 
-    /// Moves a run to another source, which is the same one: nothing may change. Whether the run has ended by that.
+    /// Moves a run to another source that does the same: nothing may change. Whether the run has ended by that.
     fn switch(&mut self, run: RunId, epoch: Epoch) -> Result<bool, Struck> {
+        // What the old source had to say and what is not in the log file yet can't be made by the new one.
+        let (mut execution, mut turn) = self.replay(run, true)?;
+        while turn.more {
+            self.world.write_lines(std::mem::take(&mut turn.lines));
+            let next = execution.advance(Vec::new(), self.world.now());
+            turn = next.map_err(|error| Struck::Over(Ending::Refused(error)))?;
+        }
+        self.world.write_lines(turn.lines);
         let log: Vec<Record> =
             self.load_log(run).into_iter().flat_map(Chunk::into_records).collect();
         let stuck = |error: String| Struck::Over(Ending::Stuck(error));
-        let program = || Script::new(Rc::clone(&self.scenario.program));
-        let switched = rebase::switch(&log, String::new(), self.world.now(), program)
+        let edition = edition_of(&log) + 1;
+        let program = || Script::edition(Rc::clone(&self.scenario.program), edition);
+        let switched = rebase::switch(&log, edition.to_string(), self.world.now(), program)
             .map_err(|error| stuck(error.to_string()))?;
         if !switched.notices.is_empty() {
             return Err(stuck(format!("a switch to the same source has {:?}", switched.notices)));

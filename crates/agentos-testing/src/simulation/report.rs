@@ -1,10 +1,9 @@
 //! Everything that can be seen of a simulated run when it is over.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use agentos_core::codec::{Chunk, decode, encode};
-use agentos_core::entry::{Entry, Record, RunOutcome};
+use agentos_core::entry::{Entry, Record, RunOutcome, RunStarted};
 use agentos_core::execution::{AdvanceError, Execution, Options};
 use agentos_core::id::RunId;
 use agentos_core::journal::Journal;
@@ -67,13 +66,12 @@ pub(super) fn trace_of(
         return Err("the log is read back as another one".into());
     }
     let records: Vec<Record> = read.into_iter().flat_map(Chunk::into_records).collect();
-    let workflow = workflow_of(&records);
+    let program = program_of(scenario, &records);
     let journal =
         Journal::fold(records).map_err(|error| format!("the log does not fold: {error}"))?;
     // Whoever only looks back has not been missing.
     let options =
         Options { turn_entries: scenario.turn_entries, was_parked: true, ..Options::default() };
-    let program = Script::new(Rc::clone(&scenario.program_of(&workflow)));
     let (execution, turn) = Execution::replay(program, journal, options, Timestamp(finished_at))
         .map_err(|error| format!("the log can't be executed again: {error}"))?;
     match turn.chunk.entries.first() {
@@ -82,10 +80,20 @@ pub(super) fn trace_of(
     }
 }
 
-/// The workflow that a log is of.
-pub(super) fn workflow_of(log: &[Record]) -> String {
+/// The program that a log is of.
+pub(super) fn program_of(scenario: &Scenario, log: &[Record]) -> Script {
+    let workflow = start_of(log).map_or_else(String::new, |start| start.workflow.to_string());
+    Script::edition(scenario.program_of(&workflow), edition_of(log))
+}
+
+/// The edition of the source that a log is executed with.
+pub(super) fn edition_of(log: &[Record]) -> u32 {
+    start_of(log).and_then(|start| start.definition.parse().ok()).unwrap_or(0)
+}
+
+fn start_of(log: &[Record]) -> Option<&RunStarted> {
     match generation(log).first().map(|record| &record.entry) {
-        Some(Entry::RunStarted(start)) => start.workflow.to_string(),
-        _ => String::new(),
+        Some(Entry::RunStarted(start)) => Some(start),
+        _ => None,
     }
 }

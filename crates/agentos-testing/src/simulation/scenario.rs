@@ -14,7 +14,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::chance::{self, Chance};
-use crate::script::{Generator, Node, Shape};
+use crate::script::{Generator, Node, Shape, with_own_accounts};
 
 /// A message that comes in at some time: a signal, with the name `cancel` the wish that the run end, with the identity of
 /// a question as its name a decision on it.
@@ -120,6 +120,10 @@ impl Scenario {
             scenario = scenario
                 .with_child("child", child.small_program())
                 .with_child("grandchild", grandchild.small_program());
+        }
+        let mut own = Chance::new(format!("own accounts {seed}"));
+        if own.percent(60) {
+            scenario.program = Rc::new(with_own_accounts(&scenario.program, &mut own));
         }
         scenario.parks = chance.percent(30);
         scenario.seed = format!("w{seed}");

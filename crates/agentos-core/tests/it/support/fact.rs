@@ -95,14 +95,28 @@ pub(crate) fn requested_phase(path: &str) -> Entry {
 
 pub(crate) fn requested_with(path: &str, number: Option<u32>, retry: RetryPolicy) -> Entry {
     let number = number.map(StepNumber);
-    Entry::StepRequested { step: step(path), number, retry, timeout_ms: None }
+    Entry::StepRequested {
+        step: step(path),
+        number,
+        retry,
+        timeout_ms: None,
+        body: None,
+        site: None,
+    }
 }
 
 /// A step whose attempts may take 50 each.
 pub(crate) fn requested_within(path: &str, number: u32) -> Entry {
     let number = Some(StepNumber(number));
     let timeout_ms = Some(Millis::new(50));
-    Entry::StepRequested { step: step(path), number, retry: thrice(), timeout_ms }
+    Entry::StepRequested {
+        step: step(path),
+        number,
+        retry: thrice(),
+        timeout_ms,
+        body: None,
+        site: None,
+    }
 }
 
 pub(crate) fn timed_out(path: &str) -> Entry {
@@ -172,7 +186,7 @@ pub(crate) fn ordered_with(id: &str, number: u32, args: Value) -> Entry {
 
 fn order(id: &str, number: Option<StepNumber>, args: Value, due: Option<Timestamp>) -> Entry {
     let r#try = Try::FIRST;
-    Entry::OperationOrdered { operation: op(id), number, args, due, child: None, r#try }
+    Entry::OperationOrdered { operation: op(id), number, args, due, child: None, r#try, site: None }
 }
 
 /// Something with a child run, inside of a step.
@@ -184,6 +198,7 @@ pub(crate) fn ordered_child(id: &str) -> Entry {
         due: None,
         child: Some(run(8)),
         r#try: Try::FIRST,
+        site: None,
     }
 }
 
