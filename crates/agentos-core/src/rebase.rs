@@ -98,6 +98,9 @@ pub enum RebaseError {
     /// The log has no run.
     #[error("the recorded log is empty")]
     Empty,
+    /// The run is over, and stays so.
+    #[error("the run has ended; fork it, or retry it if it failed")]
+    Ended,
     /// There is no such step to cut at.
     #[error("the run has no step {0}")]
     NoSuchStep(StepNumber),
@@ -155,6 +158,10 @@ impl Rebase<'_> {
         let Some(Record { entry: Entry::RunStarted(started), .. }) = log.first() else {
             return Err(RebaseError::Empty);
         };
+        let is_over = || log.iter().any(|record| matches!(record.entry, Entry::RunEnded { .. }));
+        if self.into == Destination::SameRun && is_over() {
+            return Err(RebaseError::Ended);
+        }
         let selection = Selection::new(log, self.keep)?;
         let history = History {
             seed: started.seed,

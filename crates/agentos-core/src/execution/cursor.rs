@@ -33,7 +33,6 @@ pub(super) const ROOT: usize = 0;
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) key: InboxKey,
-    pub(super) name: Name,
     /// It is on its way to a wait.
     pub(super) offered: bool,
 }
@@ -63,7 +62,9 @@ pub(crate) struct Cursor {
     // What is to be delivered.
     pub(super) ready: BTreeSet<Seq>,
     pub(super) answering: VecDeque<(InboxKey, Ticket)>,
-    pub(super) kept: VecDeque<Kept>,
+    /// Signals that no wait has taken yet, by their names.
+    pub(super) kept: HashMap<Name, VecDeque<Kept>>,
+    pub(super) kept_signals: usize,
     pub(super) finished: VecDeque<(usize, BodyOutcome)>,
     /// What kept bodies do when their time comes.
     pub(super) acts: HashMap<ActCause, Vec<Deed>>,
@@ -138,7 +139,8 @@ impl Cursor {
             timers: BTreeSet::new(),
             timeout_at: None,
             answering: VecDeque::new(),
-            kept: VecDeque::new(),
+            kept: HashMap::new(),
+            kept_signals: 0,
             finished: VecDeque::new(),
             acts: HashMap::new(),
             anew: None,

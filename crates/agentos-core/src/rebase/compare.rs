@@ -133,7 +133,9 @@ pub(super) fn notices(
             None => {}
         }
     }
-    let left = beginning.abandoned.iter();
+    let remains = remains(log);
+    let was_dead = |id| remains.get(id).is_some_and(|(_, was)| *was == Remains::Stopped);
+    let left = beginning.abandoned.iter().filter(|left| !was_dead(&left.operation));
     notices.extend(left.map(|left| Notice::Abandoned { operation: left.operation.clone() }));
     Ok(notices)
 }
@@ -170,7 +172,7 @@ enum Remains {
 }
 
 /// Operations of the old log that the new one leaves behind: those under way that are not asked for, and those that
-/// were stopped but are wanted after all, so that they begin again.
+/// were stopped but not by the new program, which may want them after all.
 pub(super) fn abandoned(log: &[Record], chunks: &[Chunk]) -> Vec<Abandoned> {
     let entries = || chunks.iter().flat_map(|chunk| &chunk.entries);
     let asked: HashSet<&OperationId> = entries().filter_map(ordered).map(|(id, _)| id).collect();
@@ -180,7 +182,8 @@ pub(super) fn abandoned(log: &[Record], chunks: &[Chunk]) -> Vec<Abandoned> {
         match remains {
             Remains::Open => !asked,
             Remains::Stopping => !asked || !stopped,
-            Remains::Stopped => asked && !stopped,
+            // Asked for now or later, it is another try.
+            Remains::Stopped => !stopped,
         }
     });
     left.map(|(left, _)| left).collect()

@@ -8,6 +8,7 @@ use agentos_core::rebase::generation;
 use agentos_core::time::Timestamp;
 
 use super::driver::Driver;
+use super::edits::check_edits;
 use super::forks::check_forks;
 use super::plan::{Fault, Plan, Sabotage};
 use super::report::{Ending, Report};
@@ -38,6 +39,10 @@ pub struct Check {
     pub schedules: u64,
     /// Entries in the uninterrupted run's log.
     pub entries: u64,
+    /// Switches to changed sources.
+    pub switches: u64,
+    /// Bodies that were played in them.
+    pub played: u64,
 }
 
 /// How thoroughly a scenario is looked at.
@@ -59,18 +64,37 @@ pub fn check_sabotaged(scenario: &Scenario, sabotage: Option<Sabotage>) -> Resul
     let quiet = Plan::quiet();
     let baseline = Driver::new(scenario, &quiet).run();
     check_report(&baseline, &quiet)?;
-    let forks = check_forks(scenario, &baseline).map_err(|detail| Mismatch {
-        rule: "a fork is wrong",
-        plan: quiet.clone(),
-        detail,
-    })?;
-    let mut check = Check { schedules: 1 + forks, entries: baseline.log.len() as u64 };
+    let mut check = Check { schedules: 1, entries: baseline.log.len() as u64, ..Check::default() };
+    if sabotage.is_none() {
+        check = check_moves(scenario, &baseline, check)?;
+    }
     for plan in plans(scenario, baseline.points) {
         let plan = plan.sabotaged(sabotage);
         check_plan(scenario, &baseline, &plan)?;
         check.schedules += 1;
     }
     Ok(check)
+}
+
+/// Forks the run, and moves it to other sources.
+fn check_moves(scenario: &Scenario, baseline: &Report, check: Check) -> Result<Check, Mismatch> {
+    let quiet = Plan::quiet();
+    let forks = check_forks(scenario, baseline).map_err(|detail| Mismatch {
+        rule: "a fork is wrong",
+        plan: quiet.clone(),
+        detail,
+    })?;
+    let edits = check_edits(scenario, baseline.points).map_err(|detail| Mismatch {
+        rule: "a switch to a changed source is wrong",
+        plan: quiet.clone(),
+        detail,
+    })?;
+    Ok(Check {
+        schedules: check.schedules + forks + edits.schedules,
+        switches: edits.made,
+        played: edits.played,
+        ..check
+    })
 }
 
 /// Every point with a crash, and each with some other fault; then choices of two and three in a row.
@@ -126,9 +150,22 @@ fn any_fault(chance: &mut Chance) -> Fault {
 pub fn check_plan(scenario: &Scenario, baseline: &Report, plan: &Plan) -> Result<(), Mismatch> {
     let report = Driver::new(scenario, plan).run();
     check_report(&report, plan)?;
-    // Runs that end at the same moment may do so in another order after a crash, and their parent sees that.
-    let alone = scenario.children.is_empty();
-    if plan.is_exact() && alone { compare(baseline, &report, plan) } else { Ok(()) }
+    if plan.is_exact() && has_one_order(baseline) {
+        compare(baseline, &report, plan)
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether what comes in from other runs comes in alone. Runs that end at the same moment may do so in another order
+/// after a crash, and whoever invoked them sees that.
+fn has_one_order(report: &Report) -> bool {
+    let logs = report.children.values().map(|(_, log)| log).chain([&report.log]);
+    logs.into_iter().all(|log| {
+        let outside = || log.iter().filter(|record| record.by.is_none());
+        let ends = outside().filter(|record| matches!(record.entry, Entry::ChildEnded { .. }));
+        ends.into_iter().all(|end| outside().filter(|other| other.at == end.at).count() == 1)
+    })
 }
 
 /// What must hold of every single run.
@@ -141,6 +178,9 @@ fn check_report(report: &Report, plan: &Plan) -> Result<(), Mismatch> {
         Ending::Refused(error) => return mismatch("the core refused to go on", error.to_string()),
         Ending::Endless => return mismatch("the run came to no end", last(&report.trace)),
         Ending::Stuck(error) => return mismatch("the run could not go on", error.clone()),
+        Ending::Unmoved(error) => {
+            return mismatch("the run could not be moved", error.to_string());
+        }
         Ending::Ended(_) | Ending::Parked => {}
     }
     let repeated = report.starts.iter().find(|(_, starts)| **starts > 1);

@@ -1,16 +1,15 @@
 //! The pure driver: a process that claims runs, executes them turn by turn, and dies where the plan says.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::rc::Rc;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use agentos_core::codec::Chunk;
 use agentos_core::effect::Happening;
 use agentos_core::entry::{Entry, Record, RunOutcome};
 use agentos_core::execution::{Execution, Options};
-use agentos_core::id::{Epoch, InboxKey, OwnerId, RunId};
+use agentos_core::id::{Epoch, InboxKey, OwnerId, RunId, Try};
 use agentos_core::journal::Journal;
 use agentos_core::path::OperationId;
-use agentos_core::rebase;
+use agentos_core::rebase::{self, RebaseError};
 use agentos_core::standing::Standing;
 use agentos_core::turn::Turn;
 use agentos_store::claim::{ClaimError, ClaimMode};
@@ -22,6 +21,7 @@ use agentos_store::store::Store;
 use pollster::block_on;
 use uuid::Uuid;
 
+use super::edits::is_refusal;
 use super::follower::Follower;
 use super::life::{Life, Past};
 use super::plan::{Plan, Point, Sabotage};
@@ -56,10 +56,16 @@ pub struct Driver<'a> {
     pub(super) follower: Follower,
     /// The first run is to be moved to another source, which is the same one.
     pub(super) switching: bool,
+    /// Switches that were refused.
+    pub(super) refusals: Vec<RebaseError>,
     /// Messages that a sabotaged driver has taken.
     pub(super) taken: HashSet<InboxKey>,
+    /// Operations whose order, or another try, is in a log.
+    pub(super) ordered: HashSet<((RunId, OperationId), Try)>,
     /// Operations whose end is in a log.
     pub(super) finished: HashSet<(RunId, OperationId)>,
+    /// What the child of each invocation says at its end.
+    pub(super) invoked: HashMap<(RunId, OperationId), InboxKey>,
     /// Invocations that are known to have started.
     pub(super) started: HashSet<(RunId, OperationId)>,
 }
@@ -101,8 +107,11 @@ impl<'a> Driver<'a> {
             sleepers: Vec::new(),
             follower: Follower::new(),
             switching: false,
+            refusals: Vec::new(),
             taken: HashSet::new(),
+            ordered: HashSet::new(),
             finished: HashSet::new(),
+            invoked: HashMap::new(),
             started: HashSet::new(),
         }
     }
@@ -190,6 +199,7 @@ impl<'a> Driver<'a> {
             lines: self.world.lines.clone(),
             finished_at,
             points: self.points,
+            refusals: self.refusals,
             violations: self.world.violations,
         }
     }
@@ -349,10 +359,18 @@ impl<'a> Driver<'a> {
             self.load_log(run).into_iter().flat_map(Chunk::into_records).collect();
         let stuck = |error: String| Struck::Over(Ending::Stuck(error));
         let edition = edition_of(&log) + 1;
-        let program = || Script::edition(Rc::clone(&self.scenario.program), edition);
-        let switched = rebase::switch(&log, edition.to_string(), self.world.now(), program)
-            .map_err(|error| stuck(error.to_string()))?;
-        if !switched.notices.is_empty() {
+        let program = || Script::edition(self.scenario.edition(edition), edition);
+        let moved = rebase::switch(&log, edition.to_string(), self.world.now(), program);
+        let switched = match moved {
+            Err(error) if is_refusal(&error) && self.scenario.edit.is_some() => {
+                // It goes on under the source it has.
+                self.switching = false;
+                self.refusals.push(error);
+                return Ok(false);
+            }
+            other => other.map_err(|error| Struck::Over(Ending::Unmoved(error)))?,
+        };
+        if !switched.notices.is_empty() && self.scenario.edit.is_none() {
             return Err(stuck(format!("a switch to the same source has {:?}", switched.notices)));
         }
         let last = switched.chunks.len() - 1;

@@ -7,7 +7,7 @@ use agentos_core::entry::{Entry, Record, RunOutcome, RunStarted};
 use agentos_core::execution::{AdvanceError, Execution, Options};
 use agentos_core::id::RunId;
 use agentos_core::journal::Journal;
-use agentos_core::rebase::generation;
+use agentos_core::rebase::{RebaseError, generation};
 use agentos_core::time::Timestamp;
 use agentos_core::turn::LogLine;
 
@@ -25,6 +25,8 @@ pub enum Ending {
     Refused(AdvanceError),
     /// Something else refused to go on.
     Stuck(String),
+    /// It could not be moved to another source.
+    Unmoved(RebaseError),
     /// It did not come to an end within the bounds of the simulation.
     Endless,
 }
@@ -50,6 +52,8 @@ pub struct Report {
     pub finished_at: i64,
     /// How many points the driver passed.
     pub points: u64,
+    /// Switches to another source that were refused.
+    pub refusals: Vec<RebaseError>,
     /// What must never happen and did.
     pub violations: Vec<String>,
 }
@@ -83,11 +87,15 @@ pub(super) fn trace_of(
 /// The program that a log is of.
 pub(super) fn program_of(scenario: &Scenario, log: &[Record]) -> Script {
     let workflow = start_of(log).map_or_else(String::new, |start| start.workflow.to_string());
-    Script::edition(scenario.program_of(&workflow), edition_of(log))
+    let edition = edition_of(log);
+    let is_first = start_of(log).is_some_and(|start| start.run == scenario.run());
+    let program = if is_first { scenario.edition(edition) } else { scenario.program_of(&workflow) };
+    Script::edition(program, edition)
 }
 
 /// The edition of the source that a log is executed with.
-pub(super) fn edition_of(log: &[Record]) -> u32 {
+#[must_use]
+pub fn edition_of(log: &[Record]) -> u32 {
     start_of(log).and_then(|start| start.definition.parse().ok()).unwrap_or(0)
 }
 

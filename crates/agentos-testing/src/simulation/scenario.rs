@@ -69,6 +69,8 @@ pub struct Scenario {
     pub children: BTreeMap<String, Rc<Node>>,
     /// Whether a run that only waits is given back until something happens.
     pub parks: bool,
+    /// What a source switch moves the run to; without it, the same program in another edition.
+    pub edit: Option<Rc<Node>>,
 }
 
 impl Scenario {
@@ -85,6 +87,7 @@ impl Scenario {
             turn_entries: bounds::TURN_ENTRIES,
             children: BTreeMap::new(),
             parks: false,
+            edit: None,
         }
     }
 
@@ -201,6 +204,13 @@ impl Scenario {
             .get(workflow)
             .cloned()
             .unwrap_or_else(|| Rc::new(Node::Seq { of: Vec::new() }))
+    }
+
+    /// The program of an edition of the first run's source.
+    #[must_use]
+    pub fn edition(&self, edition: u32) -> Rc<Node> {
+        let edit = self.edit.as_ref().filter(|_| edition > 0);
+        Rc::clone(edit.unwrap_or(&self.program))
     }
 
     /// When everything begins.

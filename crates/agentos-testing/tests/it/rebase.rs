@@ -16,63 +16,14 @@ use agentos_testing::script::build::{
 use agentos_testing::script::{Node, Script};
 use agentos_testing::simulation::{Driver, Ending, Fork, Plan, Report, Scenario};
 
-use crate::support::{completes, saw, survives, worlds};
-
-fn quiet(scenario: &Scenario) -> Report {
-    Driver::new(scenario, &Plan::quiet()).run()
-}
+use crate::support::{
+    completes, ended, lucky, ordered, prefixes, quiet, saw, survives, until, worlds,
+};
 
 /// Moves a log to another program.
 fn switched(log: &[Record], program: &Node) -> Result<Rebased, RebaseError> {
     let program = Rc::new(program.clone());
     switch(log, "new".into(), Timestamp(100), || Script::new(Rc::clone(&program)))
-}
-
-/// The log up to each of its commits.
-fn prefixes(report: &Report) -> Vec<Vec<Record>> {
-    let chunks = &report.chunks;
-    let upto = (1..=chunks.len())
-        .map(|end| chunks[..end].iter().cloned().flat_map(Chunk::into_records).collect());
-    upto.collect()
-}
-
-/// The log of a run as it was when this happened first.
-fn until(report: &Report, happens: impl Fn(&Entry) -> bool) -> Vec<Record> {
-    let logs = prefixes(report);
-    logs.into_iter()
-        .find(|log| log.iter().any(|record| happens(&record.entry)))
-        .expect("it happens")
-}
-
-fn ended(name: &'static str) -> impl Fn(&Entry) -> bool {
-    move |entry| matches!(entry, Entry::OperationEnded { operation, .. } if operation.as_str().contains(name))
-}
-
-fn ordered(name: &'static str) -> impl Fn(&Entry) -> bool {
-    move |entry| matches!(entry, Entry::OperationOrdered { operation, .. } if operation.as_str().contains(name))
-}
-
-/// The scenario in a world in which no command fails.
-fn lucky(scenario: impl Into<Lucky>) -> Scenario {
-    let Lucky(scenario) = scenario.into();
-    let seeds = (0..500).map(|seed| Scenario { seed: format!("lucky {seed}"), ..scenario.clone() });
-    let mut lucky =
-        seeds.filter(|scenario| !quiet(scenario).trace.iter().any(|event| event.contains(" ! E")));
-    lucky.next().expect("some world is kind")
-}
-
-struct Lucky(Scenario);
-
-impl From<Node> for Lucky {
-    fn from(program: Node) -> Self {
-        Self(Scenario::new(program))
-    }
-}
-
-impl From<Scenario> for Lucky {
-    fn from(scenario: Scenario) -> Self {
-        Self(scenario)
-    }
 }
 
 #[test]
