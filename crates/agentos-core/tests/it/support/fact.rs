@@ -1,14 +1,15 @@
 //! Entries in short words.
 
 use agentos_core::entry::{
-    Abandoned, CloseCause, CommentOn, Entry, KeptAnswer, OperationResult, RunOutcome, RunStarted,
-    ScopeClosing, StepOutcome,
+    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, KeptAnswer, KeptBody,
+    OperationResult, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
 };
 use agentos_core::failure::{Failure, FailureKind};
-use agentos_core::id::{InboxKey, RunId, Seed, StepNumber, Try};
+use agentos_core::id::{Attempt, InboxKey, RunId, Seed, StepNumber, Try};
 use agentos_core::name::Name;
 use agentos_core::path::{OperationId, ScopePath, StepPath};
 use agentos_core::retry::{Backoff, RetryPolicy};
+use agentos_core::source::BodyText;
 use agentos_core::time::{Millis, Timestamp};
 use agentos_core::value::Value;
 use serde_json::json;
@@ -288,4 +289,22 @@ pub(crate) fn commented(id: &str) -> Entry {
         message: "hm".to_owned(),
         meta: Value::Null,
     }
+}
+
+/// The end of a history.
+pub(crate) fn rebased(away: u64) -> Entry {
+    Entry::RunRebased { away_ms: Millis::new(away) }
+}
+
+/// A step whose body once wrote this.
+pub(crate) fn body_kept(path: &str, write: &str) -> Entry {
+    let deed = Deed::Wrote { operation: op(write), value: Some(Value::Null) };
+    let by = ActCause::Attempt(step(path).attempt(Attempt::FIRST));
+    Entry::BodyKept(KeptBody {
+        step: step(path),
+        body: BodyText { hash: "0a".to_owned(), tied: None },
+        retry: thrice(),
+        timeout_ms: None,
+        acts: vec![Act { by, deed }],
+    })
 }
