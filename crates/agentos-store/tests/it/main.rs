@@ -5,3 +5,4 @@ mod catches;
 mod conformance;
 mod faults;
 mod fixture;
+mod sqlite;

@@ -1,0 +1,33 @@
+//! What a piece of work sees while it is carried out.
+
+use std::cell::RefCell;
+
+use agentos_core::id::RunId;
+use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
+
+use super::error::Done;
+use super::owner::Owners;
+use super::row::RunRow;
+
+/// An open transaction, and who else is around.
+pub(super) struct Tx<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) owners: &'a Owners,
+    pub(super) folds: &'a RefCell<super::project::Folds>,
+}
+
+impl Tx<'_> {
+    pub(super) fn statement(&self, sql: &str) -> Done<CachedStatement<'_>> {
+        Ok(self.connection.prepare_cached(sql)?)
+    }
+
+    /// The run's key and head, if there is such a run.
+    pub(super) fn run(&self, run: RunId) -> Done<Option<RunRow>> {
+        RunRow::find(self.connection, run)
+    }
+
+    /// The key of what has this id in a table.
+    pub(super) fn key_of(&self, sql: &str, id: &str) -> Done<Option<i64>> {
+        Ok(self.statement(sql)?.query_row([id], |row| row.get(0)).optional()?)
+    }
+}

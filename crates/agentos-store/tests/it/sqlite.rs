@@ -1,0 +1,11 @@
+//! The store in a file: it keeps every promise, and what it does besides.
+
+mod fixture;
+
+use fixture::SqliteFixture;
+
+mod conformance {
+    use super::SqliteFixture;
+
+    agentos_store::conformance_tests!(SqliteFixture::new());
+}
