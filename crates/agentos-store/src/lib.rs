@@ -20,6 +20,8 @@ pub mod inbox;
 pub mod list;
 pub mod log;
 pub mod place;
+pub mod projection;
+pub mod records;
 pub mod retry;
 pub mod run;
 pub mod simulated;

@@ -13,6 +13,7 @@
 //! Each module is about one concern and has the name that it has in every backend.
 
 mod blob;
+mod catalog;
 mod claim;
 mod commit;
 mod connection;
@@ -29,7 +30,10 @@ mod open;
 mod owner;
 mod probe;
 mod project;
+mod project_rows;
+mod query;
 mod reader;
+mod records;
 mod row;
 mod run;
 mod tail;

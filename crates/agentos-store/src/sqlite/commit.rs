@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use agentos_core::codec;
 
 use super::error::Done;
+use super::project::Target;
 use super::row::{RunRow, standing_columns, to_i64};
 use super::transaction::Tx;
 use super::{inbox, log, project};
@@ -80,7 +81,7 @@ impl Prepared {
         if !consumed.is_empty() {
             inbox::consume(tx, found.key, consumed)?;
         }
-        project::commit(tx, found.key, self.commit.run, chunk, *standing)?;
+        project::commit(tx, Target { key: found.key, run: self.commit.run }, chunk, *standing)?;
         for Outgoing { to, message } in outgoing {
             if let Some(other) = tx.run(*to)?
                 && !other.head.standing.is_ended()

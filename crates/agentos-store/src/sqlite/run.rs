@@ -8,6 +8,7 @@ use agentos_core::time::Timestamp;
 use rusqlite::named_params;
 
 use super::error::{Done, Fault};
+use super::project::Target;
 use super::row::{standing_columns, to_i64};
 use super::transaction::Tx;
 use super::{blob, inbox, log, project};
@@ -118,7 +119,12 @@ fn insert_log(tx: &Tx<'_>, key: i64, new: &NewRun) -> Done<()> {
         log::append(tx, key, chunk.first, &codec::encode(chunk))?;
         remember_messages(tx, key, chunk)?;
     }
-    project::created(tx, key, new.run, &first, rest, standing)
+    project::created(
+        tx,
+        Target { key, run: new.run },
+        std::iter::once(&first).chain(rest),
+        standing,
+    )
 }
 
 fn remember_messages(tx: &Tx<'_>, key: i64, chunk: &Chunk) -> Done<()> {

@@ -1,6 +1,10 @@
 //! The store in a file: it keeps every promise, and what it does besides.
 
+mod deletes;
 mod fixture;
+mod given;
+mod records;
+mod rows;
 
 use fixture::SqliteFixture;
 
