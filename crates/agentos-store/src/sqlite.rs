@@ -38,6 +38,7 @@ mod row;
 mod run;
 mod tail;
 mod transaction;
+mod watch;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -52,8 +53,9 @@ use uuid::Uuid;
 
 pub use open::{Notice, OpenError};
 pub use owner::Owner;
+pub use watch::Watch;
 
-use crate::backend::BackendError;
+use crate::backend::{BackendError, BackendErrorKind};
 use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use crate::commit::{CommitError, Committed, TurnCommit};
 use crate::due::Due;
@@ -95,7 +97,8 @@ struct Inner {
     path: PathBuf,
     owners: Owners,
     readers: Readers,
-    writer: Writer,
+    /// None if the store was opened to be looked at.
+    writer: Option<Writer>,
 }
 
 impl SqliteStore {
@@ -106,14 +109,32 @@ impl SqliteStore {
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let (mut location, found) = Location::find(path)?;
         let file = location.open(found, options.new_id, options.on_notice)?;
-        let owners = location.owners();
+        let owners = location.owners;
         let backend = |fault: error::Fault| OpenError::Backend {
             path: path.to_owned(),
             source: fault.into(),
         };
         let writer = Writer::start(file).map_err(backend)?;
-        let readers = Readers::new(location.path.clone());
-        Ok(Self { inner: Arc::new(Inner { path: location.path, owners, readers, writer }) })
+        let readers = Readers::new(location.path.clone(), connection::reading);
+        Ok(Self::of(Inner { path: location.path, owners, readers, writer: Some(writer) }))
+    }
+
+    /// Opens the store only to be looked at: nothing is made or changed, neither in the file nor beside it, and every
+    /// verb that writes fails.
+    ///
+    /// # Errors
+    /// [`OpenError`]; [`OpenError::NotFound`] if there is none.
+    pub fn open_to_look(path: &Path) -> Result<Self, OpenError> {
+        let (Location { path, owners }, found) = Location::find(path)?;
+        if found == probe::Found::Nothing {
+            return Err(OpenError::NotFound { path });
+        }
+        let readers = Readers::new(path.clone(), connection::looking);
+        Ok(Self::of(Inner { path, owners, readers, writer: None }))
+    }
+
+    fn of(inner: Inner) -> Self {
+        Self { inner: Arc::new(inner) }
     }
 
     /// The file, with every link in its path followed.
@@ -130,11 +151,22 @@ impl SqliteStore {
         Ok(self.inner.owners.enlist(id)?)
     }
 
+    /// Begins to watch for commits, whoever makes them. Costs nothing while there are none.
+    ///
+    /// # Errors
+    /// [`BackendError`] if the file can't be read.
+    pub fn watch(&self) -> Result<Watch, BackendError> {
+        Ok(watch::watch(&self.inner.path)?)
+    }
+
     async fn write<T: Send + 'static, E: From<BackendError> + Send + 'static>(
         &self,
         act: impl FnMut(&mut transaction::Tx<'_>) -> error::Done<Result<T, E>> + Send + 'static,
     ) -> Result<T, E> {
-        self.inner.writer.submit(act, |failure| Err(failure.error.clone().into())).await
+        match &self.inner.writer {
+            Some(writer) => writer.submit(act, |failure| Err(failure.error.clone().into())).await,
+            None => Err(only_to_look().into()),
+        }
     }
 
     async fn read<T: Send + 'static, E: From<BackendError> + Send + 'static>(
@@ -143,6 +175,10 @@ impl SqliteStore {
     ) -> Result<T, E> {
         self.inner.readers.ask(ask).await.map_err(BackendError::from)?
     }
+}
+
+fn only_to_look() -> BackendError {
+    BackendError::new(BackendErrorKind::Permanent, "it was opened only to be looked at")
 }
 
 fn failed(failure: &BatchFailure) -> CommitError {
@@ -187,7 +223,12 @@ impl Store for SqliteStore {
         let act = move |tx: &mut transaction::Tx<'_>| -> error::Done<Vec<_>> {
             batch.iter().map(|commit| commit.apply(tx)).collect()
         };
-        self.inner.writer.submit(act, move |failure| vec![Err(failed(failure)); size]).await
+        match &self.inner.writer {
+            Some(writer) => {
+                writer.submit(act, move |failure| vec![Err(failed(failure)); size]).await
+            }
+            None => vec![Err(only_to_look().into()); size],
+        }
     }
 
     async fn send(&self, run: RunId, message: Message, at: Timestamp) -> Result<Sent, SendError> {

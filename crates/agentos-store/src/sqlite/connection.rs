@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::Done;
+use super::probe;
 
 /// How long SQLite itself waits for a lock. Our writers wait for each other elsewhere, so this is for programs that do
 /// not know our lock, and for recoveries after a crash.
@@ -41,7 +42,35 @@ pub(super) fn writing(path: &Path) -> Done<Connection> {
 /// A connection that can't change what is stored.
 pub(super) fn reading(path: &Path) -> Done<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    set_up_for_reading(Connection::open_with_flags(path, flags)?)
+}
+
+/// A connection that changes nothing at all, not even beside the file: for whoever only looks.
+///
+/// While anybody has the database open there is a write-ahead log beside it, and then its other files are there as well.
+/// Where there is none, nobody writes, and SQLite is told to leave locks and logs alone.
+pub(super) fn looking(path: &Path) -> Done<Connection> {
+    if probe::beside(path, "-wal").exists() {
+        set_up_for_reading(read_only(path, "mode=ro")?)
+    } else {
+        set_up_for_reading(frozen(path)?)
+    }
+}
+
+/// A connection to the file alone, as if nobody could change it: whatever lies beside it is not looked at.
+pub(super) fn frozen(path: &Path) -> Done<Connection> {
+    read_only(path, "immutable=1")
+}
+
+fn read_only(path: &Path, mode: &str) -> Done<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let uri = format!("file:{}?{mode}", probe::escaped(path));
+    Ok(Connection::open_with_flags(uri, flags)?)
+}
+
+fn set_up_for_reading(connection: Connection) -> Done<Connection> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;

@@ -91,6 +91,7 @@ impl From<Fault> for BackendError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 (BackendErrorKind::Permanent, "; check it with `agentos db check`")
             }
+            Some(ErrorCode::TooBig) => (BackendErrorKind::Permanent, "; make it an artifact"),
             _ => (BackendErrorKind::Permanent, ""),
         };
         Self::new(kind, format!("{error}{advice}"))

@@ -83,7 +83,7 @@ impl DatabaseFile {
         let Self { path, identity, store_id, connection, lock, owners, folds, is_suspect, tell } =
             self;
         let lock_path = path.clone();
-        let _guard = lock
+        let guard = lock
             .lock()
             .map_err(|error| Fault::io("can't take the writer lock of", &lock_path, &error))?;
         if *is_suspect {
@@ -98,7 +98,9 @@ impl DatabaseFile {
             folds.borrow_mut().clear();
             tell(notice);
         }
+        owners.restore()?;
         let outcome = transact(connection, owners, folds, act);
+        guard.ring();
         if let Err((fault, _)) = &outcome {
             folds.borrow_mut().clear();
             *is_suspect = fault.is_of_the_file();
@@ -187,11 +189,11 @@ fn find_again(
     if !matches!(probe::probe(path), Ok(Found::Ours)) {
         return Err(replaced());
     }
-    let other = connection::writing(path)?;
-    if migrate::store_id(&other)? != store_id {
+    // Not opened in earnest before that is known: a log that lies beside it would be replayed into the wrong file.
+    if migrate::store_id(&connection::frozen(path)?)? != store_id {
         return Err(replaced());
     }
-    *connection = other;
+    *connection = connection::writing(path)?;
     count_pages(connection);
     Ok(Notice::FoundAgain { path: path.to_owned() })
 }

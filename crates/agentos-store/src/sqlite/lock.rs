@@ -5,7 +5,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -65,6 +65,15 @@ pub(super) struct WriterGuard<'a> {
     file: &'a File,
 }
 
+impl WriterGuard<'_> {
+    /// Touches the lock file: whoever watches it learns that there is something to be seen. (The write-ahead log changes
+    /// a moment *before* that.)
+    pub(super) fn ring(&self) {
+        // Whoever misses this one sees the change with the next.
+        let _rung = self.file.write_at(b"\n", 0);
+    }
+}
+
 impl Drop for WriterGuard<'_> {
     fn drop(&mut self) {
         // It can't fail on a lock that is held; if it did, the lock would end with the file.
@@ -98,6 +107,9 @@ pub(super) fn is_held(path: &Path) -> io::Result<bool> {
 }
 
 fn open_lock_file(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
     OpenOptions::new().create(true).truncate(false).write(true).open(path)
 }
 

@@ -121,6 +121,7 @@ impl OpenError {
 pub(super) struct Location {
     /// The database, with every link in its path followed.
     pub(super) path: PathBuf,
+    pub(super) owners: Owners,
 }
 
 impl Location {
@@ -133,11 +134,8 @@ impl Location {
             Found::Nothing => Ok(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
         }
         .map_err(|error| OpenError::io("can't be found", path, &error))?;
-        Ok((Self { path }, found))
-    }
-
-    pub(super) fn owners(&self) -> Owners {
-        Owners::new(beside(&self.path, ".owners"))
+        let owners = Owners::new(beside(&path, ".owners"));
+        Ok((Self { path, owners }, found))
     }
 
     /// Opens the file for writing, and makes it if there is none.
@@ -165,7 +163,8 @@ impl Location {
                 .map_err(|error| Fault::io("can't find the folder of", &self.path, &error))?;
             self.path = folder.join(name);
         }
-        let owners = self.owners();
+        self.owners = Owners::new(beside(&self.path, ".owners"));
+        let owners = self.owners.clone();
         let mut lock = WriterLock::open(beside(&self.path, ".lock"))
             .map_err(|error| Fault::io("can't make the lock of", &self.path, &error))?;
         let guard =

@@ -3,9 +3,11 @@
 //! Death means that the lock can be taken. That needs no heartbeat, survives a suspended machine, and is seen across pid
 //! namespaces. The name of an owner is never used twice, so one that is dead stays dead.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentos_core::id::OwnerId;
 
@@ -16,8 +18,7 @@ use super::lock;
 #[derive(Debug)]
 pub struct Owner {
     id: OwnerId,
-    path: PathBuf,
-    _lock: File,
+    owners: Owners,
 }
 
 impl Owner {
@@ -30,31 +31,53 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // Without the file it is dead as well; a file left behind is cleared away by whoever opens the store next.
-        let _removed = fs::remove_file(&self.path);
+        self.owners.held().remove(&self.id);
+        // Without its lock it is dead; a file left behind is cleared away by whoever opens the store next.
+        let _removed = fs::remove_file(self.owners.lock_file(self.id));
     }
 }
 
-/// The folder of the lock files.
+/// The folder of the lock files, and the locks that this process holds there.
 #[derive(Debug, Clone)]
 pub(super) struct Owners {
     folder: PathBuf,
+    held: Arc<Mutex<BTreeMap<OwnerId, File>>>,
 }
 
 impl Owners {
-    pub(super) const fn new(folder: PathBuf) -> Self {
-        Self { folder }
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder, held: Arc::default() }
+    }
+
+    fn held(&self) -> MutexGuard<'_, BTreeMap<OwnerId, File>> {
+        // Nothing in there is ever half done.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A new owner, which lives until it is dropped or the process ends.
     pub(super) fn enlist(&self, id: OwnerId) -> Done<Owner> {
+        let lock = self.lock(id)?;
+        self.held().insert(id, lock);
+        Ok(Owner { id, owners: self.clone() })
+    }
+
+    fn lock(&self, id: OwnerId) -> Done<File> {
         let failed =
             |error: io::Error| Fault::io("can't make the owner's lock in", &self.folder, &error);
         fs::create_dir_all(&self.folder).map_err(failed)?;
-        let path = self.lock_file(id);
         let pid = rustix::process::getpid().as_raw_nonzero();
-        let lock = lock::create_locked(&path, &format!("{{\"pid\":{pid}}}\n")).map_err(failed)?;
-        Ok(Owner { id, path, _lock: lock })
+        lock::create_locked(&self.lock_file(id), &format!("{{\"pid\":{pid}}}\n")).map_err(failed)
+    }
+
+    /// Makes the lock files of this process's owners again that somebody has removed: those who live are not to be taken
+    /// for dead because of a `git clean`.
+    pub(super) fn restore(&self) -> Done<()> {
+        for (id, held) in self.held().iter_mut() {
+            if !self.lock_file(*id).exists() {
+                *held = self.lock(*id)?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn is_alive(&self, owner: OwnerId) -> Done<bool> {

@@ -122,7 +122,7 @@ fn whose(path: &Path) -> &'static str {
 }
 
 /// The path as SQLite's URIs want it.
-fn escaped(path: &Path) -> String {
+pub(super) fn escaped(path: &Path) -> String {
     let mut text = String::new();
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {

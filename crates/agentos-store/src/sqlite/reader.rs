@@ -10,7 +10,6 @@ use std::thread;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::connection;
 use super::error::{Done, Fault};
 use super::lock::FileIdentity;
 
@@ -27,8 +26,12 @@ struct Queue {
     closed: bool,
 }
 
+/// How a reader opens the file.
+pub(super) type Open = fn(&Path) -> Done<Connection>;
+
 struct Shared {
     path: PathBuf,
+    open: Open,
     queue: Mutex<Queue>,
     news: Condvar,
 }
@@ -46,8 +49,8 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf) -> Self {
-        let shared = Shared { path, queue: Mutex::default(), news: Condvar::new() };
+    pub(super) fn new(path: PathBuf, open: Open) -> Self {
+        let shared = Shared { path, open, queue: Mutex::default(), news: Condvar::new() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -106,7 +109,7 @@ fn at_one_moment<T>(connection: &Connection, ask: impl FnOnce(&Connection) -> Do
 fn answer_questions(shared: &Shared) {
     let mut open: Option<(Connection, Option<FileIdentity>)> = None;
     while let Some(question) = next_question(shared) {
-        match current(&shared.path, &mut open) {
+        match current(shared, &mut open) {
             Ok(connection) => question(Ok(connection)),
             Err(fault) => question(Err(fault)),
         }
@@ -130,14 +133,15 @@ fn next_question(shared: &Shared) -> Option<Question> {
 
 /// The connection to the file that the path names now. While it names none, the old one still has everything.
 fn current<'a>(
-    path: &Path,
+    shared: &Shared,
     open: &'a mut Option<(Connection, Option<FileIdentity>)>,
 ) -> Done<&'a Connection> {
+    let path = &shared.path;
     let found =
         FileIdentity::of_path(path).map_err(|error| Fault::io("can't look at", path, &error))?;
     let is_current = open.as_ref().is_some_and(|(_, known)| found.is_none() || *known == found);
     if !is_current {
-        *open = Some((connection::reading(path)?, found));
+        *open = Some(((shared.open)(path)?, found));
     }
     open.as_ref()
         .map(|(connection, _)| connection)

@@ -1,6 +1,10 @@
 //! The store in a file: it keeps every promise, and what it does besides.
 
+mod child;
+mod crowd;
 mod deletes;
+mod disk;
+mod faults;
 mod fixture;
 mod given;
 mod records;
