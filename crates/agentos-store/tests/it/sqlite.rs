@@ -3,10 +3,12 @@
 mod child;
 mod crowd;
 mod deletes;
+mod differential;
 mod disk;
 mod faults;
 mod fixture;
 mod given;
+mod processes;
 mod records;
 mod rows;
 
