@@ -25,6 +25,7 @@ mod inbox;
 mod list;
 mod lock;
 mod log;
+mod memory;
 mod migrate;
 mod open;
 mod owner;

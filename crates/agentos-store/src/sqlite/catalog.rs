@@ -77,6 +77,7 @@ pub(super) fn delete_project(tx: &Tx<'_>, project: Uuid) -> Answer<()> {
         return in_use(what, format!("run {run} has not ended"));
     }
     tx.statement("DELETE FROM projects WHERE key = ?1")?.execute([key])?;
+    tx.memory.borrow_mut().clear();
     Ok(Ok(()))
 }
 
@@ -195,6 +196,7 @@ pub(super) fn delete_run(tx: &Tx<'_>, run: RunId) -> Answer<()> {
         return in_use(format!("run {run}"), "it has not ended");
     }
     tx.statement("DELETE FROM workflow_runs WHERE key = ?1")?.execute([found.key])?;
+    tx.memory.borrow_mut().clear();
     Ok(Ok(()))
 }
 

@@ -36,6 +36,7 @@ pub(super) fn claim(
         owner.to_string(),
         to_i64(epoch.0),
     ))?;
+    tx.forget(run);
     Ok(Ok(Claim { epoch, head: head.head, standing: head.standing }))
 }
 
@@ -48,7 +49,8 @@ pub(super) fn release(tx: &Tx<'_>, run: RunId, epoch: Epoch) -> Done<Result<(), 
     }
     if found.head.owner.is_some() {
         tx.statement("UPDATE run_heads SET owner = NULL WHERE run = ?1")?.execute([found.key])?;
-        tx.folds.borrow_mut().forget(found.key);
+        tx.forget(run);
+        tx.memory.borrow_mut().forget_rows(found.key);
     }
     Ok(Ok(()))
 }

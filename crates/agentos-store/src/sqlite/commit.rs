@@ -13,6 +13,7 @@ use super::row::{RunRow, standing_columns, to_i64};
 use super::transaction::Tx;
 use super::{inbox, log, project};
 use crate::commit::{CommitError, Committed, MalformedCommit, Outgoing, TurnCommit};
+use crate::run::Head;
 
 /// A commit with everything that can be done for it before its transaction.
 pub(super) struct Prepared {
@@ -78,6 +79,12 @@ impl Prepared {
             )?
             .execute((found.key, to_i64(head.0), number, wake_at))?;
         }
+        if consumed.is_empty() && !standing.is_ended() {
+            let head = Head { head, standing: *standing, ..found.head };
+            tx.remember(self.commit.run, RunRow { head, ..*found });
+        } else {
+            tx.forget(self.commit.run);
+        }
         if !consumed.is_empty() {
             inbox::consume(tx, found.key, consumed)?;
         }
@@ -87,7 +94,7 @@ impl Prepared {
                 && !other.head.standing.is_ended()
                 && !inbox::has_had(tx, other.key, &message.key)?
             {
-                inbox::receive(tx, other.key, message, chunk.at)?;
+                inbox::receive(tx, (*to, other.key), message, chunk.at)?;
             }
         }
         Ok(Committed { head })

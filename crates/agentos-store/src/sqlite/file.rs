@@ -14,11 +14,11 @@ use rusqlite::Connection;
 use super::connection;
 use super::error::{Done, Fault};
 use super::lock::{FileIdentity, WriterLock};
+use super::memory::Memory;
 use super::migrate;
 use super::open::Notice;
 use super::owner::Owners;
 use super::probe::{self, Found};
-use super::project::Folds;
 use super::transaction::Tx;
 use super::writer::BatchFailure;
 
@@ -44,7 +44,9 @@ pub(super) struct DatabaseFile {
     connection: Connection,
     lock: WriterLock,
     owners: Owners,
-    folds: RefCell<Folds>,
+    memory: RefCell<Memory>,
+    /// How long the write-ahead log was when it was last taken over.
+    pages_taken: i32,
     /// The connection met an error of the file and is not to be trusted.
     is_suspect: bool,
     tell: Tell,
@@ -61,7 +63,7 @@ impl DatabaseFile {
         let identity = identity_of(&path)?;
         let store_id = migrate::store_id(&connection)?;
         count_pages(&connection);
-        let folds = RefCell::default();
+        let memory = RefCell::default();
         Ok(Self {
             path,
             identity,
@@ -69,7 +71,8 @@ impl DatabaseFile {
             connection,
             lock,
             owners,
-            folds,
+            memory,
+            pages_taken: 0,
             is_suspect: false,
             tell,
         })
@@ -80,29 +83,39 @@ impl DatabaseFile {
         &mut self,
         act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
     ) -> Result<(), BatchFailure> {
-        let Self { path, identity, store_id, connection, lock, owners, folds, is_suspect, tell } =
-            self;
+        let Self {
+            path,
+            identity,
+            store_id,
+            connection,
+            lock,
+            owners,
+            memory,
+            is_suspect,
+            tell,
+            ..
+        } = self;
         let lock_path = path.clone();
         let guard = lock
             .lock()
             .map_err(|error| Fault::io("can't take the writer lock of", &lock_path, &error))?;
-        if *is_suspect {
-            *connection = connection::writing(path)?;
-            count_pages(connection);
-            *is_suspect = false;
-        }
         let found = identity_of(path)?;
         if found != *identity {
             let notice = find_again(path, store_id, connection, found)?;
             *identity = identity_of(path)?;
-            folds.borrow_mut().clear();
+            memory.borrow_mut().clear();
             tell(notice);
+        } else if *is_suspect {
+            memory.borrow_mut().clear();
+            *connection = connection::writing(path)?;
+            count_pages(connection);
         }
+        *is_suspect = false;
         owners.restore()?;
-        let outcome = transact(connection, owners, folds, act);
+        let outcome = transact(connection, owners, memory, act);
         guard.ring();
         if let Err((fault, _)) = &outcome {
-            folds.borrow_mut().clear();
+            memory.borrow_mut().clear();
             *is_suspect = fault.is_of_the_file();
         }
         outcome.map_err(|(fault, is_unknown)| BatchFailure { error: fault.into(), is_unknown })
@@ -111,7 +124,11 @@ impl DatabaseFile {
     /// Moves what the log holds into the database when there is much of it. Failing is no harm: the next time will do.
     pub(super) fn keep_wal_bounded(&mut self) {
         let pages = PAGES.get();
-        if pages < WAL_PAGES {
+        if pages < self.pages_taken {
+            self.pages_taken = 0;
+        }
+        // While somebody still reads from it the log does not begin anew; then it is not worth trying every time.
+        if pages < WAL_PAGES || pages - self.pages_taken < WAL_PAGES / 4 {
             return;
         }
         let moved = if pages < WAL_PAGES_AT_MOST {
@@ -122,7 +139,7 @@ impl DatabaseFile {
             Ok(())
         };
         if moved.is_ok() {
-            PAGES.set(0);
+            self.pages_taken = pages;
         }
     }
 }
@@ -142,13 +159,17 @@ fn count_pages(connection: &Connection) {
 fn transact(
     connection: &Connection,
     owners: &Owners,
-    folds: &RefCell<Folds>,
+    memory: &RefCell<Memory>,
     act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
 ) -> Result<(), (Fault, bool)> {
     let not_applied = |fault: Fault| (fault, false);
     run(connection, "BEGIN IMMEDIATE").map_err(not_applied)?;
-    let mut tx = Tx { connection, owners, folds };
-    let applied = migrate::check(connection).and_then(|()| act(&mut tx));
+    let mut tx = Tx { connection, owners, memory };
+    let applied =
+        migrate::check(connection).and_then(|()| data_version(connection)).and_then(|version| {
+            memory.borrow_mut().come_to(version);
+            act(&mut tx)
+        });
     if let Err(fault) = applied {
         // If even this fails, SQLite has undone it already.
         let _undone = run(connection, "ROLLBACK");
@@ -159,6 +180,11 @@ fn transact(
         let is_unknown = !fault.proves_nothing_applied();
         (fault, is_unknown)
     })
+}
+
+fn data_version(connection: &Connection) -> Done<i64> {
+    let mut ask = connection.prepare_cached("PRAGMA data_version")?;
+    Ok(ask.query_row((), |row| row.get(0))?)
 }
 
 fn run(connection: &Connection, sql: &str) -> Done<()> {

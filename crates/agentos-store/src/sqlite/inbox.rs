@@ -30,7 +30,7 @@ pub(super) fn send(
     if usize::try_from(found.messages).unwrap_or(0) >= INBOX_MESSAGES {
         return Ok(Err(SendError::InboxFull { run }));
     }
-    receive(tx, found.key, message, at)?;
+    receive(tx, (run, found.key), message, at)?;
     Ok(Ok(Sent::New))
 }
 
@@ -47,7 +47,13 @@ pub(super) fn waits(tx: &Tx<'_>, run: i64, key: &InboxKey) -> Done<bool> {
 }
 
 /// Puts a message in whose key is new.
-pub(super) fn receive(tx: &Tx<'_>, run: i64, message: &Message, at: Timestamp) -> Done<()> {
+pub(super) fn receive(
+    tx: &Tx<'_>,
+    (id, run): (RunId, i64),
+    message: &Message,
+    at: Timestamp,
+) -> Done<()> {
+    tx.forget(id);
     let text = serde_json::to_string(message)
         .map_err(|error| Fault::permanent(format!("a message has no text: {error}")))?;
     tx.statement("INSERT INTO run_inbox (run, key, at, message) VALUES (?1, ?2, ?3, ?4)")?

@@ -4,8 +4,6 @@
 //! run stays in memory while this process drives it. Where it is missing, or somebody else has committed meanwhile, it is
 //! made from the log.
 
-use std::collections::BTreeMap;
-
 use agentos_core::codec::{self, Chunk};
 use agentos_core::id::{RunId, Seq};
 use agentos_core::standing::Standing;
@@ -18,30 +16,6 @@ use super::row::to_i64;
 use super::transaction::Tx;
 use super::{blob, project_rows};
 use crate::projection::{Changes, Projection, RunPatch};
-
-/// Most folds that are kept in memory.
-const FOLDS: usize = 10_000;
-
-/// The folds of the runs that this process drives, by key.
-#[derive(Default)]
-pub(super) struct Folds(BTreeMap<i64, Projection>);
-
-impl Folds {
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    pub(super) fn forget(&mut self, key: i64) {
-        self.0.remove(&key);
-    }
-
-    fn keep(&mut self, key: i64, fold: Projection) {
-        if self.0.len() >= FOLDS {
-            self.0.pop_first();
-        }
-        self.0.insert(key, fold);
-    }
-}
 
 /// A run, inside and outside.
 #[derive(Debug, Clone, Copy)]
@@ -62,13 +36,13 @@ pub(super) fn created<'a>(
         let changes = fold.apply(chunk, standing);
         write(tx, target, chunk, changes)?;
     }
-    tx.folds.borrow_mut().keep(target.key, fold);
+    tx.memory.borrow_mut().keep_fold(target.key, fold);
     Ok(())
 }
 
 /// The rows of a run to whose log this chunk was just added.
 pub(super) fn commit(tx: &Tx<'_>, target: Target, chunk: &Chunk, standing: Standing) -> Done<()> {
-    let kept = tx.folds.borrow_mut().0.remove(&target.key);
+    let kept = tx.memory.borrow_mut().take_fold(target.key);
     let mut fold = match kept.filter(|fold| fold.next() == chunk.first) {
         Some(fold) => fold,
         None => fold_log(tx, target.key, chunk.first)?,
@@ -76,7 +50,7 @@ pub(super) fn commit(tx: &Tx<'_>, target: Target, chunk: &Chunk, standing: Stand
     let changes = fold.apply(chunk, standing);
     write(tx, target, chunk, changes)?;
     if !standing.is_ended() {
-        tx.folds.borrow_mut().keep(target.key, fold);
+        tx.memory.borrow_mut().keep_fold(target.key, fold);
     }
     Ok(())
 }
@@ -117,7 +91,7 @@ pub(super) fn rebuild(tx: &Tx<'_>, target: Target, standing: Standing) -> Done<(
         let changes = fold.apply(chunk, if index == last { standing } else { working });
         write(tx, target, chunk, changes)?;
     }
-    tx.folds.borrow_mut().forget(target.key);
+    tx.memory.borrow_mut().forget_rows(target.key);
     Ok(())
 }
 

@@ -28,12 +28,16 @@ pub(super) fn begin_anew(tx: &Tx<'_>, target: Target) -> Done<()> {
     for sql in statements {
         tx.statement(sql)?.execute([target.key])?;
     }
+    tx.memory.borrow_mut().forget_rows(target.key);
     Ok(())
 }
 
 /// The key of a step's row.
 pub(super) fn step_key(tx: &Tx<'_>, run: i64, number: Option<u32>) -> Done<Option<i64>> {
     let Some(number) = number else { return Ok(None) };
+    if let Some(key) = tx.memory.borrow().step(run, number) {
+        return Ok(Some(key));
+    }
     let mut find = tx
         .statement("SELECT key FROM workflow_steps WHERE execution_id = ?1 AND step_number = ?2")?;
     Ok(find.query_row((run, number), |row| row.get(0)).optional()?)
@@ -50,17 +54,20 @@ pub(super) fn step(
         updated_at) VALUES (:id, :run, :number, :name, :path, :phase, :status, :started, :completed, \
         :completed - :started, :input, :output, :error, :attempt, :max, :created, :at) \
         ON CONFLICT (execution_id, step_number) DO NOTHING";
-    const UPDATE: &str = "UPDATE workflow_steps SET status = ?3, started_at = coalesce(?4, started_at), \
-        completed_at = ?5, duration = ?5 - coalesce(?4, started_at), output = ?6, error = ?7, \
-        attempt_number = ?8, updated_at = ?9 WHERE execution_id = ?1 AND step_number = ?2";
+    const UPDATE: &str = "UPDATE workflow_steps SET status = ?2, started_at = coalesce(?3, started_at), \
+        completed_at = ?4, duration = ?4 - coalesce(?3, started_at), output = ?5, error = ?6, \
+        attempt_number = ?7, updated_at = ?8 WHERE key = ?1";
     let started = patch.started_at.map(|at| at.0);
     let completed = patch.completed_at.map(|at| at.0);
     let output = blob::store(tx, target.key, patch.output.as_ref())?;
     let error = blob::store(tx, target.key, patch.error.as_ref())?;
     let Some(new) = &patch.new else {
+        let Some(key) = step_key(tx, target.key, Some(number))? else { return Ok(()) };
+        if completed.is_some() {
+            tx.memory.borrow_mut().forget_step(target.key, number);
+        }
         tx.statement(UPDATE)?.execute((
-            target.key,
-            number,
+            key,
             patch.status.as_str(),
             started,
             completed,
@@ -72,7 +79,7 @@ pub(super) fn step(
         return Ok(());
     };
     let input = blob::store(tx, target.key, new.input.as_ref())?;
-    tx.statement(INSERT)?.execute(named_params! {
+    let inserted = tx.statement(INSERT)?.execute(named_params! {
         ":id": id_of(target, Of::Step(number)),
         ":run": target.key,
         ":number": number,
@@ -90,6 +97,10 @@ pub(super) fn step(
         ":created": new.at.0,
         ":at": at.0,
     })?;
+    if inserted > 0 {
+        let key = tx.connection.last_insert_rowid();
+        tx.memory.borrow_mut().keep_step(target.key, number, key);
+    }
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use agentos_core::id::RunId;
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
 
 use super::error::Done;
+use super::memory::Memory;
 use super::owner::Owners;
 use super::row::RunRow;
 
@@ -13,7 +14,7 @@ use super::row::RunRow;
 pub(super) struct Tx<'a> {
     pub(super) connection: &'a Connection,
     pub(super) owners: &'a Owners,
-    pub(super) folds: &'a RefCell<super::project::Folds>,
+    pub(super) memory: &'a RefCell<Memory>,
 }
 
 impl Tx<'_> {
@@ -23,7 +24,24 @@ impl Tx<'_> {
 
     /// The run's key and head, if there is such a run.
     pub(super) fn run(&self, run: RunId) -> Done<Option<RunRow>> {
-        RunRow::find(self.connection, run)
+        if let Some(row) = self.memory.borrow().head(run) {
+            return Ok(Some(row));
+        }
+        let found = RunRow::find(self.connection, run)?;
+        if let Some(row) = found {
+            self.memory.borrow_mut().keep_head(run, row);
+        }
+        Ok(found)
+    }
+
+    /// Has to be called by whoever changes a run's head in another way than [`Self::remember`].
+    pub(super) fn forget(&self, run: RunId) {
+        self.memory.borrow_mut().forget_head(run);
+    }
+
+    /// The run's head is this from now on.
+    pub(super) fn remember(&self, run: RunId, row: RunRow) {
+        self.memory.borrow_mut().keep_head(run, row);
     }
 
     /// The key of what has this id in a table.

@@ -134,7 +134,7 @@ fn a_workspace_is_written_by_whoever_has_seen_it_last() {
         updated_at: Timestamp(1),
     };
     assert_eq!(block_on(store.put_workspace(workspace.clone(), 0)), Ok(1));
-    assert_eq!(block_on(store.workspaces()).unwrap(), [workspace.clone()]);
+    assert_eq!(block_on(store.workspaces()).unwrap(), std::slice::from_ref(&workspace));
     let late = block_on(store.put_workspace(workspace.clone(), 0));
     assert_eq!(late, Err(RecordError::Outdated { what: "workspace w-1".into(), current: 1 }));
     for (expected, status) in (1..).zip(WorkspaceState::ALL) {
