@@ -18,6 +18,7 @@ mod commit;
 mod due;
 mod fixture;
 mod given;
+mod history;
 mod inbox;
 mod listing;
 mod log;
@@ -87,6 +88,13 @@ suite! { $
         a_log_begins_with_its_own_run_started,
         an_input_over_a_bound_is_refused,
         an_unknown_run_is_not_found,
+    }
+    history {
+        a_run_is_created_with_its_history,
+        a_run_with_a_history_stands_as_that_says,
+        messages_in_a_history_were_received,
+        a_run_goes_on_from_its_history,
+        a_history_with_a_gap_is_refused,
     }
     listing {
         a_listing_shows_every_run_once_latest_first,

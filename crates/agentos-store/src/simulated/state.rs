@@ -81,7 +81,7 @@ impl State {
 
     pub(super) fn create_run(&mut self, new: NewRun) -> Result<Created, CreateError> {
         new.check().map_err(|source| CreateError::FirstEntry { run: new.run, source })?;
-        let NewRun { run, at, first, history } = new;
+        let NewRun { run, at, first, history, place: _ } = new;
         if let Some(existing) = self.runs.get(&run) {
             return if existing.began_with(&first) {
                 Ok(Created::Existed)

@@ -23,6 +23,13 @@ const CATCHES: &[(Defect, &[&str])] = &[
         Runs(BadRuns::FirstEntryRepaired),
         &["a_log_begins_with_its_own_run_started", "an_input_over_a_bound_is_refused"],
     ),
+    (
+        Runs(BadRuns::HistoryLost),
+        &["a_run_is_created_with_its_history", "a_run_goes_on_from_its_history"],
+    ),
+    (Runs(BadRuns::HistoryWorks), &["a_run_with_a_history_stands_as_that_says"]),
+    (Runs(BadRuns::HistoryUnheard), &["messages_in_a_history_were_received"]),
+    (Runs(BadRuns::GapClosed), &["a_history_with_a_gap_is_refused"]),
     (Runs(BadRuns::OldestFirst), &["a_listing_shows_every_run_once_latest_first"]),
     (Runs(BadRuns::Offset), &["runs_created_meanwhile_do_not_shift_a_listing"]),
     (Runs(BadRuns::NoFilter), &["a_filter_shows_only_what_stands_so"]),

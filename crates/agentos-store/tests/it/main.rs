@@ -5,3 +5,8 @@ mod catches;
 mod conformance;
 mod faults;
 mod fixture;
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that unwraps fails with the right line, also in what it is made of"
+)]
+mod sqlite;

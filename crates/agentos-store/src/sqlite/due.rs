@@ -1,0 +1,62 @@
+//! Runs that need an owner, in SQL.
+//!
+//! Each of the three reasons has an index of its own that holds only the runs it concerns, so a hundred thousand parked
+//! runs cost nothing here.
+
+use std::collections::BTreeMap;
+
+use agentos_core::id::{OwnerId, RunId};
+use agentos_core::time::Timestamp;
+use rusqlite::Connection;
+
+use super::error::Done;
+use super::owner::Owners;
+use super::row::uuid;
+use crate::bounds;
+use crate::due::Due;
+
+const REASONS: [&str; 3] = [
+    "SELECT r.id, h.owner, h.wake_at FROM run_heads h JOIN workflow_runs r ON r.key = h.run \
+     WHERE h.standing = 0 AND ?1 = ?1",
+    "SELECT r.id, h.owner, h.wake_at FROM run_heads h JOIN workflow_runs r ON r.key = h.run \
+     WHERE h.standing = 1 AND h.wake_at <= ?1 ORDER BY h.wake_at",
+    "SELECT r.id, h.owner, h.wake_at FROM run_heads h JOIN workflow_runs r ON r.key = h.run \
+     WHERE h.standing = 1 AND h.messages > 0 AND ?1 = ?1",
+];
+
+pub(super) fn due(
+    connection: &Connection,
+    owners: &Owners,
+    now: Timestamp,
+    limit: usize,
+) -> Done<Vec<Due>> {
+    let mut alive = BTreeMap::new();
+    let mut due: BTreeMap<RunId, Due> = BTreeMap::new();
+    for reason in REASONS {
+        let mut find = connection.prepare_cached(reason)?;
+        let mut rows = find.query([now.0])?;
+        while due.len() < bounds::page(limit)
+            && let Some(row) = rows.next()?
+        {
+            let owner: Option<String> = row.get(1)?;
+            if let Some(owner) = owner
+                && is_alive(owners, &mut alive, OwnerId(uuid(&owner)?))?
+            {
+                continue;
+            }
+            let run = RunId(uuid(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)?);
+            let wake_at = row.get::<_, Option<i64>>(2)?.map(Timestamp);
+            due.insert(run, Due { run, wake_at });
+        }
+    }
+    Ok(due.into_values().collect())
+}
+
+fn is_alive(owners: &Owners, known: &mut BTreeMap<OwnerId, bool>, owner: OwnerId) -> Done<bool> {
+    if let Some(alive) = known.get(&owner) {
+        return Ok(*alive);
+    }
+    let alive = owners.is_alive(owner)?;
+    known.insert(owner, alive);
+    Ok(alive)
+}

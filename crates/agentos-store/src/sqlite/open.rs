@@ -1,0 +1,178 @@
+//! Opening a store: which file, and why it can't be used.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::connection;
+use super::error::Fault;
+use super::file::{DatabaseFile, Tell};
+use super::lock::WriterLock;
+use super::migrate;
+use super::owner::Owners;
+use super::probe::{Found, beside, probe};
+use crate::backend::BackendError;
+
+/// Something happened to the file that people should know of. Nothing is lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// The file was removed while it was in use, and was put back with everything that was in it.
+    PutBack {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file was removed and another process has put it back; this one goes on with that.
+    FoundAgain {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Why a store can't be opened. The file was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum OpenError {
+    /// It is no database at all.
+    #[error("{} is not a database; name another file, or move it away", path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is the database of another program.
+    #[error(
+        "{} is a database of {program}, not of AgentOS; name another file with AGENTOS_WORKFLOW_DB",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// Whose it seems to be.
+        program: &'static str,
+    },
+    /// A newer program wrote it.
+    #[error(
+        "{} has schema version {version} and this program knows versions up to {known}; use the newer program",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+        /// The latest that this program knows.
+        known: u32,
+    },
+    /// Part of it is missing.
+    #[error(
+        "{} is cut off: it has {length} bytes of {expected}; bring it back from a copy",
+        path.display()
+    )]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// How long it is.
+        length: u64,
+        /// How long its header says it is.
+        expected: u64,
+    },
+    /// The path is a symbolic link to nothing.
+    #[error(
+        "{} is a link to {}, which does not exist; a second history is not begun there. Bring the target back or \
+         remove the link",
+        path.display(),
+        target.display()
+    )]
+    Dangling {
+        /// The link.
+        path: PathBuf,
+        /// Where it leads.
+        target: PathBuf,
+    },
+    /// There is no database yet, and reading makes none.
+    #[error("there is no database at {}", path.display())]
+    NotFound {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file system or SQLite refused.
+    #[error("{} can't be opened: {source}", path.display())]
+    Backend {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: BackendError,
+    },
+}
+
+impl OpenError {
+    pub(super) fn io(what: &str, path: &Path, error: &io::Error) -> Self {
+        Self::of(path, Fault::io(what, path, error))
+    }
+
+    fn of(path: &Path, fault: Fault) -> Self {
+        Self::Backend { path: path.to_owned(), source: fault.into() }
+    }
+}
+
+/// Where a store's files are.
+#[derive(Debug, Clone)]
+pub(super) struct Location {
+    /// The database, with every link in its path followed.
+    pub(super) path: PathBuf,
+    pub(super) owners: Owners,
+}
+
+impl Location {
+    /// Looks at the path and says what is there. Changes nothing.
+    pub(super) fn find(path: &Path) -> Result<(Self, Found), OpenError> {
+        let found = probe(path)?;
+        let path = match found {
+            Found::Ours => path.canonicalize(),
+            // The folder may have to be made; until then the path is as good as its real one.
+            Found::Nothing => Ok(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
+        }
+        .map_err(|error| OpenError::io("can't be found", path, &error))?;
+        let owners = Owners::new(beside(&path, ".owners"));
+        Ok((Self { path, owners }, found))
+    }
+
+    /// Opens the file for writing, and makes it if there is none.
+    pub(super) fn open(
+        &mut self,
+        found: Found,
+        new_id: Uuid,
+        tell: Tell,
+    ) -> Result<DatabaseFile, OpenError> {
+        let path = self.path.clone();
+        if found == Found::Nothing
+            && let Some(folder) = path.parent()
+        {
+            fs::create_dir_all(folder)
+                .map_err(|error| OpenError::io("can't make the folder of", &path, &error))?;
+        }
+        let opened = self.open_locked(new_id, tell);
+        opened.map_err(|fault| OpenError::of(&path, fault))
+    }
+
+    fn open_locked(&mut self, new_id: Uuid, tell: Tell) -> Result<DatabaseFile, Fault> {
+        if let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) {
+            let folder = folder
+                .canonicalize()
+                .map_err(|error| Fault::io("can't find the folder of", &self.path, &error))?;
+            self.path = folder.join(name);
+        }
+        self.owners = Owners::new(beside(&self.path, ".owners"));
+        let owners = self.owners.clone();
+        let mut lock = WriterLock::open(beside(&self.path, ".lock"))
+            .map_err(|error| Fault::io("can't make the lock of", &self.path, &error))?;
+        let guard =
+            lock.lock().map_err(|error| Fault::io("can't take the lock of", &self.path, &error))?;
+        let mut connection = connection::writing(&self.path)?;
+        migrate::migrate(&mut connection, &owners, new_id)?;
+        drop(guard);
+        owners.clear_away()?;
+        DatabaseFile::new(self.path.clone(), connection, lock, owners, tell)
+    }
+}
