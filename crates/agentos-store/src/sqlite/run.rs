@@ -103,7 +103,7 @@ fn insert_row(tx: &Tx<'_>, new: &NewRun, started: &RunStarted, keys: Keys) -> Do
 }
 
 fn insert_log(tx: &Tx<'_>, key: i64, new: &NewRun) -> Done<()> {
-    let first = Chunk { first: Seq::FIRST, at: new.at, entries: vec![new.first.clone()] };
+    let first = Chunk::new(Seq::FIRST, new.at, vec![new.first.clone()]);
     let rest = new.history.as_ref().map_or(&[][..], |history| &history.rest);
     let standing = match &new.history {
         Some(History { standing, .. }) => *standing,
