@@ -89,6 +89,16 @@ pub trait Program {
     fn unhandled(&self, scope: ScopeId) -> Option<Failure>;
 }
 
+impl<P: Program + ?Sized> Program for Box<P> {
+    fn resume(&mut self, delivery: Delivery, door: &mut Door<'_>) {
+        (**self).resume(delivery, door);
+    }
+
+    fn unhandled(&self, scope: ScopeId) -> Option<Failure> {
+        (**self).unhandled(scope)
+    }
+}
+
 /// Where workflow code speaks to the world: the powers of `ctx`.
 ///
 /// Requests are answered by a later [`Delivery`]; everything else is synchronous and read at the cursor, never from

@@ -1,0 +1,5 @@
+//! The engine, from outside: real files, real threads, real deaths.
+
+mod crashes;
+mod driving;
+mod support;
