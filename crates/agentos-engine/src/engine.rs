@@ -195,6 +195,11 @@ impl Engine {
         self.shared.events.watch()
     }
 
+    /// Something may be due that nobody has told of.
+    pub(crate) fn look_again(&self) {
+        self.shared.kick.notify_one();
+    }
+
     /// How many runs are driven right now.
     #[must_use]
     pub fn driven(&self) -> usize {

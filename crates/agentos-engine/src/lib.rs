@@ -20,5 +20,6 @@ pub mod performer;
 pub mod points;
 mod scheduler;
 mod shared;
+pub mod takeover;
 mod trouble;
 mod worker;

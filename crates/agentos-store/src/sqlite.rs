@@ -20,6 +20,7 @@ mod connection;
 mod due;
 mod error;
 mod file;
+mod hung;
 mod ids;
 mod inbox;
 mod list;
@@ -52,6 +53,7 @@ use agentos_core::time::Timestamp;
 use async_trait::async_trait;
 use uuid::Uuid;
 
+pub use hung::{EndOwnerError, OwnerEnd};
 pub use open::{Notice, OpenError};
 pub use owner::Owner;
 pub use watch::Watch;
@@ -150,6 +152,14 @@ impl SqliteStore {
     /// [`BackendError`] if the lock can't be made.
     pub fn enlist(&self, id: OwnerId) -> Result<Owner, BackendError> {
         Ok(self.inner.owners.enlist(id)?)
+    }
+
+    /// Ends an owner that hangs: its process is killed, and gone when this returns. Blocks.
+    ///
+    /// # Errors
+    /// [`EndOwnerError`]; then it lives.
+    pub fn end_owner(&self, owner: OwnerId) -> Result<OwnerEnd, EndOwnerError> {
+        hung::end_owner(&self.inner.owners, owner)
     }
 
     /// Begins to watch for commits, whoever makes them. Costs nothing while there are none.

@@ -37,7 +37,7 @@ impl Points for DiesAt {
 }
 
 /// Sequential, parallel, nested, retried, waiting and child steps.
-fn everything() -> Scripts {
+pub(crate) fn everything() -> Scripts {
     let failing: Node = try_finally(retried("flaky", 2, seq([shell("d"), throw()])), shell("e"));
     Scripts::of(seq([
         step("plan", seq([shell("a"), set("k", 3)])),

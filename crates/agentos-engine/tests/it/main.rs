@@ -2,4 +2,6 @@
 
 mod crashes;
 mod driving;
+mod kills;
+mod part;
 mod support;

@@ -127,7 +127,8 @@ impl Performer for Scribe {
 
 /// A folder with a store in it, and a ledger beside.
 pub(crate) struct House {
-    folder: TempDir,
+    folder: PathBuf,
+    _keep: Option<TempDir>,
     pub(crate) library: Arc<Scripts>,
     births: AtomicU64,
 }
@@ -141,16 +142,30 @@ pub(crate) struct Life {
 
 impl House {
     pub(crate) fn new(library: Scripts) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        Self { folder, library: Arc::new(library), births: AtomicU64::new(1) }
+        let keep = tempfile::tempdir().expect("a folder");
+        Self {
+            folder: keep.path().to_owned(),
+            _keep: Some(keep),
+            ..Self::at(Path::new(""), library)
+        }
+    }
+
+    /// The same house, entered by another process. Its owners have the process's number in their names.
+    pub(crate) fn at(folder: &Path, library: Scripts) -> Self {
+        let births = AtomicU64::new(u64::from(std::process::id()) << 20);
+        Self { folder: folder.to_owned(), _keep: None, library: Arc::new(library), births }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub(crate) fn ledger(&self) -> Ledger {
-        Ledger::new(self.folder.path())
+        Ledger::new(&self.folder)
     }
 
     pub(crate) fn store(&self) -> SqliteStore {
-        let path = self.folder.path().join("runs.db");
+        let path = self.folder.join("runs.db");
         SqliteStore::open(&path, Options::quiet(Uuid::from_u128(1))).expect("the store opens")
     }
 

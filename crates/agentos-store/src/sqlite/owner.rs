@@ -109,7 +109,7 @@ impl Owners {
         Ok(())
     }
 
-    fn lock_file(&self, owner: OwnerId) -> PathBuf {
+    pub(super) fn lock_file(&self, owner: OwnerId) -> PathBuf {
         self.folder.join(format!("{owner}.lock"))
     }
 
