@@ -16,6 +16,7 @@ pub mod claim;
 pub mod commit;
 pub mod conformance;
 pub mod due;
+pub mod folder;
 pub mod inbox;
 pub mod list;
 pub mod log;

@@ -16,7 +16,7 @@ use super::error::{Done, Fault};
 use super::lock::{FileIdentity, WriterLock};
 use super::memory::Memory;
 use super::migrate;
-use super::open::Notice;
+use super::open::{Notice, make_folder};
 use super::owner::Owners;
 use super::probe::{self, Found};
 use super::transaction::Tx;
@@ -228,7 +228,7 @@ fn find_again(
 fn put_back(path: &Path, connection: &Connection) -> Done<()> {
     let failed = |error: std::io::Error| Fault::io("can't put back", path, &error);
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
+        make_folder(folder)?;
     }
     let copy = probe::beside(path, ".restoring");
     // What an earlier attempt left behind is no copy of anything.

@@ -1,6 +1,5 @@
 //! Opening a store: which file, and why it can't be used.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -149,8 +148,7 @@ impl Location {
         if found == Found::Nothing
             && let Some(folder) = path.parent()
         {
-            fs::create_dir_all(folder)
-                .map_err(|error| OpenError::io("can't make the folder of", &path, &error))?;
+            make_folder(folder).map_err(|fault| OpenError::of(&path, fault))?;
         }
         let opened = self.open_locked(new_id, tell);
         opened.map_err(|fault| OpenError::of(&path, fault))
@@ -175,4 +173,14 @@ impl Location {
         owners.clear_away()?;
         DatabaseFile::new(self.path.clone(), connection, lock, owners, tell)
     }
+}
+
+/// Makes the folder of a database. Ours is not seen by git.
+pub(super) fn make_folder(folder: &Path) -> Result<(), Fault> {
+    if folder.file_name().is_some_and(|name| name == ".agentos") {
+        let made = crate::folder::make_self_ignoring(folder);
+        return made.map_err(|error| Fault::permanent(error.to_string()));
+    }
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Fault::io("can't make the folder", folder, &error))
 }
