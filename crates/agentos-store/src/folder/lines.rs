@@ -229,7 +229,7 @@ mod tests {
             ordinal: Some(ordinal),
             at: Timestamp(0),
             level: LogLevel::Info,
-            step: (ordinal % 3 > 0).then_some(step),
+            step: (!ordinal.is_multiple_of(3)).then_some(step),
             stream: Stream::Log,
             message: format!("line {ordinal}\n𝄞"),
         }

@@ -16,12 +16,12 @@ use crate::bounds;
 use crate::due::Due;
 
 const REASONS: [&str; 3] = [
-    "SELECT r.id, h.owner, h.wake_at FROM run_heads h JOIN workflow_runs r ON r.key = h.run \
-     WHERE h.standing = 0 AND ?1 = ?1",
-    "SELECT r.id, h.owner, h.wake_at FROM run_heads h JOIN workflow_runs r ON r.key = h.run \
-     WHERE h.standing = 1 AND h.wake_at <= ?1 ORDER BY h.wake_at",
-    "SELECT r.id, h.owner, h.wake_at FROM run_heads h JOIN workflow_runs r ON r.key = h.run \
-     WHERE h.standing = 1 AND h.messages > 0 AND ?1 = ?1",
+    "SELECT r.id, r.owner, r.wake_at FROM workflow_runs r \
+     WHERE r.standing = 0 AND ?1 = ?1",
+    "SELECT r.id, r.owner, r.wake_at FROM workflow_runs r \
+     WHERE r.standing = 1 AND r.wake_at <= ?1 ORDER BY r.wake_at",
+    "SELECT r.id, r.owner, r.wake_at FROM workflow_runs r \
+     WHERE r.standing = 1 AND r.messages > 0 AND ?1 = ?1",
 ];
 
 pub(super) fn due(

@@ -60,7 +60,7 @@ pub(super) fn migrate(connection: &mut Connection, owners: &Owners, new_id: Uuid
         }
     }
     if from == 0 {
-        transaction.execute("INSERT INTO store VALUES (1, ?1)", [new_id.to_string()])?;
+        transaction.execute("INSERT INTO store (one, id) VALUES (1, ?1)", [new_id.to_string()])?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     }
     transaction.pragma_update(None, "user_version", VERSION)?;

@@ -19,14 +19,14 @@ use super::row::{from_i64, uuid};
 use crate::projection::WorkflowStatus;
 use crate::records::{RecordError, RunCounts, RunRecord, StepRecord};
 
-/// What [`run_record`] reads, from `workflow_runs r` and `run_heads h`, without the wide values.
+/// What [`run_record`] reads, from `workflow_runs r`, without the wide values.
 const RUN_COLUMNS: &str = "r.key, r.id, r.run_id, \
     (SELECT d.id FROM workflow_definitions d WHERE d.key = r.workflow_def_id), \
     (SELECT p.id FROM projects p WHERE p.key = r.project_id), \
     r.workflow, r.definition_hash, r.definition_version, r.status, r.waiting, r.current_workflow_step_id, \
     r.started_at, r.completed_at, r.duration, r.branch_name, r.commit_sha, r.pr_url, r.log_file_path, \
     r.worktree_id, r.work_dir, r.workspace_dir, r.workspace_id, r.context_dir, r.parent_run_id, r.forked_from, \
-    r.created_at, r.updated_at, h.head, h.owner, r.error";
+    r.created_at, r.updated_at, r.head, r.owner, r.error";
 
 /// What [`step_record`] reads, from `workflow_steps s`.
 const STEP_COLUMNS: &str = "s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, \
