@@ -87,9 +87,10 @@ fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<R
 
 fn step_by_key(connection: &Connection, run: RunId, key: i64) -> Done<Option<StepRecord>> {
     // Its values are for whoever looks at the run itself.
-    let columns = STEP_COLUMNS.replace("s.input, s.output", "NULL, NULL");
-    let sql = format!("SELECT {columns} FROM workflow_steps s WHERE s.key = ?1");
-    let mut find = connection.prepare_cached(&sql)?;
+    const FIND: &str = "SELECT s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, \
+        s.duration, NULL, NULL, s.error, s.attempt_number, s.max_attempts, s.log_file_path, s.created_at, \
+        s.updated_at FROM workflow_steps s WHERE s.key = ?1";
+    let mut find = connection.prepare_cached(FIND)?;
     let found = find.query_row([key], |row| Ok(step_record(connection, run, row))).optional()?;
     found.transpose()
 }
