@@ -78,6 +78,11 @@ impl DatabaseFile {
         })
     }
 
+    /// The identity of the history.
+    pub(super) fn store_id(&self) -> &str {
+        &self.store_id
+    }
+
     /// Carries out `act` in one transaction, under the writer lock.
     pub(super) fn transact(
         &mut self,
@@ -205,23 +210,30 @@ fn find_again(
         count_pages(connection);
         return Ok(Notice::PutBack { path: path.to_owned() });
     }
-    let replaced = || {
-        Fault::permanent(format!(
-            "{} was replaced by another file while it was in use; nothing was written to it. Move that file away and \
-             try again: this process still has everything and puts it back",
-            path.display()
-        ))
-    };
-    if !matches!(probe::probe(path), Ok(Found::Ours)) {
-        return Err(replaced());
-    }
-    // Not opened in earnest before that is known: a log that lies beside it would be replayed into the wrong file.
-    if migrate::store_id(&connection::frozen(path)?)? != store_id {
-        return Err(replaced());
+    if !holds(path, store_id) {
+        return Err(replaced(path));
     }
     *connection = connection::writing(path)?;
     count_pages(connection);
     Ok(Notice::FoundAgain { path: path.to_owned() })
+}
+
+/// The path names something that is not this history.
+pub(super) fn replaced(path: &Path) -> Fault {
+    Fault::permanent(format!(
+        "{} was replaced by another file while it was in use; nothing was written to it. Move that file away and try \
+         again: this process still has everything and puts it back",
+        path.display()
+    ))
+}
+
+/// Whether the path names a database with this history. It is not opened in earnest before that is known: a log that lies
+/// beside it would be replayed into the wrong file.
+pub(super) fn holds(path: &Path, store_id: &str) -> bool {
+    matches!(probe::probe(path), Ok(Found::Ours))
+        && connection::frozen(path)
+            .and_then(|connection| migrate::store_id(&connection))
+            .is_ok_and(|found| found == store_id)
 }
 
 /// Copies what the open handle still holds to where the file was.
