@@ -18,6 +18,9 @@ pub const VALUE_BYTES: usize = 4 * 1024 * 1024;
 /// Longest message of a failure or reason of a skip, in bytes; the rest is cut off.
 pub const MESSAGE_BYTES: usize = 64 * 1024;
 
+/// Longest place in the source that is remembered, in bytes.
+pub const SITE_BYTES: usize = 512;
+
 /// How deep a value may nest. Below `serde_json`'s own limit of 128, which counts the entry around it too.
 pub const VALUE_DEPTH: usize = 100;
 
@@ -26,6 +29,9 @@ pub const TURN_ENTRIES: usize = 1_000;
 
 /// How many requests and notes the code may make between two waits.
 pub const DRAIN_REQUESTS: usize = 20_000;
+
+/// How many log lines under one delivery are told apart.
+pub const DELIVERY_LINES: u64 = 1 << 24;
 
 /// How often a refused scope answers at once; a program that still asks afterwards is left waiting.
 pub const DRAIN_REFUSALS: usize = 1_000;
@@ -44,6 +50,9 @@ pub const STEP_ATTEMPTS: u32 = 1_000;
 
 /// Longest delay, sleep or timeout: ten years.
 pub const DELAY_MS: u64 = 10 * 365 * 24 * 60 * 60 * 1_000;
+
+/// How many kept answers stand in one entry.
+pub const KEPT_ANSWERS: usize = 100;
 
 /// Signals kept for waits that have not asked yet.
 pub const KEPT_SIGNALS: usize = 10_000;

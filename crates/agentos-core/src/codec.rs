@@ -24,6 +24,30 @@ pub struct Chunk {
     pub at: Timestamp,
     /// The entries.
     pub entries: Vec<Entry>,
+    /// What made the program do what they record; those before the first cause came in from outside.
+    pub causes: Vec<Cause>,
+}
+
+/// From one entry of a chunk on, up to the next cause, everything was decided under one delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u32, Seq)", into = "(u32, Seq)")]
+pub struct Cause {
+    /// The index of the first such entry.
+    pub from: u32,
+    /// The position of the entry that was delivered.
+    pub by: Seq,
+}
+
+impl From<(u32, Seq)> for Cause {
+    fn from((from, by): (u32, Seq)) -> Self {
+        Self { from, by }
+    }
+}
+
+impl From<Cause> for (u32, Seq) {
+    fn from(Cause { from, by }: Cause) -> Self {
+        (from, by)
+    }
 }
 
 /// Why a stored chunk can't be read.
@@ -68,6 +92,8 @@ struct Written<'a> {
     first: Seq,
     at: Timestamp,
     entries: &'a [Entry],
+    #[serde(rename = "by", skip_serializing_if = "<[Cause]>::is_empty")]
+    causes: &'a [Cause],
 }
 
 #[derive(Deserialize)]
@@ -78,6 +104,8 @@ struct Read<'a> {
     at: Timestamp,
     #[serde(borrow)]
     entries: Vec<&'a RawValue>,
+    #[serde(rename = "by", default)]
+    causes: Vec<Cause>,
 }
 
 #[derive(Deserialize)]
@@ -97,7 +125,8 @@ struct Kind {
 /// Never: entries hold only strings, numbers and JSON values, which always have a JSON text.
 #[must_use]
 pub fn encode(chunk: &Chunk) -> String {
-    let written = Written { v: VERSION, first: chunk.first, at: chunk.at, entries: &chunk.entries };
+    let Chunk { first, at, entries, causes } = chunk;
+    let written = Written { v: VERSION, first: *first, at: *at, entries, causes };
     serde_json::to_string(&written).expect("entries hold only what JSON can hold")
 }
 
@@ -119,7 +148,7 @@ pub fn decode(text: &str) -> Result<Chunk, DecodeError> {
         entries.push(decode_entry(raw.get(), seq)?);
         seq = seq.next();
     }
-    Ok(Chunk { first: read.first, at: read.at, entries })
+    Ok(Chunk { first: read.first, at: read.at, entries, causes: read.causes })
 }
 
 /// Another version may have other fields; that is then what is wrong with the chunk.
@@ -144,10 +173,22 @@ fn is_known(kind: &str) -> bool {
 }
 
 impl Chunk {
-    /// The entries with their positions.
+    /// Entries that came in from outside.
+    #[must_use]
+    pub const fn new(first: Seq, at: Timestamp, entries: Vec<Entry>) -> Self {
+        Self { first, at, entries, causes: Vec::new() }
+    }
+
+    /// The entries with their positions and causes.
     pub fn into_records(self) -> impl Iterator<Item = Record> {
-        let Self { first, at, entries } = self;
-        let positions = (0_u64..).map(move |index| Seq(first.0.saturating_add(index)));
-        positions.zip(entries).map(move |(seq, entry)| Record { seq, at, entry })
+        let Self { first, at, entries, causes } = self;
+        let mut causes = causes.into_iter().peekable();
+        let mut by = None;
+        (0_u32..).zip(entries).map(move |(index, entry)| {
+            while let Some(cause) = causes.next_if(|cause| cause.from <= index) {
+                by = Some(cause.by);
+            }
+            Record { seq: Seq(first.0.saturating_add(u64::from(index))), at, by, entry }
+        })
     }
 }

@@ -7,14 +7,14 @@
 //! Some entries are *deliverable*: they run program code, one at a time, in the order of their positions (see
 //! [`crate::execution`]). The others only record.
 
+mod kept;
 mod part;
 
 use serde::{Deserialize, Serialize};
 
+pub use kept::{Act, ActCause, Deed, KeptAnswer, KeptBody};
 pub(crate) use part::decision;
-pub use part::{
-    Abandoned, CloseCause, KeptAnswer, OperationResult, RunOutcome, ScopeClosing, StepOutcome,
-};
+pub use part::{Abandoned, CloseCause, OperationResult, RunOutcome, ScopeClosing, StepOutcome};
 
 use crate::bounds;
 use crate::failure::Failure;
@@ -22,6 +22,7 @@ use crate::id::{InboxKey, RunId, Seed, Seq, StepNumber, Try};
 use crate::name::Name;
 use crate::path::{OperationId, ScopePath, StepPath};
 use crate::retry::RetryPolicy;
+use crate::source::{BodyText, Site};
 use crate::time::{Millis, Timestamp};
 use crate::value::{Value, present};
 
@@ -32,6 +33,8 @@ pub struct Record {
     pub seq: Seq,
     /// When it was recorded. Never earlier than the entry before.
     pub at: Timestamp,
+    /// The entry under whose delivery it was decided; without one, it came in from outside.
+    pub by: Option<Seq>,
     /// The fact.
     pub entry: Entry,
 }
@@ -44,6 +47,14 @@ pub struct Parent {
     pub run: RunId,
     /// The operation that waits for the end.
     pub operation: OperationId,
+}
+
+impl Record {
+    /// A fact that came in from outside.
+    #[must_use]
+    pub const fn new(seq: Seq, at: Timestamp, entry: Entry) -> Self {
+        Self { seq, at, by: None, entry }
+    }
 }
 
 /// What a run starts with.
@@ -140,6 +151,14 @@ pub enum Entry {
         away_ms: Millis,
     },
 
+    /// What stands before this was executed anew from recorded answers; from here on the run lives by itself.
+    /// *Delivered:* the time in between does not count for the timeouts of steps.
+    #[serde(rename = "run.rebased")]
+    RunRebased {
+        /// The time in between.
+        away_ms: Millis,
+    },
+
     /// The run can't go on: it waits for nothing, or reached a bound. *Delivered:* closes it with this failure.
     #[serde(rename = "run.failing")]
     RunFailing {
@@ -193,7 +212,18 @@ pub enum Entry {
         /// How long each of its attempts may take.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<Millis>,
+        /// What its body says, if the source can tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        body: Option<BodyText>,
+        /// Where in the source it was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        site: Option<Site>,
     },
+
+    /// The next step that is asked for had finished under an earlier source, with a body that says something else now.
+    /// Its body is not executed: what it once asked for and wrote is played again, and its outcome stays.
+    #[serde(rename = "body.kept")]
+    BodyKept(KeptBody),
 
     /// An attempt begins. *Delivered:* starts its body.
     #[serde(rename = "attempt.started")]
@@ -260,6 +290,9 @@ pub enum Entry {
         /// The try, if it is not the first because a source switch left an earlier one behind.
         #[serde(default = "first_try", skip_serializing_if = "is_first_try")]
         r#try: Try,
+        /// Where in the source it was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        site: Option<Site>,
     },
 
     /// An operation is known to have started.
@@ -415,12 +448,14 @@ impl Entry {
             Self::RunStarted(_) => "run.started",
             Self::CancelRequested { .. } => "run.cancel_requested",
             Self::RunResumed { .. } => "run.resumed",
+            Self::RunRebased { .. } => "run.rebased",
             Self::RunFailing { .. } => "run.failing",
             Self::RunEnded { .. } => "run.ended",
             Self::SourceSwitched { .. } => "source.switched",
             Self::AnswersKept { .. } => "answers.kept",
             Self::AbandonedEnded { .. } => "operation.abandoned_ended",
             Self::StepRequested { .. } => "step.requested",
+            Self::BodyKept(_) => "body.kept",
             Self::AttemptStarted { .. } => "attempt.started",
             Self::AttemptFailed { .. } => "attempt.failed",
             Self::StepEnded { .. } => "step.ended",

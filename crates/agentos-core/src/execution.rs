@@ -13,11 +13,13 @@
 //! appending something else under the same identity is a [`Divergence`].
 
 mod absorb;
+mod anew;
 mod close;
 mod cursor;
 mod deliver;
 mod diverge;
 mod end;
+mod play;
 mod request;
 mod scope;
 mod signal;
@@ -31,11 +33,12 @@ use crate::journal::Journal;
 use crate::path::OperationId;
 use crate::program::{Door, Program, ScopeId};
 use crate::standing::Standing;
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 use crate::turn::Turn;
 
+pub(crate) use anew::Anew;
 pub(crate) use cursor::Cursor;
-use deliver::Next;
+use deliver::{Next, Resumption};
 pub use diverge::{AdvanceError, Divergence};
 
 /// How a program is executed.
@@ -85,6 +88,37 @@ impl<P: Program> Execution<P> {
         Ok((execution, turn))
     }
 
+    /// Executes a program from the top over recorded answers, which are handed to it by [`Execution::advance`].
+    pub(crate) fn replay_anew(
+        program: P,
+        journal: Journal,
+        anew: Anew,
+        now: Timestamp,
+    ) -> Result<(Self, Turn), AdvanceError> {
+        let mut cursor = Cursor::new(journal, 0, bounds::TURN_ENTRIES);
+        cursor.anew = Some(anew);
+        cursor.begin_turn(now);
+        let mut execution = Self { program, cursor };
+        let turn = execution.settle()?;
+        Ok((execution, turn))
+    }
+
+    /// The recorded answers are used up: from here on the run lives by itself.
+    pub(crate) fn end_history(
+        &mut self,
+        away: Millis,
+        now: Timestamp,
+    ) -> Result<Turn, AdvanceError> {
+        self.cursor.begin_turn(now);
+        self.cursor.end_history(away)?;
+        self.settle()
+    }
+
+    /// What was found out about the run's earlier life.
+    pub(crate) fn anew(&self) -> Option<&Anew> {
+        self.cursor.anew.as_ref()
+    }
+
     /// Takes one turn: what happened becomes entries, and the program goes on until it waits for the world.
     ///
     /// Happenings may come late, twice or in any order; those that change nothing are dropped.
@@ -111,8 +145,13 @@ impl<P: Program> Execution<P> {
                 return Ok(self.cursor.take_turn());
             }
             match self.cursor.next_delivery()? {
-                Next::Resume(delivery) => {
-                    self.program.resume(delivery, &mut Door { cursor: &mut self.cursor });
+                Next::Resume(Resumption { delivery, cause }) => {
+                    if let Some(delivery) = delivery {
+                        self.program.resume(delivery, &mut Door { cursor: &mut self.cursor });
+                    }
+                    if let Some(cause) = cause {
+                        self.cursor.play(&cause);
+                    }
                     self.cursor.check_drain()?;
                     self.end_scopes()?;
                 }
@@ -131,7 +170,10 @@ impl<P: Program> Execution<P> {
     fn end_scopes(&mut self) -> Result<(), AdvanceError> {
         self.cursor.close_finished()?;
         while let Some(scope) = self.cursor.next_endable() {
-            let unhandled = self.program.unhandled(ScopeId(scope));
+            let unhandled = match self.cursor.scopes[scope].played {
+                true => None,
+                false => self.program.unhandled(ScopeId(scope)),
+            };
             self.cursor.end_scope(scope, unhandled)?;
         }
         Ok(())

@@ -23,7 +23,8 @@ use signal::SignalRecord;
 pub(crate) use step::{StepRecord, StepState};
 
 use crate::entry::{
-    Abandoned, CommentOn, Entry, OperationResult, Record, RunOutcome, RunStarted, decision,
+    Abandoned, CommentOn, Entry, KeptBody, OperationResult, Record, RunOutcome, RunStarted,
+    decision,
 };
 use crate::failure::Failure;
 use crate::id::{InboxKey, Seq, StepNumber};
@@ -90,7 +91,11 @@ pub struct Journal {
     operations: HashMap<OperationId, OperationRecord>,
     notes: HashMap<OperationId, Note>,
     signals: HashMap<InboxKey, SignalRecord>,
-    consumptions: HashSet<(InboxKey, OperationId)>,
+    consumptions: HashMap<(InboxKey, OperationId), Seq>,
+    /// Bodies that are played instead of being executed.
+    bodies: HashMap<StepPath, KeptBody>,
+    /// From where on the run lives by itself, if its log was executed anew.
+    rebased: Option<Seq>,
     deliverables: BTreeMap<Seq, (Timestamp, Deliverable)>,
 }
 
@@ -112,7 +117,7 @@ impl Journal {
     /// # Errors
     /// [`IllegalEntry`] if the entry does not fit what is recorded so far.
     pub fn apply(&mut self, record: Record) -> Result<(), IllegalEntry> {
-        let Record { seq, at, entry } = record;
+        let Record { seq, at, entry, .. } = record;
         let kind = entry.kind();
         self.check_place(seq, at, &entry)
             .and_then(|()| self.transition(seq, at, entry))
@@ -144,13 +149,15 @@ impl Journal {
             Entry::RunStarted(start) => self.run_started(seq, at, start),
             Entry::CancelRequested { key, .. } => self.cancel_requested(seq, at, key),
             Entry::RunResumed { away_ms } => self.run_resumed(seq, at, away_ms),
+            Entry::RunRebased { away_ms } => self.run_rebased(seq, at, away_ms),
             Entry::RunFailing { failure } => self.run_failing(seq, at, failure),
             Entry::SourceSwitched { abandoned, .. } => self.begin_anew(abandoned),
             Entry::AnswersKept { answers } => self.answers_kept(answers),
             Entry::AbandonedEnded { operation } => self.abandoned_ended(seq, at, operation),
             Entry::RunEnded { outcome } => self.run_ended(outcome),
-            Entry::StepRequested { step, number, retry, timeout_ms } => {
-                self.step_requested(step, number, StepRecord::new(retry, timeout_ms))
+            Entry::BodyKept(body) => self.body_kept(body),
+            Entry::StepRequested { step, number, retry, timeout_ms, body, .. } => {
+                self.step_requested(step, number, StepRecord::new(retry, timeout_ms, body))
             }
             Entry::AttemptStarted { scope } => self.attempt_started(seq, at, scope),
             Entry::AttemptFailed { scope, failure, retry_at } => {
@@ -160,7 +167,7 @@ impl Journal {
             Entry::ScopeClosing(closing) => self.scope_closing(closing),
             Entry::GraceExpired { scope } => self.grace_expired(seq, at, scope),
             Entry::AttemptTimedOut { scope } => self.attempt_timed_out(seq, at, scope),
-            Entry::OperationOrdered { operation, number, args, due, child, r#try } => {
+            Entry::OperationOrdered { operation, number, args, due, child, r#try, .. } => {
                 let record = OperationRecord::new(args, due, child, r#try);
                 self.operation_ordered(at, operation, number, record)
             }
@@ -195,7 +202,9 @@ impl Journal {
             Entry::SignalOffered { key, operation } => {
                 self.signal_offered(seq, at, key, &operation)
             }
-            Entry::SignalConsumed { key, operation } => self.signal_consumed(at, key, operation),
+            Entry::SignalConsumed { key, operation } => {
+                self.signal_consumed(seq, at, key, operation)
+            }
             Entry::StateWritten { operation, value } => self.note(operation, Note::State(value)),
             Entry::CommentAdded { operation, on, message, meta } => {
                 self.note(operation, Note::Comment { on, message, meta })
@@ -346,8 +355,32 @@ impl Journal {
         self.signals.get(key)
     }
 
-    pub(crate) fn is_consumed(&self, key: &InboxKey, operation: &OperationId) -> bool {
-        self.consumptions.contains(&(key.clone(), operation.clone()))
+    /// Where it is recorded that this signal answered this wait.
+    pub(crate) fn consumption(&self, key: &InboxKey, operation: &OperationId) -> Option<Seq> {
+        self.consumptions.get(&(key.clone(), operation.clone())).copied()
+    }
+
+    /// The body that is played for a step.
+    pub(crate) fn kept_body(&self, step: &StepPath) -> Option<&KeptBody> {
+        self.bodies.get(step)
+    }
+
+    /// Whether the world, the clock or a message owes the run something.
+    pub(crate) fn awaits_something(&self) -> bool {
+        let retrying = |step: &StepRecord| matches!(step.state(), StepState::Retrying(_));
+        self.operations.values().any(|record| !record.is_answered())
+            || self.steps.values().any(retrying)
+    }
+
+    /// Steps whose bodies are played and have not come to an end.
+    pub(crate) fn unfinished_bodies(&self) -> impl Iterator<Item = &StepPath> {
+        let ended = |step| self.steps.get(step).is_none_or(|record| record.ended.is_some());
+        self.bodies.keys().filter(move |step| !ended(step))
+    }
+
+    /// Whether program code at this position was executed under an earlier source too, and its log lines written.
+    pub(crate) fn is_history(&self, seq: Seq) -> bool {
+        self.began > 0 && self.rebased.is_none_or(|rebased| seq < rebased)
     }
 
     /// What is recorded and has not been delivered in this execution, lowest position first.

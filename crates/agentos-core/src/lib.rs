@@ -23,6 +23,7 @@ pub mod program;
 mod random;
 pub mod rebase;
 pub mod retry;
+pub mod source;
 pub mod standing;
 pub mod time;
 pub mod turn;

@@ -11,6 +11,7 @@ use serde_json::json;
 use thiserror::Error;
 
 use crate::name::Name;
+use crate::source::Site;
 use crate::time::Millis;
 use crate::value::Value;
 
@@ -139,6 +140,7 @@ pub struct Request {
     pub(crate) name: Name,
     pub(crate) args: Value,
     pub(crate) timer: Option<Millis>,
+    pub(crate) site: Option<Site>,
 }
 
 /// A kind that can't be asked for in this way.
@@ -153,7 +155,7 @@ impl Request {
     /// [`NotPerformed`] for kinds that are timed, signalled or noted.
     pub fn perform(kind: OperationKind, name: Name, args: Value) -> Result<Self, NotPerformed> {
         match kind.treatment() {
-            Treatment::Performed => Ok(Self { kind, name, args, timer: None }),
+            Treatment::Performed => Ok(Self { kind, name, args, timer: None, site: None }),
             _ => Err(NotPerformed(kind)),
         }
     }
@@ -161,7 +163,7 @@ impl Request {
     /// A child run of the workflow `name`.
     #[must_use]
     pub fn invoke(name: Name, args: Value) -> Self {
-        Self { kind: OperationKind::Invoke, name, args, timer: None }
+        Self { kind: OperationKind::Invoke, name, args, timer: None, site: None }
     }
 
     /// A durable sleep. One of no length is answered within the turn.
@@ -172,6 +174,7 @@ impl Request {
             name,
             args: json!({ "ms": length }),
             timer: Some(length),
+            site: None,
         }
     }
 
@@ -183,6 +186,7 @@ impl Request {
             name,
             args: json!({ "timeout_ms": timeout }),
             timer: timeout,
+            site: None,
         }
     }
 
@@ -190,7 +194,14 @@ impl Request {
     #[must_use]
     pub fn approve(name: Name, question: &str, timeout: Option<Millis>) -> Self {
         let args = json!({ "question": question, "timeout_ms": timeout });
-        Self { kind: OperationKind::Approve, name, args, timer: timeout }
+        Self { kind: OperationKind::Approve, name, args, timer: timeout, site: None }
+    }
+
+    /// The same, asked for at this place in the source.
+    #[must_use]
+    pub fn at(mut self, site: Site) -> Self {
+        self.site = Some(site);
+        self
     }
 }
 

@@ -117,6 +117,12 @@ impl ScopePath {
         number.map_or(Attempt::FIRST, Attempt)
     }
 
+    /// Whether this is an attempt at the step, or somewhere below one.
+    #[must_use]
+    pub fn is_within(&self, step: &StepPath) -> bool {
+        self.0.strip_prefix(step.as_str()).is_some_and(|rest| rest.starts_with('@'))
+    }
+
     /// How many steps and phases are around this scope.
     #[must_use]
     pub fn depth(&self) -> usize {

@@ -14,6 +14,7 @@ use crate::id::Attempt;
 use crate::name::Name;
 use crate::operation::Request;
 use crate::retry::RetryPolicy;
+use crate::source::{BodyText, Site};
 use crate::time::{Millis, Timestamp};
 use crate::turn::LogLevel;
 use crate::value::Value;
@@ -72,6 +73,10 @@ pub struct StepOptions {
     pub retry: RetryPolicy,
     /// How long each attempt may take.
     pub timeout: Option<Millis>,
+    /// What its body says, where the program can tell.
+    pub body: Option<BodyText>,
+    /// Where in the source it is asked for.
+    pub site: Option<Site>,
 }
 
 /// Something that executes workflow code.

@@ -16,30 +16,33 @@
 //! asked for. Such answers are put into the new log's beginning, as [`Entry::AnswersKept`]: finished work is not
 //! repeated, however late it is wanted.
 
+mod bodies;
 mod compare;
 mod feed;
 mod keep;
 mod names;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use thiserror::Error;
 
-pub use compare::Notice;
+pub use compare::{Notice, Place};
 pub use keep::Keep;
 pub use names::Names;
 
+use crate::bounds;
 use crate::codec::Chunk;
-use crate::entry::{Abandoned, Entry, KeptAnswer, OperationResult, Record, RunStarted};
-use crate::execution::{AdvanceError, Execution, Options};
-use crate::id::{Seq, StepNumber};
+use crate::entry::{Abandoned, Entry, KeptAnswer, KeptBody, OperationResult, Record, RunStarted};
+use crate::execution::{AdvanceError, Anew, Execution};
+use crate::failure::{Failure, FailureKind};
+use crate::id::{Seed, Seq, StepNumber};
 use crate::journal::{IllegalEntry, Journal};
-use crate::path::OperationId;
+use crate::path::{OperationId, StepPath};
 use crate::program::Program;
+use crate::source::Site;
 use crate::standing::Standing;
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 use crate::turn::{Outgoing, Turn};
-use feed::Batch;
 use keep::Selection;
 
 /// How often the log is made again because answers came before they were asked for.
@@ -50,16 +53,27 @@ const PASSES: usize = 100;
 pub struct Rebase<'a> {
     /// The recorded log.
     pub log: &'a [Record],
-    /// What the new log starts with.
+    /// What the new log starts with. Its seed is that of the recorded run: the answers belong to it.
     pub start: RunStarted,
     /// Which answers are kept.
     pub keep: Keep,
-    /// When the run is moved to another source; without it, the new log is that of another run.
-    pub switch_at: Option<Timestamp>,
+    /// When the run is executed anew. What it asks for beyond its history, it asks for now.
+    pub now: Timestamp,
+    /// Whose log it becomes.
+    pub into: Destination,
     /// What the old run calls itself and its places.
     pub old_names: Names,
     /// What the new run calls itself and its places.
     pub new_names: Names,
+}
+
+/// Whose log comes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// The same run's: the chunks follow on its log.
+    SameRun,
+    /// That of a new run, from position 0.
+    NewRun,
 }
 
 /// A run executed anew.
@@ -84,22 +98,48 @@ pub enum RebaseError {
     /// The log has no run.
     #[error("the recorded log is empty")]
     Empty,
+    /// The run is over, and stays so.
+    #[error("the run has ended; fork it, or retry it if it failed")]
+    Ended,
     /// There is no such step to cut at.
     #[error("the run has no step {0}")]
     NoSuchStep(StepNumber),
     /// The run has not failed, so there is nothing to mend.
     #[error("the run has not failed; there is nothing to retry")]
     NotFailed,
-    /// The same name stands for another kind of operation now, so its recorded answer fits nothing.
+    /// The same name stands for something of another kind now, so its recorded answer fits nothing.
     #[error(
-        "`{recorded}` is recorded, but the workflow now asks for `{asked}` in its place; give it another name"
+        "{recorded} is recorded, but the workflow now asks for {asked} in its place; give it another name"
     )]
     OtherKind {
         /// What the log has.
-        recorded: OperationId,
+        recorded: Place,
         /// What the program asks for.
-        asked: OperationId,
+        asked: Place,
     },
+    /// The body of a finished step has changed, and code outside of it would notice that it is not executed.
+    #[error(
+        "the body of the finished step `{step}` has changed, but it writes variables of the code around it or uses \
+         that code's ctx ({site}); undo the change, or fork the run from before this step"
+    )]
+    Tied {
+        /// The step.
+        step: StepPath,
+        /// Where it does that.
+        site: Site,
+    },
+    /// The body of a finished step has changed, and it waited for something that is not asked for any more.
+    #[error(
+        "the body of the finished step `{step}` has changed, and what it waited for is not asked for any more; undo \
+         the change, or fork the run from before this step"
+    )]
+    Orphaned {
+        /// The step.
+        step: StepPath,
+    },
+    /// With the recorded answers, the program does not go on.
+    #[error("the workflow would not go on from where the run stands: {0}")]
+    Stuck(Failure),
     /// The program could not be executed over its answers.
     #[error(transparent)]
     Advance(#[from] AdvanceError),
@@ -115,21 +155,34 @@ impl Rebase<'_> {
     /// [`RebaseError`]; nothing has happened.
     pub fn run<P: Program>(&self, program: impl Fn() -> P) -> Result<Rebased, RebaseError> {
         let log = generation(self.log);
-        let began = log.first().ok_or(RebaseError::Empty)?.at;
+        let Some(Record { entry: Entry::RunStarted(started), .. }) = log.first() else {
+            return Err(RebaseError::Empty);
+        };
+        let is_over = || log.iter().any(|record| matches!(record.entry, Entry::RunEnded { .. }));
+        if self.into == Destination::SameRun && is_over() {
+            return Err(RebaseError::Ended);
+        }
         let selection = Selection::new(log, self.keep)?;
-        let answers = feed::answers(log, &selection);
+        let history = History {
+            seed: started.seed,
+            answers: feed::answers(log, &selection),
+            finished: bodies::finished(log, &selection),
+            selection,
+            log,
+        };
         let mut beginning =
-            Beginning { early: feed::early(log, &selection), abandoned: Vec::new() };
+            Beginning { early: feed::early(log, &history.selection), abandoned: Vec::new() };
         for _ in 0..PASSES {
-            let batches = feed::batches(log, &selection, &beginning.early);
-            let executed = self.execute(program(), began, &batches, &beginning)?;
-            let missed = missed(&executed.execution, &answers, &beginning.early);
-            let abandoned = match self.switch_at {
-                Some(_) => compare::abandoned(log, &executed.chunks),
-                None => Vec::new(),
+            let mut executed = self.execute(program(), &history, &beginning)?;
+            let missed = missed(&executed.execution, &history.answers, &beginning.early);
+            let abandoned = match self.into {
+                Destination::SameRun => compare::abandoned(log, &executed.chunks),
+                Destination::NewRun => Vec::new(),
             };
             if missed.is_empty() && abandoned == beginning.abandoned {
+                self.check(&executed)?;
                 let notices = compare::notices(self, log, &executed.chunks, &beginning)?;
+                self.end_history(&mut executed)?;
                 let Executed { execution, chunks, outgoing } = executed;
                 return Ok(Rebased { chunks, standing: execution.standing(), outgoing, notices });
             }
@@ -143,44 +196,98 @@ impl Rebase<'_> {
     fn execute<P: Program>(
         &self,
         program: P,
-        began: Timestamp,
-        batches: &[Batch],
+        history: &History<'_>,
         beginning: &Beginning,
     ) -> Result<Executed<P>, RebaseError> {
+        let began = history.log.first().map_or(self.now, |first| first.at);
         let (mut journal, mut chunks) = (Journal::default(), Vec::new());
-        if let Some(now) = self.switch_at {
+        if self.into == Destination::SameRun {
             journal = Journal::fold(self.log.iter().cloned())?;
             let abandoned = beginning.abandoned.clone();
             let definition = self.start.definition.clone();
             let entries = vec![Entry::SourceSwitched { definition, abandoned }];
-            let at = self.log.last().map_or(now, |last| last.at.max(now));
-            chunks.push(Chunk { first: Seq(journal.len()), at, entries });
+            let at = self.log.last().map_or(self.now, |last| last.at.max(self.now));
+            chunks.push(Chunk::new(Seq(journal.len()), at, entries));
         }
         let first = Seq(journal.len() + chunks.len() as u64);
-        chunks.push(Chunk { first, at: began, entries: self.first_entries(beginning) });
+        chunks.push(Chunk::new(first, began, self.first_entries(history.seed, beginning)));
         for record in chunks.iter().cloned().flat_map(Chunk::into_records) {
             journal.apply(record)?;
         }
-        let (execution, turn) = Execution::replay(program, journal, Options::default(), began)?;
+        let anew = Anew {
+            now: self.now,
+            kept: history.selection.operations().clone(),
+            finished: history.finished.clone(),
+            tied: Vec::new(),
+        };
+        let (execution, turn) = Execution::replay_anew(program, journal, anew, began)?;
         let mut executed = Executed { execution, chunks, outgoing: Vec::new() };
         executed.gather(turn, began)?;
-        for batch in batches {
-            let turn = executed.execution.advance(batch.happenings.clone(), batch.at)?;
+        for batch in feed::batches(history.log, &history.selection, &beginning.early) {
+            let turn = executed.execution.advance(batch.happenings, batch.at)?;
             executed.gather(turn, batch.at)?;
         }
         Ok(executed)
     }
 
-    fn first_entries(&self, beginning: &Beginning) -> Vec<Entry> {
+    fn first_entries(&self, seed: Seed, beginning: &Beginning) -> Vec<Entry> {
         let kept = beginning.early.iter().map(|(operation, result)| KeptAnswer {
             operation: operation.clone(),
             result: result.clone(),
         });
         let answers: Vec<KeptAnswer> = kept.collect();
-        let start = Entry::RunStarted(self.start.clone());
-        let kept = (!answers.is_empty()).then_some(Entry::AnswersKept { answers });
+        let start = Entry::RunStarted(RunStarted { seed, ..self.start.clone() });
+        let kept = answers
+            .chunks(bounds::KEPT_ANSWERS)
+            .map(|answers| Entry::AnswersKept { answers: answers.to_vec() });
         std::iter::once(start).chain(kept).collect()
     }
+
+    /// Whether what came out is a run that can go on.
+    fn check<P: Program>(&self, executed: &Executed<P>) -> Result<(), RebaseError> {
+        if let Some((step, site)) = executed.execution.anew().and_then(|anew| anew.tied.first()) {
+            return Err(RebaseError::Tied { step: step.clone(), site: site.clone() });
+        }
+        let journal = executed.execution.journal();
+        if let Some(step) = journal.unfinished_bodies().min() {
+            return Err(RebaseError::Orphaned { step: step.clone() });
+        }
+        match journal.failing().filter(|failure| failure.kind == FailureKind::Stalled) {
+            // Had nothing been open, it would have failed under its old source too.
+            Some(failure) if Journal::fold(self.log.iter().cloned())?.awaits_something() => {
+                Err(RebaseError::Stuck(failure.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The history is over.
+    fn end_history<P: Program>(&self, executed: &mut Executed<P>) -> Result<(), RebaseError> {
+        let standing = executed.execution.standing();
+        if standing.is_ended() {
+            return Ok(());
+        }
+        let last = executed.execution.journal().last_at().unwrap_or(self.now);
+        let since = self.now.0.saturating_sub(last.0).max(0);
+        let rests = matches!(standing, Standing::Parked { .. });
+        let missed = match self.into {
+            // A run that needs nobody misses nobody, and neither does one that was driven a moment ago.
+            Destination::SameRun => !rests && since >= bounds::AWAY_MS,
+            Destination::NewRun => true,
+        };
+        let away = if missed { Millis::new(since.unsigned_abs()) } else { Millis::ZERO };
+        let turn = executed.execution.end_history(away, self.now)?;
+        executed.gather(turn, self.now)
+    }
+}
+
+/// What there is of the run's earlier life.
+struct History<'a> {
+    log: &'a [Record],
+    seed: Seed,
+    selection: Selection,
+    answers: BTreeMap<OperationId, OperationResult>,
+    finished: HashMap<StepPath, KeptBody>,
 }
 
 /// What the new log has to begin with, as far as it is known.
@@ -252,7 +359,8 @@ pub fn switch<P: Program>(
         log,
         start: RunStarted { definition, ..start.clone() },
         keep: Keep::Everything,
-        switch_at: Some(now),
+        now,
+        into: Destination::SameRun,
         old_names: Names::default(),
         new_names: Names::default(),
     };

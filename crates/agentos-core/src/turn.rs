@@ -31,8 +31,8 @@ pub enum LogLevel {
 /// A line for the run's log files. Not an entry: it can be made again by executing the program again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
-    /// The how-manieth line of the run, counted from 1. The same line has the same number in every execution, so a
-    /// file that knows its last number gets each line once.
+    /// Larger than that of the line before. The same line has the same number in every execution, so a file that
+    /// knows its last number gets each line once.
     pub ordinal: u64,
     /// When.
     pub at: Timestamp,

@@ -23,6 +23,7 @@ mod inbox;
 mod listing;
 mod log;
 mod outgoing;
+mod outlook;
 mod refusal;
 mod release;
 mod reopening;
@@ -166,6 +167,10 @@ suite! { $
         a_parked_run_is_due_while_a_message_waits,
         an_ended_run_is_never_due,
         whoever_claims_what_is_due_sees_the_others_next,
+    }
+    outlook {
+        an_owner_is_told_of_messages_for_its_runs,
+        an_owner_is_told_when_the_next_parked_run_has_its_time,
     }
     log {
         a_log_is_read_back_as_it_was_committed,

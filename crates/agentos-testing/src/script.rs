@@ -5,6 +5,7 @@
 //! mixed: two executions that end with the same account have seen the same things in the same order.
 
 pub mod build;
+mod edit;
 mod evaluate;
 mod generate;
 mod shrink;
@@ -13,6 +14,7 @@ use std::fmt::{self, Display as _};
 
 use serde::{Deserialize, Serialize};
 
+pub use edit::{edited, with_own_accounts};
 pub use evaluate::{Script, Trace};
 pub use generate::{Generator, Shape};
 pub use shrink::{shrinks, size};
@@ -115,6 +117,10 @@ pub enum Node {
         /// How long an attempt may take; 0 for as long as it takes.
         #[serde(default)]
         timeout: u64,
+        /// Whether its body keeps an account of its own, and returns it. Otherwise it writes to that of the code around
+        /// it, which can therefore tell whether it was executed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        own: bool,
     },
     /// A phase.
     Phase {
@@ -199,11 +205,13 @@ impl fmt::Display for Node {
             Self::Now => f.write_str("now"),
             Self::Comment { .. } => f.write_str("comment"),
             Self::Log => f.write_str("log"),
-            Self::Step { name, body, attempts, timeout: 0, .. } => {
-                write!(f, "step {name}×{attempts}({body})")
-            }
-            Self::Step { name, body, attempts, timeout, .. } => {
-                write!(f, "step {name}×{attempts} within {timeout}({body})")
+            Self::Step { name, body, attempts, timeout, own, .. } => {
+                let own = if *own { "own " } else { "" };
+                write!(f, "{own}step {name}×{attempts}")?;
+                if *timeout > 0 {
+                    write!(f, " within {timeout}")?;
+                }
+                write!(f, "({body})")
             }
             Self::Phase { name, body } => write!(f, "phase {name}({body})"),
             Self::All { of } => {

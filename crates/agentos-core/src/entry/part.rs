@@ -122,16 +122,6 @@ pub struct Abandoned {
     pub child: Option<RunId>,
 }
 
-/// An answer kept for an operation that was not asked for yet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KeptAnswer {
-    /// The operation.
-    pub operation: OperationId,
-    /// The answer.
-    pub result: OperationResult,
-}
-
 impl OperationResult {
     /// What a child's end is to whoever invoked it.
     pub(crate) fn of_child(outcome: RunOutcome, cancel_ordered: bool) -> Self {

@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
+use super::anew::Anew;
 use super::diverge::{AdvanceError, Divergence};
 use super::scope::{Asked, AskedStep, Scope, What};
 use crate::bounds;
-use crate::codec::Chunk;
+use crate::codec::{Cause, Chunk};
 use crate::effect::{Effect, Timer};
-use crate::entry::{Entry, Record, RunOutcome};
+use crate::entry::{ActCause, Deed, Entry, Record, RunOutcome};
 use crate::failure::{Failure, FailureKind};
 use crate::id::{InboxKey, Seed, Seq};
 use crate::inbox::{Message, MessageBody};
@@ -21,7 +22,7 @@ use crate::path::{OperationId, ScopePath, StepPath};
 use crate::program::{BodyOutcome, ScopeId, Ticket};
 use crate::random::Randomness;
 use crate::standing::{EndStatus, Standing};
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 use crate::turn::{LogLine, Outgoing, Turn};
 use crate::value::Value;
 
@@ -32,7 +33,6 @@ pub(super) const ROOT: usize = 0;
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) key: InboxKey,
-    pub(super) name: Name,
     /// It is on its way to a wait.
     pub(super) offered: bool,
 }
@@ -62,8 +62,14 @@ pub(crate) struct Cursor {
     // What is to be delivered.
     pub(super) ready: BTreeSet<Seq>,
     pub(super) answering: VecDeque<(InboxKey, Ticket)>,
-    pub(super) kept: VecDeque<Kept>,
+    /// Signals that no wait has taken yet, by their names.
+    pub(super) kept: HashMap<Name, VecDeque<Kept>>,
+    pub(super) kept_signals: usize,
     pub(super) finished: VecDeque<(usize, BodyOutcome)>,
+    /// What kept bodies do when their time comes.
+    pub(super) acts: HashMap<ActCause, Vec<Deed>>,
+    /// What is known of the run's earlier life, while it is executed anew.
+    pub(super) anew: Option<Anew>,
     pub(super) endable: BTreeSet<usize>,
     /// What source switches left behind, until it is proven dead.
     pub(super) left: BTreeSet<OperationId>,
@@ -72,16 +78,24 @@ pub(crate) struct Cursor {
     pub(super) ended: bool,
     replayed: bool,
 
+    // What is being delivered.
+    /// The entry whose turn it is.
+    pub(super) delivered: Seq,
+    /// The entry under which code runs: that one, or the consumption of the signal that it is.
+    pub(super) delivering: Option<Seq>,
+    /// How many log lines were written under it.
+    pub(super) lines_here: u64,
+
     // What this turn has come to so far.
     pub(super) at: Timestamp,
     staged: Vec<Entry>,
+    causes: Vec<Cause>,
     turn_entries: usize,
     /// Entries that came before the turn's own: of being resumed.
     uncounted: usize,
     pub(super) consumed: Vec<InboxKey>,
     pub(super) effects: Vec<Effect>,
     pub(super) lines: Vec<LogLine>,
-    pub(super) last_line: u64,
     pub(super) lines_written: u64,
 
     /// What was open when its scope closed and had its answer already: whoever waited for it has not noticed.
@@ -115,7 +129,7 @@ impl Cursor {
             now: Timestamp(0),
             random: Randomness::after(Seed(0), ""),
             state: BTreeMap::new(),
-            scopes: vec![Scope::new(ScopePath::root(), None, None, false)],
+            scopes: vec![Scope::new(ScopePath::root(), None, None)],
             asked: Vec::new(),
             operations: HashMap::new(),
             steps: HashMap::new(),
@@ -125,22 +139,28 @@ impl Cursor {
             timers: BTreeSet::new(),
             timeout_at: None,
             answering: VecDeque::new(),
-            kept: VecDeque::new(),
+            kept: HashMap::new(),
+            kept_signals: 0,
             finished: VecDeque::new(),
+            acts: HashMap::new(),
+            anew: None,
             endable: BTreeSet::new(),
             left,
             cancelled: false,
             timed_out: false,
             ended: false,
             replayed: false,
+            delivered: Seq::FIRST,
+            delivering: None,
+            lines_here: 0,
             at: Timestamp(0),
             staged: Vec::new(),
+            causes: Vec::new(),
             turn_entries: turn_entries.max(1),
             uncounted: 0,
             consumed: Vec::new(),
             effects,
             lines: Vec::new(),
-            last_line: 0,
             lines_written,
             missed: HashSet::new(),
             noted: 0,
@@ -154,6 +174,12 @@ impl Cursor {
     /// A turn's entries share one time, which never goes back even if the clock does.
     pub(super) fn begin_turn(&mut self, now: Timestamp) {
         self.at = self.journal.last_at().map_or(now, |last| last.max(now));
+        self.delivering = None;
+    }
+
+    /// What stands in the log so far was executed anew; from here on the run lives by itself.
+    pub(super) fn end_history(&mut self, away: Millis) -> Result<(), AdvanceError> {
+        self.append(Entry::RunRebased { away_ms: away }).map(|_| ())
     }
 
     /// A log is executed again: if that comes late, the log says so before anything else is decided.
@@ -168,13 +194,24 @@ impl Cursor {
     /// Records a fact. If it runs program code, its turn will come.
     pub(super) fn append(&mut self, entry: Entry) -> Result<Seq, AdvanceError> {
         let seq = Seq(self.journal.len());
-        let record = Record { seq, at: self.at, entry: entry.clone() };
+        let record = Record { seq, at: self.at, by: self.delivering, entry: entry.clone() };
         self.journal.apply(record).map_err(|illegal| self.blame(illegal))?;
+        self.note_cause();
         self.staged.push(entry);
         if self.journal.is_deliverable(seq) {
             self.ready.insert(seq);
         }
         Ok(seq)
+    }
+
+    /// The entries that follow are decided under the present delivery.
+    fn note_cause(&mut self) {
+        if let Some(by) = self.delivering
+            && self.causes.last().is_none_or(|last| last.by != by)
+            && let Ok(from) = u32::try_from(self.staged.len())
+        {
+            self.causes.push(Cause { from, by });
+        }
     }
 
     /// As long as a log is executed again, what does not fit it is the program's doing; afterwards it is ours.
@@ -290,7 +327,7 @@ impl Cursor {
         Turn {
             more: !self.ended && self.has_deliveries(),
             outgoing: self.farewell(&entries).into_iter().collect(),
-            chunk: Chunk { first, at: self.at, entries },
+            chunk: Chunk { first, at: self.at, entries, causes: std::mem::take(&mut self.causes) },
             consumed: std::mem::take(&mut self.consumed),
             effects: effects.into_iter().filter(|effect| self.is_wanted(effect)).collect(),
             lines: std::mem::take(&mut self.lines),
@@ -329,9 +366,9 @@ impl Cursor {
             Effect::Perform { r#try, .. } => record.is_some_and(|record| {
                 !record.is_answered() && !record.cancel_ordered && *r#try == record.r#try
             }),
-            Effect::Stop { operation, .. } => {
+            Effect::Stop { operation, r#try, .. } => {
                 self.journal.is_abandoned(operation)
-                    || record.is_some_and(|record| !record.is_answered())
+                    || record.is_some_and(|record| !record.is_answered() && *r#try == record.r#try)
             }
         }
     }

@@ -5,7 +5,7 @@ use super::cursor::{Cursor, ROOT};
 use super::diverge::Divergence;
 use super::scope::{Accepts, Scope, What};
 use crate::effect::Timer;
-use crate::entry::{CloseCause, Entry, OperationResult, StepOutcome};
+use crate::entry::{ActCause, CloseCause, Entry, OperationResult, StepOutcome};
 use crate::failure::{Failure, FailureKind};
 use crate::id::InboxKey;
 use crate::journal::Deliverable;
@@ -18,12 +18,20 @@ use crate::value::Value;
 
 /// What comes next.
 pub(super) enum Next {
-    /// The program goes on.
-    Resume(Delivery),
+    /// Code goes on: the program's, or that of bodies which are played, or both.
+    Resume(Resumption),
     /// Something changed without the program's knowing.
     Changed,
     /// Nothing, until the world says something.
     Nothing,
+}
+
+/// What code goes on with.
+pub(super) struct Resumption {
+    /// For the program, if it was the program that asked.
+    pub(super) delivery: Option<Delivery>,
+    /// For bodies that are played, if there are any.
+    pub(super) cause: Option<ActCause>,
 }
 
 impl Cursor {
@@ -35,9 +43,13 @@ impl Cursor {
         if let Some((key, ticket)) = self.answering.pop_front() {
             return self.answer_by_signal(&key, ticket);
         }
+        self.delivering = None;
         let Some(seq) = self.ready.pop_first() else {
             return Ok(Next::Nothing);
         };
+        self.delivered = seq;
+        self.delivering = Some(seq);
+        self.lines_here = 0;
         let Some((at, what)) = self.journal.take_deliverable(seq) else {
             return Ok(Next::Changed);
         };
@@ -55,16 +67,25 @@ impl Cursor {
             Deliverable::Cancel => self.cancel_run()?,
             Deliverable::Resumed(away) => self.shift_timeouts(away),
             Deliverable::Failing(failure) => self.fail_root(failure),
-            Deliverable::Abandoned(id) => {
-                self.left.remove(&id);
-                self.endable.insert(ROOT);
-            }
+            Deliverable::Abandoned(id) => self.left_is_dead(&id),
             Deliverable::TimedOut(scope) => self.time_out(&scope),
             Deliverable::Grace(scope) => self.expire(&scope)?,
             Deliverable::Signal(key) => self.signal_arrives(key)?,
             Deliverable::Offer(key) => self.signal_offered(&key),
         }
         Ok(Next::Changed)
+    }
+
+    /// What was left behind is dead: the run may end without it, and if it was asked for again, that may begin.
+    fn left_is_dead(&mut self, id: &OperationId) {
+        self.left.remove(id);
+        self.endable.insert(ROOT);
+        let asked = self.operations.contains_key(id);
+        if let Some(record) =
+            self.journal.operation(id).filter(|record| asked && !record.is_answered())
+        {
+            self.perform(id, record.r#try);
+        }
     }
 
     fn start_run(&mut self) -> Next {
@@ -75,16 +96,19 @@ impl Cursor {
             self.timers.insert((deadline, Timer::Deadline));
         }
         self.reseed("");
-        Next::Resume(Delivery::Run { scope: ScopeId(ROOT), input })
+        let delivery = Some(Delivery::Run { scope: ScopeId(ROOT), input });
+        Next::Resume(Resumption { delivery, cause: None })
     }
 
     fn start_body(&mut self, at: Timestamp, scope: &ScopePath) -> Result<Next, AdvanceError> {
-        let Some(ticket) = scope.owner().and_then(|step| self.steps.get(&step).copied()) else {
+        let Some(step_path) = scope.owner() else {
+            return Ok(Next::Changed);
+        };
+        let Some(ticket) = self.steps.get(&step_path).copied() else {
             return Ok(Next::Changed);
         };
         let parent = self.asked[ticket.0].scope;
-        let in_step =
-            self.scopes[parent].in_step || scope.owner().is_some_and(|step| !step.is_phase());
+        let in_step = self.scopes[parent].in_step || !step_path.is_phase();
         let index = self.scopes.len();
         let Some(step) = self.step_of(ticket).filter(|step| !step.ended) else {
             // Cancelled before it began.
@@ -94,13 +118,20 @@ impl Cursor {
             return Err(Divergence::NotEnded { identity: scope.to_string() }.into());
         }
         step.current = Some(index);
-        self.scopes.push(Scope::new(scope.clone(), Some(parent), Some(ticket), in_step));
+        let kept = self.journal.kept_body(&step_path).is_some();
+        let played = kept || self.scopes[parent].played;
+        let mut begun = Scope::new(scope.clone(), Some(parent), Some(ticket));
+        begun.in_step = in_step;
+        begun.played = played;
+        self.scopes.push(begun);
         if self.missed.remove(&ticket) {
             self.unaware.insert(index);
         }
         self.begin_timeout(index, at);
         self.reseed(scope.as_str());
-        Ok(Next::Resume(Delivery::Body { ticket, scope: ScopeId(index), attempt: scope.attempt() }))
+        let body = Delivery::Body { ticket, scope: ScopeId(index), attempt: scope.attempt() };
+        let cause = self.has_acts().then(|| ActCause::Attempt(scope.clone()));
+        Ok(Next::Resume(Resumption { delivery: (!played).then_some(body), cause }))
     }
 
     fn answer_step(&mut self, path: &StepPath) -> Result<Next, AdvanceError> {
@@ -168,9 +199,13 @@ impl Cursor {
         if !self.hears(ticket) {
             return Ok(Next::Changed);
         }
-        if !self.journal.is_consumed(key, &id) {
-            self.append(Entry::SignalConsumed { key: key.clone(), operation: id.clone() })?;
-        }
+        let consumed = match self.journal.consumption(key, &id) {
+            Some(seq) => seq,
+            None => {
+                self.append(Entry::SignalConsumed { key: key.clone(), operation: id.clone() })?
+            }
+        };
+        self.delivering = Some(consumed);
         self.reseed(&format!("{key} {id}"));
         Ok(self.answer(ticket, Ok(payload)))
     }
@@ -181,7 +216,15 @@ impl Cursor {
             self.unaware.insert(self.asked[ticket.0].scope);
         }
         self.settle(ticket);
-        Next::Resume(Delivery::Answer { ticket, result })
+        let asked = &self.asked[ticket.0];
+        let played = self.scopes[asked.scope].played;
+        let cause = match &asked.what {
+            What::Operation(id) if self.has_acts() => Some(ActCause::Operation(id.clone())),
+            What::Step(step) if self.has_acts() => Some(ActCause::Step(step.path.clone())),
+            What::Operation(_) | What::Step(_) | What::Nothing => None,
+        };
+        let delivery = (!played).then_some(Delivery::Answer { ticket, result });
+        Next::Resume(Resumption { delivery, cause })
     }
 
     /// What was asked for is no longer open.

@@ -8,13 +8,14 @@ use crate::bounds;
 use crate::effect::{Effect, Happening, Timer};
 use crate::entry::{CommentOn, Entry};
 use crate::failure::{Failure, FailureKind};
-use crate::id::{Attempt, RunId, StepNumber, Try};
-use crate::journal::Note;
+use crate::id::{Attempt, RunId, Seq, StepNumber, Try};
+use crate::journal::{Note, StepRecord};
 use crate::name::Name;
 use crate::operation::{OperationKind, Request, Treatment};
 use crate::path::{OperationId, StepPath};
 use crate::program::{BodyOutcome, ScopeId, StepOptions, Ticket};
 use crate::retry::RetryPolicy;
+use crate::source::{BodyText, Site};
 use crate::time::{Millis, Timestamp};
 use crate::turn::{LogLevel, LogLine};
 use crate::value::{self, Value};
@@ -30,31 +31,54 @@ impl Cursor {
         if let Err(failure) = self.admit(scope.0) {
             return self.refuse(scope.0, failure);
         }
-        let Request { kind, name, args, timer } = request;
+        let Request { kind, name, args, timer, site } = request;
         let asking = &mut self.scopes[scope.0];
         let occurrence = asking.count(Counted::Operation(kind, name.clone()));
         let id = asking.path.operation(kind, &name, occurrence);
-        let ticket = self.ask(scope.0, What::Operation(id.clone()));
-        self.operations.insert(id.clone(), ticket);
+        let ticket = self.ask_operation(scope.0, &id);
         self.note_fault(|cursor| {
-            let new = cursor.order(&id, args, timer.map(|length| cursor.at.after(length)))?;
+            let due = timer.map(|length| cursor.due(&id, length));
+            let new = cursor.order(&id, args, due, site)?;
             cursor.begin(ticket, &id, name)?;
-            // A sleep of no length needs no clock. One that was ordered earlier does, however long ago it was due:
-            // firing it here, in the middle of a replay, would put it before what was recorded after it.
-            if new && kind == OperationKind::Sleep && timer.is_some_and(Millis::is_zero) {
-                cursor.absorb(Happening::Timer(Timer::Operation(id)))?;
-            }
-            Ok(())
+            if new { cursor.end_no_sleep(id, due) } else { Ok(()) }
         });
         Ok(ticket)
     }
 
+    /// A sleep of no length needs no clock. One that was ordered earlier does, however long ago it was due: firing it in
+    /// the middle of a replay would put it before what was recorded after it.
+    pub(super) fn end_no_sleep(
+        &mut self,
+        id: OperationId,
+        due: Option<Timestamp>,
+    ) -> Result<(), AdvanceError> {
+        if Self::kind_of(&id) == OperationKind::Sleep && due.is_some_and(|due| due <= self.at) {
+            self.absorb(Happening::Timer(Timer::Operation(id)))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn ask_operation(&mut self, scope: usize, id: &OperationId) -> Ticket {
+        let ticket = self.ask(scope, What::Operation(id.clone()));
+        self.operations.insert(id.clone(), ticket);
+        ticket
+    }
+
+    /// When the timer of an operation fires that is asked for now.
+    fn due(&self, id: &OperationId, length: Millis) -> Timestamp {
+        match &self.anew {
+            Some(anew) => anew.due(id, self.at, length),
+            None => self.at.after(length),
+        }
+    }
+
     /// The order stands in the log, from before or (then the answer is true) from now on.
-    fn order(
+    pub(super) fn order(
         &mut self,
         id: &OperationId,
         args: Value,
         due: Option<Timestamp>,
+        site: Option<Site>,
     ) -> Result<bool, AdvanceError> {
         if let Some(recorded) = self.journal.operation(id) {
             if recorded.args != args {
@@ -73,6 +97,7 @@ impl Cursor {
             due,
             child,
             r#try,
+            site,
         })?;
         if let Some(result) = self.journal.kept_answer(id).cloned() {
             self.append(Entry::OperationEnded { operation: id.clone(), result })?;
@@ -93,7 +118,12 @@ impl Cursor {
     }
 
     /// Sees to it that an ordered operation gets its answer.
-    fn begin(&mut self, ticket: Ticket, id: &OperationId, name: Name) -> Result<(), AdvanceError> {
+    pub(super) fn begin(
+        &mut self,
+        ticket: Ticket,
+        id: &OperationId,
+        name: Name,
+    ) -> Result<(), AdvanceError> {
         let Some(record) = self.journal.operation(id) else {
             return Ok(());
         };
@@ -135,8 +165,10 @@ impl Cursor {
     }
 
     /// Has this try of an operation performed after the commit.
+    /// One that follows on a try that a source switch left behind begins when that one is dead.
     pub(super) fn perform(&mut self, id: &OperationId, r#try: Try) {
-        let Some(record) = self.journal.operation(id) else {
+        let dead = !self.left.contains(id);
+        let Some(record) = self.journal.operation(id).filter(|_| dead) else {
             return;
         };
         self.effects.push(Effect::Perform {
@@ -159,37 +191,58 @@ impl Cursor {
         if let Err(failure) = self.admit(scope.0) {
             return self.refuse(scope.0, failure);
         }
-        let asking = &mut self.scopes[scope.0];
-        if asking.path.depth() >= bounds::SCOPE_DEPTH {
+        if self.scopes[scope.0].path.depth() >= bounds::SCOPE_DEPTH {
             let message = format!("steps can be nested {} deep at most", bounds::SCOPE_DEPTH);
             return Err(Failure::new(FailureKind::Limit, message));
         }
-        let path = match options {
-            Some(_) => {
-                let occurrence = asking.count(Counted::Step(name.clone()));
-                asking.path.step(name, occurrence)
-            }
-            None => {
-                let occurrence = asking.count(Counted::Phase(name.clone()));
-                asking.path.phase(name, occurrence)
-            }
-        };
-        let options = options.unwrap_or(StepOptions { retry: RetryPolicy::once(), timeout: None });
-        let retry = options.retry;
-        let step =
-            AskedStep { path: path.clone(), retry, current: None, retry_timer: None, ended: false };
-        let ticket = self.ask(scope.0, What::Step(step));
-        self.steps.insert(path.clone(), ticket);
-        self.note_fault(|cursor| cursor.begin_step(&path, &options));
+        let path = self.next_step(scope.0, name, options.is_none());
+        let options = options.unwrap_or_else(|| StepOptions {
+            retry: RetryPolicy::once(),
+            ..StepOptions::default()
+        });
+        let (ticket, begun) = self.ask_step(scope.0, &path, &options);
+        self.note_fault(|_| begun);
         Ok(ticket)
     }
 
-    fn begin_step(&mut self, path: &StepPath, options: &StepOptions) -> Result<(), AdvanceError> {
+    /// The path of the next step or phase of this name.
+    pub(super) fn next_step(&mut self, scope: usize, name: &Name, is_phase: bool) -> StepPath {
+        let asking = &mut self.scopes[scope];
+        if is_phase {
+            let occurrence = asking.count(Counted::Phase(name.clone()));
+            asking.path.phase(name, occurrence)
+        } else {
+            let occurrence = asking.count(Counted::Step(name.clone()));
+            asking.path.step(name, occurrence)
+        }
+    }
+
+    pub(super) fn ask_step(
+        &mut self,
+        scope: usize,
+        path: &StepPath,
+        options: &StepOptions,
+    ) -> (Ticket, Result<(), AdvanceError>) {
+        let retry = options.retry;
+        let step =
+            AskedStep { path: path.clone(), retry, current: None, retry_timer: None, ended: false };
+        let ticket = self.ask(scope, What::Step(step));
+        self.steps.insert(path.clone(), ticket);
+        (ticket, self.begin_step(ticket, path, options))
+    }
+
+    fn begin_step(
+        &mut self,
+        ticket: Ticket,
+        path: &StepPath,
+        options: &StepOptions,
+    ) -> Result<(), AdvanceError> {
+        let options = self.keep_body(path, options)?;
+        if let Some(step) = self.step_of(ticket) {
+            step.retry = options.retry;
+        }
         if let Some(recorded) = self.journal.step(path) {
-            let known = StepOptions { retry: recorded.retry, timeout: recorded.timeout };
-            if known != *options {
-                return Err(Divergence::changed(path, &known, options).into());
-            }
+            check_same(path, recorded, &options)?;
             let first = recorded.attempts.first().copied();
             let end = recorded.ended.as_ref().map(|end| end.seq);
             self.await_recorded(first);
@@ -202,6 +255,8 @@ impl Cursor {
             number,
             retry: options.retry,
             timeout_ms: options.timeout,
+            body: options.body,
+            site: options.site,
         })?;
         self.append(Entry::AttemptStarted { scope: path.attempt(Attempt::FIRST) })?;
         Ok(())
@@ -352,23 +407,40 @@ impl Cursor {
 
     pub(crate) fn log(&mut self, scope: ScopeId, level: LogLevel, message: String) {
         self.drain_requests += 1;
-        self.last_line += 1;
-        if self.last_line > self.lines_written && self.drain_requests <= bounds::DRAIN_REQUESTS {
+        self.lines_here += 1;
+        let ordinal = line_number(self.delivered, self.lines_here);
+        let news = ordinal > self.lines_written && !self.journal.is_history(self.delivered);
+        if news && self.drain_requests <= bounds::DRAIN_REQUESTS {
             let scope = self.scopes[scope.0].path.clone();
-            self.lines.push(LogLine {
-                ordinal: self.last_line,
-                at: self.now,
-                scope,
-                level,
-                message,
-            });
+            self.lines.push(LogLine { ordinal, at: self.now, scope, level, message });
         }
     }
 
     /// Program code can't be given our errors in the middle of its work: the first one is kept until it waits.
-    fn note_fault(&mut self, work: impl FnOnce(&mut Self) -> Result<(), AdvanceError>) {
+    pub(super) fn note_fault(&mut self, work: impl FnOnce(&mut Self) -> Result<(), AdvanceError>) {
         if self.fault.is_none() {
             self.fault = work(self).err();
         }
     }
+}
+
+/// Whether a step that is asked for is the one that is recorded.
+fn check_same(
+    path: &StepPath,
+    recorded: &StepRecord,
+    asked: &StepOptions,
+) -> Result<(), Divergence> {
+    let hash = |body: &BodyText| body.hash.clone();
+    let (was, is) = (recorded.body.as_ref().map(hash), asked.body.as_ref().map(hash));
+    // Older logs do not know what bodies say.
+    let unknown = was.is_none() || is.is_none();
+    let known = (recorded.retry, recorded.timeout, was.filter(|_| !unknown));
+    let found = (asked.retry, asked.timeout, is.filter(|_| !unknown));
+    if known == found { Ok(()) } else { Err(Divergence::changed(path, &known, &found)) }
+}
+
+/// The number of the nth line under one delivery. Deliveries come in the order of their positions, so later lines have
+/// larger numbers.
+const fn line_number(delivered: Seq, nth: u64) -> u64 {
+    delivered.0.saturating_mul(bounds::DELIVERY_LINES).saturating_add(nth)
 }

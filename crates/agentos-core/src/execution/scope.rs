@@ -39,6 +39,8 @@ pub(super) struct Scope {
     pub(super) step: Option<Ticket>,
     /// Whether what is asked for here belongs to some step's row.
     pub(super) in_step: bool,
+    /// Whether its body is played, not executed.
+    pub(super) played: bool,
     /// Asked for here and not yet answered, in the order of asking.
     pub(super) open: BTreeSet<Ticket>,
     pub(super) accepts: Accepts,
@@ -54,17 +56,13 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub(super) fn new(
-        path: ScopePath,
-        parent: Option<usize>,
-        step: Option<Ticket>,
-        in_step: bool,
-    ) -> Self {
+    pub(super) fn new(path: ScopePath, parent: Option<usize>, step: Option<Ticket>) -> Self {
         Self {
             path,
             parent,
             step,
-            in_step,
+            in_step: false,
+            played: false,
             open: BTreeSet::new(),
             accepts: Accepts::Work,
             grace_until: None,

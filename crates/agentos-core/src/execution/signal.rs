@@ -4,6 +4,8 @@
 //! an earlier `race([waitFor, sleep])` left behind would swallow what the next round is waiting for. The waits are
 //! answered one by one, the program running in between, before anything else is delivered.
 
+use std::collections::VecDeque;
+
 use super::AdvanceError;
 use super::cursor::{Cursor, Kept};
 use super::scope::Accepts;
@@ -26,11 +28,9 @@ impl Cursor {
     ) -> Result<(), AdvanceError> {
         let scope = self.asked[ticket.0].scope;
         let hears = self.accepts(scope) == Accepts::Work;
-        // A signal that is already on its way to a wait of this name will meet this one too.
-        let on_its_way = self.kept.iter().any(|kept| kept.name == name && kept.offered);
-        if let Some(kept) =
-            self.kept.iter_mut().find(|kept| hears && !on_its_way && kept.name == name)
-        {
+        // A signal that is already on its way to a wait of this name will meet this one too. It is the oldest.
+        let oldest = self.kept.get_mut(&name).and_then(|kept| kept.front_mut());
+        if let Some(kept) = oldest.filter(|kept| hears && !kept.offered) {
             kept.offered = true;
             let key = kept.key.clone();
             if self.journal.operation(id).is_some_and(|record| record.offered.is_none()) {
@@ -55,8 +55,9 @@ impl Cursor {
         if self.answer_waits(&key, &name) {
             return Ok(());
         }
-        self.kept.push_back(Kept { key, name, offered: false });
-        if self.kept.len() > bounds::KEPT_SIGNALS {
+        self.kept.entry(name).or_default().push_back(Kept { key, offered: false });
+        self.kept_signals += 1;
+        if self.kept_signals > bounds::KEPT_SIGNALS {
             let message =
                 format!("more than {} signals came in that nobody waits for", bounds::KEPT_SIGNALS);
             self.fail_run(Failure::new(FailureKind::Limit, message))?;
@@ -76,14 +77,20 @@ impl Cursor {
 
     /// A kept signal reaches the wait it was offered to, and every other one that has come since.
     pub(super) fn signal_offered(&mut self, key: &InboxKey) {
-        let Some(index) = self.kept.iter().position(|kept| kept.key == *key) else {
+        let Some(name) = self.journal.signal(key).map(|signal| signal.name.clone()) else {
             return;
         };
-        let name = self.kept[index].name.clone();
-        if self.answer_waits(key, &name) {
-            self.kept.remove(index);
-        } else {
-            self.kept[index].offered = false;
+        let is_oldest = |kept: &VecDeque<Kept>| kept.front().is_some_and(|kept| kept.key == *key);
+        if !self.kept.get(&name).is_some_and(is_oldest) {
+            return;
+        }
+        let answered = self.answer_waits(key, &name);
+        let kept = self.kept.entry(name).or_default();
+        if answered {
+            kept.pop_front();
+            self.kept_signals -= 1;
+        } else if let Some(oldest) = kept.front_mut() {
+            oldest.offered = false;
         }
     }
 

@@ -30,8 +30,10 @@ impl Journal {
         let mut left_behind = std::mem::take(&mut self.left_behind);
         let mut still = std::mem::take(&mut self.abandoned);
         for left in abandoned {
-            still.insert(left.operation.clone());
-            left_behind.insert(left.operation.clone(), left);
+            // A try that follows on one that is not proven dead has not begun: the earlier one is what lives.
+            if still.insert(left.operation.clone()) {
+                left_behind.insert(left.operation.clone(), left);
+            }
         }
         let left_alive = still.clone();
         let (next, began) = (self.next, self.next + 1);
@@ -99,6 +101,23 @@ impl Journal {
         self.activity.resume(self.last_at.unwrap_or(at), at);
         self.deliver(seq, at, Deliverable::Resumed(away));
         Ok(())
+    }
+
+    /// Nor does time between what was executed anew and the life that follows on it.
+    pub(super) fn run_rebased(
+        &mut self,
+        seq: Seq,
+        at: Timestamp,
+        away: Millis,
+    ) -> Result<(), Illegal> {
+        if self.rebased.is_some() {
+            return Err(Illegal::Repeated { what: "the end of the history".into() });
+        }
+        self.rebased = Some(seq);
+        if away.is_zero() {
+            return Ok(());
+        }
+        self.run_resumed(seq, at, away)
     }
 
     pub(super) fn answers_kept(&mut self, answers: Vec<KeptAnswer>) -> Result<(), Illegal> {

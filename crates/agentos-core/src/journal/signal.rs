@@ -73,13 +73,14 @@ impl Journal {
 
     pub(super) fn signal_consumed(
         &mut self,
+        seq: Seq,
         at: Timestamp,
         key: InboxKey,
         id: OperationId,
     ) -> Result<(), Illegal> {
         self.check_signal_fits(&key, &id)?;
         self.progress(at, &id, &Progress::Consumed)?;
-        self.consumptions.insert((key, id));
+        self.consumptions.insert((key, id), seq);
         Ok(())
     }
 

@@ -4,11 +4,12 @@ use super::illegal::Illegal;
 use super::scope::ScopeRecord;
 use super::{Deliverable, Journal, Placed};
 use crate::bounds;
-use crate::entry::StepOutcome;
+use crate::entry::{KeptBody, StepOutcome};
 use crate::failure::Failure;
 use crate::id::{Attempt, Seq, StepNumber};
 use crate::path::{ScopePath, StepPath};
 use crate::retry::RetryPolicy;
+use crate::source::BodyText;
 use crate::time::{Millis, Timestamp};
 
 /// A step as the log knows it.
@@ -16,6 +17,7 @@ use crate::time::{Millis, Timestamp};
 pub(crate) struct StepRecord {
     pub(crate) retry: RetryPolicy,
     pub(crate) timeout: Option<Millis>,
+    pub(crate) body: Option<BodyText>,
     /// Every attempt that began, in order.
     pub(crate) attempts: Vec<Seq>,
     /// Why attempts failed that were followed by another, and when that one was due.
@@ -45,10 +47,11 @@ impl StepState {
 }
 
 impl StepRecord {
-    pub(super) fn new(retry: RetryPolicy, timeout: Option<Millis>) -> Self {
+    pub(super) fn new(retry: RetryPolicy, timeout: Option<Millis>, body: Option<BodyText>) -> Self {
         Self {
             retry,
             timeout,
+            body,
             attempts: Vec::new(),
             failures: Vec::new(),
             ended: None,
@@ -90,6 +93,19 @@ impl Journal {
         self.live_scope_mut(&step.scope())?.open += 1;
         self.take_number(number);
         self.steps.insert(step, record);
+        Ok(())
+    }
+
+    /// A body is kept for a step that was not asked for yet, and does nothing outside of it.
+    pub(super) fn body_kept(&mut self, kept: KeptBody) -> Result<(), Illegal> {
+        if self.steps.contains_key(&kept.step) || self.bodies.contains_key(&kept.step) {
+            return Err(Illegal::Repeated { what: kept.step.to_string() });
+        }
+        let scopes = kept.acts.iter().map(|act| act.deed.scope());
+        if let Some(scope) = scopes.into_iter().find(|scope| !scope.is_within(&kept.step)) {
+            return Err(Illegal::DeadScope { scope });
+        }
+        self.bodies.insert(kept.step.clone(), kept);
         Ok(())
     }
 

@@ -1,12 +1,14 @@
 //! What became of the old log's operations under the new program.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
 
 use super::{Beginning, Rebase, RebaseError};
 use crate::codec::Chunk;
-use crate::entry::{Abandoned, Entry, Record};
+use crate::entry::{Abandoned, Entry, OperationResult, Record, RunOutcome};
 use crate::operation::{OperationKind, Treatment};
-use crate::path::OperationId;
+use crate::path::{OperationId, StepPath};
+use crate::source::Site;
 use crate::value::Value;
 
 /// Something worth telling before a run goes on.
@@ -33,19 +35,88 @@ pub enum Notice {
     },
 }
 
-/// Compares the operations of both logs.
+/// Something that was asked for, and the line that asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The identity of the operation or step.
+    pub identity: String,
+    /// Where in the source.
+    pub site: Option<Site>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.identity)?;
+        self.site.as_ref().map_or(Ok(()), |site| write!(f, " ({site})"))
+    }
+}
+
+/// What a log asked for.
+#[derive(Default)]
+struct Asked<'a> {
+    operations: HashMap<&'a OperationId, (&'a Value, Option<&'a Site>)>,
+    steps: HashMap<&'a StepPath, Option<&'a Site>>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(entries: impl Iterator<Item = &'a Entry>) -> Self {
+        let mut asked = Self::default();
+        for entry in entries {
+            match entry {
+                Entry::OperationOrdered { operation, args, site, .. } => {
+                    asked.operations.insert(operation, (args, site.as_ref()));
+                }
+                Entry::StepRequested { step, site, .. } => {
+                    asked.steps.insert(step, site.as_ref());
+                }
+                _ => {}
+            }
+        }
+        asked
+    }
+
+    /// Everything, by the name it goes by in its scope: in one place, one thing is asked for.
+    fn places(&self) -> HashMap<String, Place> {
+        let place = |identity: &str, site: Option<&Site>| {
+            let (scope, last) = identity.rsplit_once('/').unwrap_or(("", identity));
+            let name = last.split_once(':').map_or(last, |(_, name)| name);
+            let name = name.strip_prefix('~').unwrap_or(name);
+            let place = Place { identity: identity.to_owned(), site: site.cloned() };
+            (format!("{scope}/{name}"), place)
+        };
+        let operations = self.operations.iter().map(|(id, (_, site))| place(id.as_str(), *site));
+        operations
+            .chain(self.steps.iter().map(|(step, site)| place(step.as_str(), *site)))
+            .collect()
+    }
+
+    fn has(&self, place: &Place) -> bool {
+        let operation = place.identity.parse().ok();
+        operation.is_some_and(|id: OperationId| self.operations.contains_key(&id))
+            || place
+                .identity
+                .parse()
+                .ok()
+                .is_some_and(|step: StepPath| self.steps.contains_key(&step))
+    }
+}
+
+/// Compares what both logs asked for.
 pub(super) fn notices(
     rebase: &Rebase<'_>,
     log: &[Record],
     chunks: &[Chunk],
     beginning: &Beginning,
 ) -> Result<Vec<Notice>, RebaseError> {
-    let new: HashMap<&OperationId, &Value> =
-        chunks.iter().flat_map(|chunk| &chunk.entries).filter_map(ordered).collect();
+    let old = Asked::new(log.iter().map(|record| &record.entry));
+    let new = Asked::new(chunks.iter().flat_map(|chunk| &chunk.entries));
+    if rebase.keep == super::Keep::Everything {
+        check_kinds(&old, &new)?;
+    }
     let mut notices = Vec::new();
     for (operation, recorded) in log.iter().filter_map(|record| ordered(&record.entry)) {
-        match new.get(operation) {
-            Some(asked) => {
+        match new.operations.get(operation) {
+            Some((asked, _)) => {
                 let (old, now) =
                     (rebase.old_names.hidden_in(recorded), rebase.new_names.hidden_in(asked));
                 if old != now {
@@ -57,18 +128,29 @@ pub(super) fn notices(
                 }
             }
             None if beginning.early.contains_key(operation) => {
-                if let Some(asked) = other_kind(operation, &new) {
-                    return Err(RebaseError::OtherKind { recorded: operation.clone(), asked });
-                }
                 notices.push(Notice::NotAsked { operation: operation.clone() });
             }
             None => {}
         }
     }
-    let left =
-        abandoned(log, chunks).into_iter().filter(|_| rebase.keep == super::Keep::Everything);
-    notices.extend(left.map(|Abandoned { operation, .. }| Notice::Abandoned { operation }));
+    let remains = remains(log);
+    let was_dead = |id| remains.get(id).is_some_and(|(_, was)| *was == Remains::Stopped);
+    let left = beginning.abandoned.iter().filter(|left| !was_dead(&left.operation));
+    notices.extend(left.map(|left| Notice::Abandoned { operation: left.operation.clone() }));
     Ok(notices)
+}
+
+/// In the place of something that is not asked for any more, nothing of another kind may be asked for.
+fn check_kinds(old: &Asked<'_>, new: &Asked<'_>) -> Result<(), RebaseError> {
+    let asked = new.places();
+    let mut recorded: Vec<(String, Place)> = old.places().into_iter().collect();
+    recorded.sort_by(|a, b| a.0.cmp(&b.0));
+    for (name, recorded) in recorded.into_iter().filter(|(_, place)| !new.has(place)) {
+        if let Some(asked) = asked.get(&name).filter(|asked| !old.has(asked)) {
+            return Err(RebaseError::OtherKind { recorded, asked: asked.clone() });
+        }
+    }
+    Ok(())
 }
 
 fn ordered(entry: &Entry) -> Option<(&OperationId, &Value)> {
@@ -78,42 +160,70 @@ fn ordered(entry: &Entry) -> Option<(&OperationId, &Value)> {
     }
 }
 
-/// The operation of another kind that is asked for in the place of this one.
-fn other_kind(operation: &OperationId, new: &HashMap<&OperationId, &Value>) -> Option<OperationId> {
-    let kind = operation.kind()?;
-    let others = OperationKind::ALL.into_iter().filter(|other| *other != kind);
-    let mut places = others.filter_map(|other| {
-        let place = operation.as_str().replacen(&format!("/{kind}:"), &format!("/{other}:"), 1);
-        place.parse::<OperationId>().ok()
-    });
-    places.find(|place| new.contains_key(place))
+/// What is left of an operation of the old log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Remains {
+    /// It was under way.
+    Open,
+    /// It was being stopped.
+    Stopping,
+    /// It had been stopped.
+    Stopped,
 }
 
-/// What was under way in the old log and is not asked for in the new one.
+/// Operations of the old log that the new one leaves behind: those under way that are not asked for, and those that
+/// were stopped but not by the new program, which may want them after all.
 pub(super) fn abandoned(log: &[Record], chunks: &[Chunk]) -> Vec<Abandoned> {
-    let new: HashSet<&OperationId> = chunks
-        .iter()
-        .flat_map(|chunk| &chunk.entries)
-        .filter_map(ordered)
-        .map(|(id, _)| id)
-        .collect();
-    let mut open: BTreeMap<&OperationId, Abandoned> = BTreeMap::new();
+    let entries = || chunks.iter().flat_map(|chunk| &chunk.entries);
+    let asked: HashSet<&OperationId> = entries().filter_map(ordered).map(|(id, _)| id).collect();
+    let stopped: HashSet<&OperationId> = entries().filter_map(stop_ordered).collect();
+    let left = remains(log).into_values().filter(|(left, remains)| {
+        let (asked, stopped) = (asked.contains(&left.operation), stopped.contains(&left.operation));
+        match remains {
+            Remains::Open => !asked,
+            Remains::Stopping => !asked || !stopped,
+            // Asked for now or later, it is another try.
+            Remains::Stopped => !stopped,
+        }
+    });
+    left.map(|(left, _)| left).collect()
+}
+
+fn remains(log: &[Record]) -> BTreeMap<&OperationId, (Abandoned, Remains)> {
+    let mut left: BTreeMap<&OperationId, (Abandoned, Remains)> = BTreeMap::new();
     for record in log {
         match &record.entry {
             Entry::OperationOrdered { operation, r#try, child, .. } if is_stoppable(operation) => {
-                let left = Abandoned { operation: operation.clone(), r#try: *r#try, child: *child };
-                open.insert(operation, left);
+                let abandoned =
+                    Abandoned { operation: operation.clone(), r#try: *r#try, child: *child };
+                left.insert(operation, (abandoned, Remains::Open));
             }
             Entry::OperationRetried { operation, r#try } => {
-                open.entry(operation).and_modify(|left| left.r#try = *r#try);
+                left.entry(operation).and_modify(|(left, _)| left.r#try = *r#try);
+            }
+            Entry::OperationCancelOrdered { operation } => {
+                left.entry(operation).and_modify(|(_, remains)| *remains = Remains::Stopping);
+            }
+            Entry::OperationEnded { operation, result: OperationResult::Cancelled {} }
+            | Entry::ChildEnded { operation, outcome: RunOutcome::Cancelled { .. }, .. }
+                if left.get(operation).is_some_and(|(_, was)| *was == Remains::Stopping) =>
+            {
+                left.entry(operation).and_modify(|(_, remains)| *remains = Remains::Stopped);
             }
             Entry::OperationEnded { operation, .. } | Entry::ChildEnded { operation, .. } => {
-                open.remove(operation);
+                left.remove(operation);
             }
             _ => {}
         }
     }
-    open.into_values().filter(|left| !new.contains(&left.operation)).collect()
+    left
+}
+
+fn stop_ordered(entry: &Entry) -> Option<&OperationId> {
+    match entry {
+        Entry::OperationCancelOrdered { operation } => Some(operation),
+        _ => None,
+    }
 }
 
 /// Whether something of it is alive outside while it is open.

@@ -78,8 +78,22 @@ impl Selection {
     fn is_failed(&self, operation: &OperationId) -> bool {
         self.failed.iter().any(|failed| match failed {
             Failed::Operation(failed) => failed == operation,
-            Failed::Step(step) => is_below(&operation.scope(), step),
+            Failed::Step(step) => operation.scope().is_within(step),
         })
+    }
+
+    /// The operations that are kept.
+    pub(super) fn operations(&self) -> &HashSet<OperationId> {
+        &self.operations
+    }
+
+    /// Whether a step that ended at this position had finished for good.
+    pub(super) fn step(&self, step: &StepPath, seq: Seq) -> bool {
+        let failed = |failed: &Failed| match failed {
+            Failed::Step(failed) => failed == step || step.scope().is_within(failed),
+            Failed::Operation(operation) => operation.scope().is_within(step),
+        };
+        seq < self.cut && !self.failed.iter().any(failed)
     }
 
     /// Whether what happened to this operation is kept.
@@ -104,7 +118,7 @@ impl Selection {
 
     /// Whether what the clock did to this scope at this position is kept.
     pub(super) fn scope(&self, scope: &ScopePath, seq: Seq) -> bool {
-        let below = |failed: &Failed| matches!(failed, Failed::Step(step) if is_below(scope, step));
+        let below = |failed: &Failed| matches!(failed, Failed::Step(step) if scope.is_within(step));
         let failed = self.failed.iter().any(below);
         seq < self.cut && !failed
     }
@@ -113,12 +127,6 @@ impl Selection {
     pub(super) fn ending(&self) -> bool {
         self.keep == Keep::Everything
     }
-}
-
-/// Whether a scope is an attempt at this step, or below one.
-fn is_below(scope: &ScopePath, step: &StepPath) -> bool {
-    let rest = scope.as_str().strip_prefix(step.as_str());
-    rest.is_some_and(|rest| rest.starts_with('@'))
 }
 
 /// The position at which the step or operation of this number was asked for.

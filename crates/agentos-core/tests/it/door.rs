@@ -6,6 +6,7 @@ mod children;
 mod divergence;
 mod endings;
 mod happenings;
+mod moves;
 mod reading;
 mod scopes;
 mod sources;

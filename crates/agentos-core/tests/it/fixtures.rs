@@ -20,7 +20,7 @@ use agentos_core::journal::Journal;
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use agentos_testing::script::{Node, Script};
-use agentos_testing::simulation::{Driver, Ending, Fault, Mail, Plan, Scenario};
+use agentos_testing::simulation::{Driver, Ending, Fault, Mail, Plan, Scenario, edition_of};
 use serde::Deserialize;
 
 use crate::codec::examples::examples;
@@ -162,9 +162,10 @@ fn every_recorded_log_folds_and_is_executed_to_its_recorded_end() {
     for fixture in fixtures {
         let (name, log) = (&fixture.name, fixture.log());
         let now = log.last().map_or(Timestamp(0), |record| record.at);
+        let edition = edition_of(&log);
         let journal = Journal::fold(log).unwrap_or_else(|error| panic!("{name}: {error}"));
         let recorded = journal.end().cloned();
-        let script = Script::new(Rc::new(fixture.program));
+        let script = Script::edition(Rc::new(fixture.program), edition);
         let (execution, turn) = Execution::replay(script, journal, Options::default(), now)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(turn.is_empty(), "{name} decided something new: {:?}", turn.chunk.entries);

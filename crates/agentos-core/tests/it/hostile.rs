@@ -144,7 +144,7 @@ proptest! {
         let records: Vec<Record> = std::iter::once(start)
             .chain(entries)
             .zip(0_u64..)
-            .map(|(entry, seq)| Record { seq: Seq(seq), at: Timestamp(0), entry })
+            .map(|(entry, seq)| Record::new(Seq(seq), Timestamp(0), entry))
             .collect();
         fold_carefully(&records)?;
         // Most are refused at once; what is left of them without the refused ones goes further.
@@ -158,7 +158,7 @@ proptest! {
         first in any::<u64>(),
         at in any::<i64>(),
     ) {
-        let chunk = Chunk { first: Seq(first), at: Timestamp(at), entries };
+        let chunk = Chunk::new(Seq(first), Timestamp(at), entries);
         prop_assert_eq!(decode(&encode(&chunk)).expect("what was written can be read"), chunk);
     }
 
@@ -216,7 +216,7 @@ proptest! {
     ) {
         let log = recording(seed).log;
         let entries: Vec<Entry> = log.into_iter().map(|record| record.entry).collect();
-        let mut text = encode(&Chunk { first: Seq(0), at: Timestamp(0), entries }).into_bytes();
+        let mut text = encode(&Chunk::new(Seq(0), Timestamp(0), entries)).into_bytes();
         let place = place.index(text.len());
         text[place] = byte;
         if let Ok(text) = String::from_utf8(text)
@@ -224,7 +224,7 @@ proptest! {
         {
             let first = chunk.first;
             let folded = Journal::fold(chunk.entries.into_iter().zip(first.0..first.0.saturating_add(1_000)).map(
-                |(entry, seq)| Record { seq: Seq(seq), at: chunk.at, entry },
+                |(entry, seq)| Record::new(Seq(seq), chunk.at, entry),
             ));
             if first != Seq::FIRST {
                 prop_assert!(folded.is_err());

@@ -68,7 +68,7 @@ pub(crate) fn repeat_one_case() {
 
 /// The chunk that a raw row holds is the one that our commit of a step holds.
 fn chunk() -> String {
-    codec::encode(&Chunk { first: Seq(1), at: Timestamp(1), entries: steps::step(7) })
+    codec::encode(&Chunk::new(Seq(1), Timestamp(1), steps::step(7)))
 }
 
 fn sample(case: Case, waiters: usize) -> Seen {

@@ -62,7 +62,7 @@ impl Driven {
             Load::Step => step(self.step),
         };
         self.step += 1;
-        let chunk = Chunk { first: self.head, at: Timestamp(self.step.into()), entries };
+        let chunk = Chunk::new(self.head, Timestamp(self.step.into()), entries);
         let turn = TurnCommit {
             run: self.run,
             epoch: self.epoch,
@@ -99,6 +99,8 @@ pub(crate) fn step(number: u32) -> Vec<Entry> {
         number: Some(StepNumber(number + 1)),
         retry: RetryPolicy::default(),
         timeout_ms: None,
+        body: None,
+        site: None,
     });
     entries.push(Entry::AttemptStarted { scope: step.attempt(Attempt(1)) });
     entries.push(Entry::OperationOrdered {
@@ -108,6 +110,7 @@ pub(crate) fn step(number: u32) -> Vec<Entry> {
         due: None,
         child: None,
         r#try: Try::FIRST,
+        site: None,
     });
     entries
 }

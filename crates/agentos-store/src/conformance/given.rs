@@ -113,7 +113,7 @@ impl Held {
             run: self.run,
             epoch: self.epoch,
             expected: self.head,
-            chunk: Chunk { first: self.head, at: NOW, entries },
+            chunk: Chunk::new(self.head, NOW, entries),
             consumed: Vec::new(),
             standing: WORKING,
             outgoing: Vec::new(),

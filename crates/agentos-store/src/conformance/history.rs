@@ -16,10 +16,8 @@ use crate::tail::TailCursor;
 
 /// Run 1 with two chunks behind it, the first of them at this position.
 fn forked(first: u64) -> NewRun {
-    let chunk = |first, texts: &[&str]| Chunk {
-        first: Seq(first),
-        at: NOW,
-        entries: texts.iter().map(|text| note(text)).collect(),
+    let chunk = |first, texts: &[&str]| {
+        Chunk::new(Seq(first), NOW, texts.iter().map(|text| note(text)).collect())
     };
     let rest = vec![chunk(first, &["one", "two"]), chunk(first + 2, &["three"])];
     NewRun { history: Some(History { rest, standing: PARKED }), ..new_run(1) }

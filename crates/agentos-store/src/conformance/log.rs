@@ -24,11 +24,11 @@ pub(super) async fn a_log_is_read_back_as_it_was_committed(fixture: &dyn Fixture
         json!([i64::MIN, 9_007_199_254_740_993_i64, true, "", {}]),
         json!("x".repeat(100_000)),
     ];
-    let mut expected = vec![Chunk { first: Seq(0), at: NOW, entries: vec![new_run(1).first] }];
+    let mut expected = vec![Chunk::new(Seq(0), NOW, vec![new_run(1).first])];
     for (at, payload) in [i64::MIN, -1, 0, 1, i64::MAX].into_iter().zip(payloads) {
         let arrived = Entry::SignalArrived { key: key("it's; --"), name: name("né"), payload };
         let entries = vec![arrived, note("beside it")];
-        let chunk = Chunk { first: held.head, at: Timestamp(at), entries };
+        let chunk = Chunk::new(held.head, Timestamp(at), entries);
         held.commit(&*store, TurnCommit { chunk: chunk.clone(), ..held.turn(&[]) }).await;
         expected.push(chunk);
     }
@@ -86,7 +86,7 @@ async fn some_log(fixture: &dyn Fixture, store: &dyn Store) -> (RunId, Vec<Chunk
     let owner = fixture.new_owner().await;
     let mut held = Held::create(store, 1, owner).await;
     let mut other = Held::create(store, 2, owner).await;
-    let mut log = vec![Chunk { first: Seq(0), at: NOW, entries: vec![new_run(1).first] }];
+    let mut log = vec![Chunk::new(Seq(0), NOW, vec![new_run(1).first])];
     for texts in [&["a"][..], &["b", "c", "d"], &["e", "f"], &["g"]] {
         let turn = held.turn(texts);
         log.push(turn.chunk.clone());

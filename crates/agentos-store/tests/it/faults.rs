@@ -59,7 +59,7 @@ fn turn(run: RunId, claim: Claim, text: &str) -> TurnCommit {
         run,
         epoch: claim.epoch,
         expected: claim.head,
-        chunk: Chunk { first: claim.head, at: NOW, entries: vec![entry] },
+        chunk: Chunk::new(claim.head, NOW, vec![entry]),
         consumed: Vec::new(),
         standing: Standing::Working { wake_at: None },
         outgoing: Vec::new(),

@@ -19,7 +19,7 @@ use crate::simulation::Scenario;
 /// The log of a run that was only just created.
 pub(super) fn created() -> Chunk {
     let first = Scenario::new(Node::Log).first_entry();
-    Chunk { first: Seq::FIRST, at: Timestamp(0), entries: vec![first] }
+    Chunk::new(Seq::FIRST, Timestamp(0), vec![first])
 }
 
 /// Folds a log that is known to be whole.

@@ -78,8 +78,9 @@ fn soak(schedules: u64, seed: u64) -> ExitCode {
         }
     }
     println!(
-        "summary: {} programs, {} schedules, {} entries, no difference to the uninterrupted runs",
-        tally.programs, tally.schedules, tally.entries
+        "summary: {} programs, {} schedules, {} entries, no difference to the uninterrupted runs; {} switches to \
+         changed sources, {} bodies played",
+        tally.programs, tally.schedules, tally.entries, tally.switches, tally.played
     );
     ExitCode::SUCCESS
 }

@@ -169,7 +169,7 @@ impl<'a> Narrator<'a> {
         let header = format!("  {:>3}  {:>5}  {:<18}  what", "pos", "time", "entry");
         writeln!(self.out, "{}", self.paint.paint(Tone::Quiet, &header))?;
         for (index, record) in log.iter().enumerate().take(to).skip(from) {
-            let Record { seq, at, entry } = record;
+            let Record { seq, at, entry, .. } = record;
             let (at, kind) = (clock(at.0), entry.kind());
             writeln!(self.out, "  {seq:>3}  {at}  {kind:<18}  {}", what(entry))?;
             if index + 1 == end {

@@ -21,7 +21,7 @@ pub(super) fn program() -> Node {
 
 fn step(name: &str, attempts: u32, command: &str) -> Node {
     let body = Box::new(Node::Shell { name: command.to_owned() });
-    Node::Step { name: name.to_owned(), body, attempts, delay: 30_000, timeout: 0 }
+    Node::Step { name: name.to_owned(), body, attempts, delay: 30_000, timeout: 0, own: false }
 }
 
 /// The workflow as its author would tell it.

@@ -65,13 +65,21 @@ pub fn step(name: &str, body: Node) -> Node {
 /// A step with several attempts, one unit of time apart.
 #[must_use]
 pub fn retried(name: &str, attempts: u32, body: Node) -> Node {
-    Node::Step { name: name.into(), body: Box::new(body), attempts, delay: 1, timeout: 0 }
+    within(0, name, attempts, body)
 }
 
 /// A step whose attempts may take only so long.
 #[must_use]
 pub fn within(timeout: u64, name: &str, attempts: u32, body: Node) -> Node {
-    Node::Step { name: name.into(), body: Box::new(body), attempts, delay: 1, timeout }
+    let body = Box::new(body);
+    Node::Step { name: name.into(), body, attempts, delay: 1, timeout, own: false }
+}
+
+/// A step whose body touches nothing outside of it.
+#[must_use]
+pub fn own(name: &str, attempts: u32, body: Node) -> Node {
+    let body = Box::new(body);
+    Node::Step { name: name.into(), body, attempts, delay: 1, timeout: 0, own: true }
 }
 
 /// A question to a person.

@@ -9,6 +9,7 @@ use agentos_core::name::Name;
 use agentos_core::operation::{OperationKind, Request};
 use agentos_core::program::{Delivery, Door, Program, ScopeId, StepOptions};
 use agentos_core::retry::{Backoff, RetryPolicy};
+use agentos_core::source::{BodyText, Site};
 use agentos_core::time::Millis;
 use agentos_core::turn::LogLevel;
 use agentos_core::value::Value;
@@ -32,13 +33,21 @@ pub struct Script {
     node: Rc<Node>,
     engine: Engine,
     trace: Rc<RefCell<Trace>>,
+    edition: u32,
 }
 
 impl Script {
     /// A fresh execution of a tree.
     #[must_use]
     pub fn new(node: Rc<Node>) -> Self {
-        Self { node, engine: Engine::default(), trace: Rc::default() }
+        Self::edition(node, 0)
+    }
+
+    /// A fresh execution of another edition: bodies that keep their own account say something else in each, and do the
+    /// same.
+    #[must_use]
+    pub fn edition(node: Rc<Node>, edition: u32) -> Self {
+        Self { node, engine: Engine::default(), trace: Rc::default(), edition }
     }
 
     /// What it does and sees; goes on growing while it is executed.
@@ -58,6 +67,7 @@ impl Program for Script {
                     meeting: self.engine.meeting(),
                     trace: Rc::clone(&self.trace),
                     account: Rc::new(Cell::new(1)),
+                    edition: self.edition,
                 };
                 let node = Rc::clone(&self.node);
                 self.engine.start_body(scope, Box::pin(run(node, ctx)), door);
@@ -88,6 +98,7 @@ struct Ctx {
     meeting: Meeting,
     trace: Rc<RefCell<Trace>>,
     account: Rc<Cell<i64>>,
+    edition: u32,
 }
 
 async fn run(node: Rc<Node>, ctx: Ctx) -> Completion {
@@ -174,15 +185,35 @@ impl Ctx {
         self.promise(Call::Door(call)).await
     }
 
+    /// What the body of a step says.
+    fn body_text(&self, body: &Node, own: bool) -> BodyText {
+        let edition = if own { self.edition } else { 0 };
+        let text = format!("{edition} {body:?}");
+        let tied = (!own).then(|| Site::new(format!("script:{body}")));
+        BodyText { hash: format!("{:08x}", chance::number(&text)), tied }
+    }
+
     async fn perform(&self, kind: OperationKind, operation: &str) -> Promise {
         let request = Request::perform(kind, name(operation), json!({ "name": operation }));
         self.request(request.expect("scripts perform what can be performed")).await
     }
 
-    async fn step(&self, step: &str, body: &Rc<Node>, options: Option<StepOptions>) -> Promise {
+    async fn step(
+        &self,
+        step: &str,
+        body: &Rc<Node>,
+        own: bool,
+        options: Option<StepOptions>,
+    ) -> Promise {
         let (ctx, node, step) = (self.clone(), Rc::clone(body), name(step));
         let body: Body = Rc::new(move |scope| {
-            Box::pin(evaluate(Rc::clone(&node), Ctx { scope, ..ctx.clone() }))
+            let ctx = Ctx { scope, ..ctx.clone() };
+            if own {
+                let account = Rc::new(Cell::new(1));
+                Box::pin(run(Rc::clone(&node), Ctx { account, ..ctx }))
+            } else {
+                Box::pin(evaluate(Rc::clone(&node), ctx))
+            }
         });
         let (scope, trace) = (self.scope, Rc::clone(&self.trace));
         let call: DoorCall = Box::new(move |engine, door| {
@@ -356,7 +387,7 @@ async fn evaluate_other(node: &Node, ctx: &Ctx) -> Completion {
             }
             Completion::Settled(answer)
         }
-        Node::Step { name, body, attempts, delay, timeout } => {
+        Node::Step { name, body, attempts, delay, timeout, own } => {
             let retry = RetryPolicy {
                 max_attempts: *attempts,
                 backoff: Backoff::Fixed,
@@ -365,12 +396,21 @@ async fn evaluate_other(node: &Node, ctx: &Ctx) -> Completion {
                 jitter: false,
             };
             let timeout = (*timeout > 0).then(|| Millis::new(*timeout));
-            let options = StepOptions { retry, timeout };
+            let text = Some(ctx.body_text(body, *own));
+            let options = StepOptions { retry, timeout, body: text, site: None };
             let body = Rc::new((**body).clone());
-            Completion::Adopted(ctx.step(name, &body, Some(options)).await)
+            let promise = ctx.step(name, &body, *own, Some(options)).await;
+            if !*own {
+                return Completion::Adopted(promise);
+            }
+            let answer = ctx.wait(promise).await;
+            if let Ok(value) = &answer {
+                ctx.mix(value.as_i64().unwrap_or(0));
+            }
+            Completion::Settled(answer)
         }
         Node::Phase { name, body } => {
-            Completion::Adopted(ctx.step(name, &Rc::new((**body).clone()), None).await)
+            Completion::Adopted(ctx.step(name, &Rc::new((**body).clone()), false, None).await)
         }
         _ => done(0),
     }

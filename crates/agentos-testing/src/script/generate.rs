@@ -74,6 +74,7 @@ impl Generator {
                 } else {
                     0
                 },
+                own: false,
             },
             66..68 => Node::Phase { name: self.name(), body: self.boxed(depth, 3) },
             68..80 => {

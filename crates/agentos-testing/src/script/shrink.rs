@@ -48,13 +48,14 @@ pub fn shrinks(node: &Node) -> Vec<Node> {
                 }));
             }
         }
-        Node::Step { name, body, attempts, delay, timeout } => {
+        Node::Step { name, body, attempts, delay, timeout, own } => {
             let step = |body: Node, attempts| Node::Step {
                 name: name.clone(),
                 body: Box::new(body),
                 attempts,
                 delay: *delay,
                 timeout: *timeout,
+                own: *own,
             };
             if *attempts > 1 {
                 smaller.push(step((**body).clone(), attempts - 1));

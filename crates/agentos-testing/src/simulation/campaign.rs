@@ -46,6 +46,10 @@ pub struct Tally {
     pub schedules: u64,
     /// Entries in the logs of the uninterrupted runs.
     pub entries: u64,
+    /// Switches to changed sources.
+    pub switches: u64,
+    /// Bodies that were played in them.
+    pub played: u64,
 }
 
 impl Tally {
@@ -56,6 +60,8 @@ impl Tally {
             programs: self.programs + other.programs,
             schedules: self.schedules + other.schedules,
             entries: self.entries + other.entries,
+            switches: self.switches + other.switches,
+            played: self.played + other.played,
         }
     }
 }
@@ -86,6 +92,8 @@ impl Campaign {
                     tally.programs += 1;
                     tally.schedules += check.schedules;
                     tally.entries += check.entries;
+                    tally.switches += check.switches;
+                    tally.played += check.played;
                 }
                 Err(mismatch) => return Err(Box::new(shrink(seed, scenario, mismatch))),
             }

@@ -3,7 +3,7 @@
 use agentos_core::codec::Chunk;
 use agentos_core::effect::Effect;
 use agentos_core::entry::Entry;
-use agentos_core::id::{Epoch, RunId};
+use agentos_core::id::{Epoch, RunId, Try};
 use agentos_store::commit::{CommitError, TurnCommit};
 use agentos_store::simulated::Verb;
 use agentos_store::store::Store;
@@ -47,8 +47,28 @@ impl Driver<'_> {
     pub(super) fn remember(&mut self, run: RunId, chunk: &Chunk) {
         for entry in &chunk.entries {
             match entry {
-                Entry::OperationEnded { operation, .. } | Entry::ChildEnded { operation, .. } => {
+                Entry::SourceSwitched { .. } => self.invoked.retain(|(of, _), _| *of != run),
+                Entry::OperationOrdered { operation, r#try, child, .. } => {
+                    let operation = (run, operation.clone());
+                    self.ordered.insert((operation.clone(), *r#try));
+                    if *r#try > Try::FIRST {
+                        // Another source left an earlier try behind, and begins again.
+                        self.finished.remove(&operation);
+                        self.started.remove(&operation);
+                    }
+                    self.invoked.extend(child.map(|child| (operation, child.farewell())));
+                }
+                Entry::OperationRetried { operation, r#try } => {
+                    self.ordered.insert(((run, operation.clone()), *r#try));
+                }
+                Entry::OperationEnded { operation, .. } => {
                     self.finished.insert((run, operation.clone()));
+                }
+                Entry::ChildEnded { key, operation, .. } => {
+                    let operation = (run, operation.clone());
+                    if self.invoked.get(&operation) == Some(key) {
+                        self.finished.insert(operation);
+                    }
                 }
                 Entry::OperationStarted { operation, .. } => {
                     self.started.insert((run, operation.clone()));
@@ -86,6 +106,12 @@ impl Driver<'_> {
         if self.finished.contains(&(run, effect.operation().clone())) {
             let operation = self.world.call(run, effect.operation());
             self.world.violations.push(format!("performed after its end: {operation}"));
+        }
+        if let Effect::Perform { operation, r#try, .. } = effect
+            && !self.ordered.contains(&((run, operation.clone()), *r#try))
+        {
+            let operation = self.world.call(run, operation);
+            self.world.violations.push(format!("performed before it was ordered: {operation}"));
         }
         match effect {
             Effect::Perform { operation, child: Some(child), .. } => {

@@ -1,16 +1,15 @@
 //! The pure driver: a process that claims runs, executes them turn by turn, and dies where the plan says.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::rc::Rc;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use agentos_core::codec::Chunk;
 use agentos_core::effect::Happening;
 use agentos_core::entry::{Entry, Record, RunOutcome};
 use agentos_core::execution::{Execution, Options};
-use agentos_core::id::{Epoch, InboxKey, OwnerId, RunId};
+use agentos_core::id::{Epoch, InboxKey, OwnerId, RunId, Try};
 use agentos_core::journal::Journal;
 use agentos_core::path::OperationId;
-use agentos_core::rebase;
+use agentos_core::rebase::{self, RebaseError};
 use agentos_core::standing::Standing;
 use agentos_core::turn::Turn;
 use agentos_store::claim::{ClaimError, ClaimMode};
@@ -23,10 +22,11 @@ use agentos_store::store::Store;
 use pollster::block_on;
 use uuid::Uuid;
 
+use super::edits::is_refusal;
 use super::follower::Follower;
 use super::life::{Life, Past};
 use super::plan::{Plan, Point, Sabotage};
-use super::report::{Ending, Report, trace_of, workflow_of};
+use super::report::{Ending, Report, edition_of, program_of, trace_of};
 use super::scenario::Scenario;
 use super::strike::{Mind, Struck};
 use super::world::World;
@@ -57,10 +57,16 @@ pub struct Driver<'a> {
     pub(super) follower: Follower,
     /// The first run is to be moved to another source, which is the same one.
     pub(super) switching: bool,
+    /// Switches that were refused.
+    pub(super) refusals: Vec<RebaseError>,
     /// Messages that a sabotaged driver has taken.
     pub(super) taken: HashSet<InboxKey>,
+    /// Operations whose order, or another try, is in a log.
+    pub(super) ordered: HashSet<((RunId, OperationId), Try)>,
     /// Operations whose end is in a log.
     pub(super) finished: HashSet<(RunId, OperationId)>,
+    /// What the child of each invocation says at its end.
+    pub(super) invoked: HashMap<(RunId, OperationId), InboxKey>,
     /// Invocations that are known to have started.
     pub(super) started: HashSet<(RunId, OperationId)>,
 }
@@ -102,8 +108,11 @@ impl<'a> Driver<'a> {
             sleepers: Vec::new(),
             follower: Follower::new(),
             switching: false,
+            refusals: Vec::new(),
             taken: HashSet::new(),
+            ordered: HashSet::new(),
             finished: HashSet::new(),
+            invoked: HashMap::new(),
             started: HashSet::new(),
         }
     }
@@ -191,6 +200,7 @@ impl<'a> Driver<'a> {
             lines: self.world.lines.clone(),
             finished_at,
             points: self.points,
+            refusals: self.refusals,
             violations: self.world.violations,
         }
     }
@@ -319,7 +329,7 @@ impl<'a> Driver<'a> {
         let log = self.load_log(run);
         log.iter().for_each(|chunk| self.remember(run, chunk));
         let records: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
-        let program = Script::new(Rc::clone(&self.scenario.program_of(&workflow_of(&records))));
+        let program = program_of(self.scenario, &records);
         let refused = |error| Struck::Over(Ending::Refused(error));
         let journal = Journal::fold(records).map_err(|error| refused(error.into()))?;
         let written = if self.is(Sabotage::LinesTwice) { 0 } else { self.world.lines_written() };
@@ -336,15 +346,32 @@ impl<'a> Driver<'a> {
         Ok((execution, turn))
     }
 
-    /// Moves a run to another source, which is the same one: nothing may change. Whether the run has ended by that.
+    /// Moves a run to another source that does the same: nothing may change. Whether the run has ended by that.
     fn switch(&mut self, run: RunId, epoch: Epoch) -> Result<bool, Struck> {
+        // What the old source had to say and what is not in the log file yet can't be made by the new one.
+        let (mut execution, mut turn) = self.replay(run, true)?;
+        while turn.more {
+            self.world.write_lines(std::mem::take(&mut turn.lines));
+            let next = execution.advance(Vec::new(), self.world.now());
+            turn = next.map_err(|error| Struck::Over(Ending::Refused(error)))?;
+        }
+        self.world.write_lines(turn.lines);
         let log: Vec<Record> =
             self.load_log(run).into_iter().flat_map(Chunk::into_records).collect();
         let stuck = |error: String| Struck::Over(Ending::Stuck(error));
-        let program = || Script::new(Rc::clone(&self.scenario.program));
-        let switched = rebase::switch(&log, String::new(), self.world.now(), program)
-            .map_err(|error| stuck(error.to_string()))?;
-        if !switched.notices.is_empty() {
+        let edition = edition_of(&log) + 1;
+        let program = || Script::edition(self.scenario.edition(edition), edition);
+        let moved = rebase::switch(&log, edition.to_string(), self.world.now(), program);
+        let switched = match moved {
+            Err(error) if is_refusal(&error) && self.scenario.edit.is_some() => {
+                // It goes on under the source it has.
+                self.switching = false;
+                self.refusals.push(error);
+                return Ok(false);
+            }
+            other => other.map_err(|error| Struck::Over(Ending::Unmoved(error)))?,
+        };
+        if !switched.notices.is_empty() && self.scenario.edit.is_none() {
             return Err(stuck(format!("a switch to the same source has {:?}", switched.notices)));
         }
         let last = switched.chunks.len() - 1;

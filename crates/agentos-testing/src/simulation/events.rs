@@ -2,7 +2,7 @@
 
 use agentos_core::effect::Happening;
 use agentos_core::entry::Parent;
-use agentos_core::id::{InboxKey, RunId, Try};
+use agentos_core::id::{InboxKey, RunId};
 use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::name::Name;
 use agentos_core::operation::OperationKind;
@@ -99,17 +99,18 @@ impl Driver<'_> {
         let Some(life) = self.lives.get(&run) else {
             return Vec::new();
         };
-        let invoked = life.execution.performing().map(|(id, _)| id);
-        let invoked = invoked.filter(|id| id.kind() == Some(OperationKind::Invoke));
-        let untold = invoked.filter(|id| !self.started.contains(&(run, (*id).clone())));
+        let invoked =
+            life.execution.performing().filter(|(id, _)| id.kind() == Some(OperationKind::Invoke));
+        let untold = invoked.filter(|(id, _)| !self.started.contains(&(run, (*id).clone())));
         untold
-            .filter(|id| self.world.starts.contains_key(&self.world.call(run, id)))
-            .map(|id| {
-                let started = Happening::Started {
-                    operation: id.clone(),
-                    r#try: Try::FIRST,
-                    detail: Value::Null,
-                };
+            .filter(|(id, r#try)| {
+                let child = run.child(id, *r#try);
+                let is_latest = self.invoked.get(&(run, (*id).clone())) == Some(&child.farewell());
+                is_latest && self.family.contains(&child)
+            })
+            .map(|(id, r#try)| {
+                let started =
+                    Happening::Started { operation: id.clone(), r#try, detail: Value::Null };
                 (self.world.place(&format!("born:{}", self.world.call(run, id))), started)
             })
             .collect()

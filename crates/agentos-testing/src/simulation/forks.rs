@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, Record, RunOutcome, RunStarted};
-use agentos_core::rebase::{Keep, Names, Rebase, RebaseError, generation};
+use agentos_core::rebase::{Destination, Keep, Names, Rebase, RebaseError, generation};
+use agentos_core::time::Timestamp;
 use agentos_store::run::History;
 
 use super::driver::Driver;
@@ -13,6 +14,9 @@ use super::plan::{Fault, Plan};
 use super::report::{Ending, Report};
 use super::scenario::Scenario;
 use crate::script::Script;
+
+/// How long after a run's end it is forked.
+const LATER: i64 = 500;
 
 /// A run made out of another one's log.
 pub struct Fork {
@@ -36,6 +40,8 @@ impl Fork {
         else {
             return Err(RebaseError::Empty);
         };
+        // Somebody forks it some time after it has ended.
+        let at = log.last().map_or(0, |last| last.at.0 + LATER);
         let start = RunStarted {
             forked_from: Some(start.run),
             timeout_ms: None,
@@ -46,7 +52,8 @@ impl Fork {
             log,
             start,
             keep,
-            switch_at: None,
+            now: Timestamp(at),
+            into: Destination::NewRun,
             old_names: Names::default(),
             new_names: Names::default(),
         };
@@ -54,7 +61,6 @@ impl Fork {
         let rebased = rebase.run(program)?;
         let mut records = rebased.chunks.iter().cloned().flat_map(Chunk::into_records);
         let first = records.next().ok_or(RebaseError::Empty)?.entry;
-        let at = log.last().map_or(0, |last| last.at.0);
         Ok(Self {
             first,
             kept: answered(&rebased.chunks),

@@ -1,14 +1,13 @@
 //! Everything that can be seen of a simulated run when it is over.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use agentos_core::codec::{Chunk, decode, encode};
-use agentos_core::entry::{Entry, Record, RunOutcome};
+use agentos_core::entry::{Entry, Record, RunOutcome, RunStarted};
 use agentos_core::execution::{AdvanceError, Execution, Options};
 use agentos_core::id::RunId;
 use agentos_core::journal::Journal;
-use agentos_core::rebase::generation;
+use agentos_core::rebase::{RebaseError, generation};
 use agentos_core::time::Timestamp;
 use agentos_core::turn::LogLine;
 
@@ -26,6 +25,8 @@ pub enum Ending {
     Refused(AdvanceError),
     /// Something else refused to go on.
     Stuck(String),
+    /// It could not be moved to another source.
+    Unmoved(RebaseError),
     /// It did not come to an end within the bounds of the simulation.
     Endless,
 }
@@ -51,6 +52,8 @@ pub struct Report {
     pub finished_at: i64,
     /// How many points the driver passed.
     pub points: u64,
+    /// Switches to another source that were refused.
+    pub refusals: Vec<RebaseError>,
     /// What must never happen and did.
     pub violations: Vec<String>,
 }
@@ -67,13 +70,12 @@ pub(super) fn trace_of(
         return Err("the log is read back as another one".into());
     }
     let records: Vec<Record> = read.into_iter().flat_map(Chunk::into_records).collect();
-    let workflow = workflow_of(&records);
+    let program = program_of(scenario, &records);
     let journal =
         Journal::fold(records).map_err(|error| format!("the log does not fold: {error}"))?;
     // Whoever only looks back has not been missing.
     let options =
         Options { turn_entries: scenario.turn_entries, was_parked: true, ..Options::default() };
-    let program = Script::new(Rc::clone(&scenario.program_of(&workflow)));
     let (execution, turn) = Execution::replay(program, journal, options, Timestamp(finished_at))
         .map_err(|error| format!("the log can't be executed again: {error}"))?;
     match turn.chunk.entries.first() {
@@ -82,10 +84,24 @@ pub(super) fn trace_of(
     }
 }
 
-/// The workflow that a log is of.
-pub(super) fn workflow_of(log: &[Record]) -> String {
+/// The program that a log is of.
+pub(super) fn program_of(scenario: &Scenario, log: &[Record]) -> Script {
+    let workflow = start_of(log).map_or_else(String::new, |start| start.workflow.to_string());
+    let edition = edition_of(log);
+    let is_first = start_of(log).is_some_and(|start| start.run == scenario.run());
+    let program = if is_first { scenario.edition(edition) } else { scenario.program_of(&workflow) };
+    Script::edition(program, edition)
+}
+
+/// The edition of the source that a log is executed with.
+#[must_use]
+pub fn edition_of(log: &[Record]) -> u32 {
+    start_of(log).and_then(|start| start.definition.parse().ok()).unwrap_or(0)
+}
+
+fn start_of(log: &[Record]) -> Option<&RunStarted> {
     match generation(log).first().map(|record| &record.entry) {
-        Some(Entry::RunStarted(start)) => start.workflow.to_string(),
-        _ => String::new(),
+        Some(Entry::RunStarted(start)) => Some(start),
+        _ => None,
     }
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::chance::{self, Chance};
-use crate::script::{Generator, Node, Shape};
+use crate::script::{Generator, Node, Shape, with_own_accounts};
 
 /// A message that comes in at some time: a signal, with the name `cancel` the wish that the run end, with the identity of
 /// a question as its name a decision on it.
@@ -69,6 +69,8 @@ pub struct Scenario {
     pub children: BTreeMap<String, Rc<Node>>,
     /// Whether a run that only waits is given back until something happens.
     pub parks: bool,
+    /// What a source switch moves the run to; without it, the same program in another edition.
+    pub edit: Option<Rc<Node>>,
 }
 
 impl Scenario {
@@ -85,6 +87,7 @@ impl Scenario {
             turn_entries: bounds::TURN_ENTRIES,
             children: BTreeMap::new(),
             parks: false,
+            edit: None,
         }
     }
 
@@ -120,6 +123,10 @@ impl Scenario {
             scenario = scenario
                 .with_child("child", child.small_program())
                 .with_child("grandchild", grandchild.small_program());
+        }
+        let mut own = Chance::new(format!("own accounts {seed}"));
+        if own.percent(60) {
+            scenario.program = Rc::new(with_own_accounts(&scenario.program, &mut own));
         }
         scenario.parks = chance.percent(30);
         scenario.seed = format!("w{seed}");
@@ -197,6 +204,13 @@ impl Scenario {
             .get(workflow)
             .cloned()
             .unwrap_or_else(|| Rc::new(Node::Seq { of: Vec::new() }))
+    }
+
+    /// The program of an edition of the first run's source.
+    #[must_use]
+    pub fn edition(&self, edition: u32) -> Rc<Node> {
+        let edit = self.edit.as_ref().filter(|_| edition > 0);
+        Rc::clone(edit.unwrap_or(&self.program))
     }
 
     /// When everything begins.

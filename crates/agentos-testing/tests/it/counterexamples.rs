@@ -252,6 +252,7 @@ fn a_step_that_waits_for_its_retry_ends_with_what_it_belongs_to() {
             attempts: 3,
             delay: 50,
             timeout: 0,
+            own: false,
         },
     ]);
     let report = survives(&Scenario::new(step("outer", program)));

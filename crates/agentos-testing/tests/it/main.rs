@@ -1,5 +1,6 @@
 //! The simulation, with fixed seeds and small numbers.
 
+mod bodies;
 mod campaign;
 mod children;
 mod counterexamples;

@@ -1,6 +1,8 @@
 //! What the tests of single scenarios share.
 
-use agentos_core::entry::{Entry, RunOutcome};
+use agentos_core::codec::Chunk;
+use agentos_core::entry::{Entry, Record, RunOutcome};
+use agentos_testing::script::Node;
 use agentos_testing::simulation::{Driver, Ending, Plan, Report, Scenario, check};
 
 /// Executes a scenario quietly, after it has survived every fault.
@@ -45,4 +47,55 @@ pub(crate) fn kinds(report: &Report) -> Vec<&'static str> {
 /// The same scenario in worlds in which things that happen at once happen in different orders.
 pub(crate) fn worlds(scenario: &Scenario) -> impl Iterator<Item = Scenario> {
     (0..12).map(|world| Scenario { seed: format!("world {world}"), ..scenario.clone() })
+}
+
+pub(crate) fn quiet(scenario: &Scenario) -> Report {
+    Driver::new(scenario, &Plan::quiet()).run()
+}
+
+/// The log up to each of its commits.
+pub(crate) fn prefixes(report: &Report) -> Vec<Vec<Record>> {
+    let chunks = &report.chunks;
+    let upto = (1..=chunks.len())
+        .map(|end| chunks[..end].iter().cloned().flat_map(Chunk::into_records).collect());
+    upto.collect()
+}
+
+/// The log of a run as it was when this happened first.
+pub(crate) fn until(report: &Report, happens: impl Fn(&Entry) -> bool) -> Vec<Record> {
+    let logs = prefixes(report);
+    logs.into_iter()
+        .find(|log| log.iter().any(|record| happens(&record.entry)))
+        .expect("it happens")
+}
+
+pub(crate) fn ended(name: &'static str) -> impl Fn(&Entry) -> bool {
+    move |entry| matches!(entry, Entry::OperationEnded { operation, .. } if operation.as_str().contains(name))
+}
+
+pub(crate) fn ordered(name: &'static str) -> impl Fn(&Entry) -> bool {
+    move |entry| matches!(entry, Entry::OperationOrdered { operation, .. } if operation.as_str().contains(name))
+}
+
+/// The scenario in a world in which no command fails.
+pub(crate) fn lucky(scenario: impl Into<Lucky>) -> Scenario {
+    let Lucky(scenario) = scenario.into();
+    let seeds = (0..500).map(|seed| Scenario { seed: format!("lucky {seed}"), ..scenario.clone() });
+    let mut lucky =
+        seeds.filter(|scenario| !quiet(scenario).trace.iter().any(|event| event.contains(" ! E")));
+    lucky.next().expect("some world is kind")
+}
+
+pub(crate) struct Lucky(Scenario);
+
+impl From<Node> for Lucky {
+    fn from(program: Node) -> Self {
+        Self(Scenario::new(program))
+    }
+}
+
+impl From<Scenario> for Lucky {
+    fn from(scenario: Scenario) -> Self {
+        Self(scenario)
+    }
 }

@@ -85,10 +85,13 @@ fn is_optional(entry: &Entry, path: &str) -> bool {
         }
         Entry::SourceSwitched { .. } => path == "/abandoned",
         Entry::ApprovalGiven { .. } => path == "/comment",
-        Entry::StepRequested { .. } => matches!(path, "/number" | "/timeout_ms"),
+        Entry::StepRequested { .. } => {
+            matches!(path, "/number" | "/timeout_ms" | "/body" | "/body/tied" | "/site")
+        }
+        Entry::BodyKept(_) => path == "/timeout_ms",
         Entry::ScopeClosing(_) => matches!(path, "/operations" | "/steps" | "/grace_until"),
         Entry::OperationOrdered { .. } => {
-            matches!(path, "/number" | "/due" | "/child" | "/try")
+            matches!(path, "/number" | "/due" | "/child" | "/try" | "/site")
         }
         Entry::StateWritten { .. } => path == "/value",
         Entry::CommentAdded { .. } => path == "/meta",
@@ -228,7 +231,7 @@ fn a_path_that_could_not_have_been_written_is_damage() {
 #[test]
 fn a_chunk_cut_off_anywhere_is_damaged() {
     let entries = examples().into_iter().map(|(entry, _)| entry).collect();
-    let whole = encode(&Chunk { first: Seq(0), at: Timestamp(0), entries });
+    let whole = encode(&Chunk::new(Seq(0), Timestamp(0), entries));
     for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
         let error = decode(&whole[..end]).unwrap_err();
         assert!(matches!(error, DecodeError::Damaged(_)), "{end}: {error:?}");
@@ -265,7 +268,7 @@ fn a_value_as_deep_as_the_bound_is_read_back() {
     let deep: Value = serde_json::from_str(&nested(bounds::VALUE_DEPTH)).unwrap();
     assert_eq!(value::check(&deep), Ok(()));
     let entry = Entry::StateWritten { operation: op("/set:x#1"), value: Some(deep) };
-    let chunk = Chunk { first: Seq(0), at: Timestamp(0), entries: vec![entry] };
+    let chunk = Chunk::new(Seq(0), Timestamp(0), vec![entry]);
     assert_eq!(decode(&encode(&chunk)).unwrap(), chunk);
 }
 
@@ -284,11 +287,11 @@ fn nesting_without_end_is_damage_and_overflows_no_stack() {
 
 #[test]
 fn the_last_position_there_is_is_no_reason_to_panic() {
-    let last = encode(&Chunk {
-        first: Seq(u64::MAX),
-        at: Timestamp(i64::MAX),
-        entries: vec![arrived("k", "go"), arrived("l", "go")],
-    });
+    let last = encode(&Chunk::new(
+        Seq(u64::MAX),
+        Timestamp(i64::MAX),
+        vec![arrived("k", "go"), arrived("l", "go")],
+    ));
     if let Ok(chunk) = decode(&last) {
         let records: Vec<Record> = chunk.into_records().collect();
         assert!(Journal::fold(records).is_err());

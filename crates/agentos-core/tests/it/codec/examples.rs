@@ -1,12 +1,13 @@
 //! Examples of every kind of entry beside the text that each has in the log, for ever.
 
 use agentos_core::entry::{
-    Abandoned, CloseCause, CommentOn, Entry, KeptAnswer, OperationResult, Parent, RunOutcome,
-    RunStarted, ScopeClosing, StepOutcome,
+    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, KeptAnswer, KeptBody,
+    OperationResult, Parent, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
 };
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Seed, StepNumber, Try};
 use agentos_core::retry::{Backoff, RetryPolicy};
+use agentos_core::source::{BodyText, Site};
 use agentos_core::time::{Millis, Timestamp};
 use agentos_core::value::Value;
 use serde_json::json;
@@ -80,6 +81,7 @@ fn of_runs() -> Vec<Example> {
             Entry::RunResumed { away_ms: Millis::new(60_000) },
             r#"{"kind":"run.resumed","away_ms":60000}"#,
         ),
+        (Entry::RunRebased { away_ms: Millis::new(5) }, r#"{"kind":"run.rebased","away_ms":5}"#),
         (
             Entry::SourceSwitched { definition: "sha256:01".into(), abandoned: vec![left, child] },
             r#"{"kind":"source.switched","definition":"sha256:01","abandoned":[{"operation":"/shell:x#1","try":2},{"operation":"/invoke:build#1","try":1,"child":"0192d4e0-0000-7000-8000-000000000003"}]}"#,
@@ -145,8 +147,14 @@ fn of_steps() -> Vec<Example> {
                 number: Some(StepNumber(1)),
                 retry,
                 timeout_ms: Some(Millis::new(5)),
+                body: Some(BodyText { hash: "0a".into(), tied: Some(Site::new("a.ts:3")) }),
+                site: Some(Site::new("a.ts:2")),
             },
-            r#"{"kind":"step.requested","step":"/a#1","number":1,"retry":{"max_attempts":3,"backoff":"exponential","delay_ms":1000,"max_delay_ms":60000,"jitter":true},"timeout_ms":5}"#,
+            r#"{"kind":"step.requested","step":"/a#1","number":1,"retry":{"max_attempts":3,"backoff":"exponential","delay_ms":1000,"max_delay_ms":60000,"jitter":true},"timeout_ms":5,"body":{"hash":"0a","tied":"a.ts:3"},"site":"a.ts:2"}"#,
+        ),
+        (
+            Entry::BodyKept(kept_body(fixed)),
+            r#"{"kind":"body.kept","step":"/a#1","body":{"hash":"0a"},"retry":{"max_attempts":3,"backoff":"fixed","delay_ms":1000,"max_delay_ms":60000,"jitter":false},"timeout_ms":5,"acts":[{"by":{"attempt":"/a#1@1"},"deed":{"deed":"asked","step":"/a#1@1/b#1","retry":{"max_attempts":3,"backoff":"fixed","delay_ms":1000,"max_delay_ms":60000,"jitter":false},"timeout_ms":7,"body":{"hash":"0b"}}},{"by":{"attempt":"/a#1@1"},"deed":{"deed":"ordered","operation":"/a#1@1/sleep:nap#1","args":{"ms":5},"due":9}},{"by":{"step":"/a#1@1/b#1"},"deed":{"deed":"wrote","operation":"/a#1@1/set:x#1","value":1}},{"by":{"step":"/a#1@1/b#1"},"deed":{"deed":"wrote","operation":"/a#1@1/set:x#2"}},{"by":{"operation":"/a#1@1/sleep:nap#1"},"deed":{"deed":"remarked","operation":"/a#1@1/comment:comment#1","on":"run","message":"hm","meta":[1]}},{"by":{"operation":"/a#1@1/sleep:nap#1"},"deed":{"deed":"ended","scope":"/a#1@1","outcome":{"status":"skipped","reason":"done"}}}]}"#,
         ),
         (
             requested_with("/~build%2Fall#2", None, fixed),
@@ -230,6 +238,46 @@ fn of_scopes() -> Vec<Example> {
     ]
 }
 
+fn kept_body(retry: RetryPolicy) -> KeptBody {
+    let asked = Deed::Asked {
+        step: step("/a#1@1/b#1"),
+        retry,
+        timeout_ms: Some(Millis::new(7)),
+        body: Some(BodyText { hash: "0b".into(), tied: None }),
+    };
+    let nap = || op("/a#1@1/sleep:nap#1");
+    let ordered =
+        Deed::Ordered { operation: nap(), args: json!({ "ms": 5 }), due: Some(Timestamp(9)) };
+    let wrote = Deed::Wrote { operation: op("/a#1@1/set:x#1"), value: Some(json!(1)) };
+    let deleted = Deed::Wrote { operation: op("/a#1@1/set:x#2"), value: None };
+    let remarked = Deed::Remarked {
+        operation: op("/a#1@1/comment:comment#1"),
+        on: CommentOn::Run,
+        message: "hm".into(),
+        meta: json!([1]),
+    };
+    let outcome = StepOutcome::Skipped { reason: "done".into() };
+    let ended = Deed::Ended { scope: scope("/a#1@1"), outcome };
+    let began = || ActCause::Attempt(scope("/a#1@1"));
+    let stepped = || ActCause::Step(step("/a#1@1/b#1"));
+    let slept = || ActCause::Operation(nap());
+    let acts = [
+        (began(), asked),
+        (began(), ordered),
+        (stepped(), wrote),
+        (stepped(), deleted),
+        (slept(), remarked),
+        (slept(), ended),
+    ];
+    KeptBody {
+        step: step("/a#1"),
+        body: BodyText { hash: "0a".into(), tied: None },
+        retry,
+        timeout_ms: Some(Millis::new(5)),
+        acts: acts.map(|(by, deed)| Act { by, deed }).into(),
+    }
+}
+
 fn of_operations() -> Vec<Example> {
     let shell = || op("/a#1@1/shell:npm%3A test#1");
     let nap = || op("/sleep:nap#1");
@@ -242,8 +290,9 @@ fn of_operations() -> Vec<Example> {
                 due: None,
                 child: None,
                 r#try: Try(1),
+                site: Some(Site::new("lib/b.ts:7:1")),
             },
-            r#"{"kind":"operation.ordered","operation":"/a#1@1/shell:npm%3A test#1","args":{"command":"npm test"}}"#,
+            r#"{"kind":"operation.ordered","operation":"/a#1@1/shell:npm%3A test#1","args":{"command":"npm test"},"site":"lib/b.ts:7:1"}"#,
         ),
         (
             Entry::OperationOrdered {
@@ -253,6 +302,7 @@ fn of_operations() -> Vec<Example> {
                 due: Some(Timestamp(-5)),
                 child: None,
                 r#try: Try(1),
+                site: None,
             },
             r#"{"kind":"operation.ordered","operation":"/sleep:nap#1","number":2,"args":{"ms":5},"due":-5}"#,
         ),
@@ -264,6 +314,7 @@ fn of_operations() -> Vec<Example> {
                 due: None,
                 child: Some(run(3)),
                 r#try: Try(2),
+                site: None,
             },
             r#"{"kind":"operation.ordered","operation":"/invoke:build#1","number":3,"args":null,"child":"0192d4e0-0000-7000-8000-000000000003","try":2}"#,
         ),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agentos_core::codec::{Chunk, decode, encode};
+use agentos_core::codec::{Cause, Chunk, decode, encode};
 use agentos_core::entry::{Entry, Record, RunOutcome};
 use agentos_core::failure::FailureKind;
 use agentos_core::id::Seq;
@@ -15,8 +15,8 @@ use crate::support::fact::{error, key, name, op};
 use crate::support::variants;
 
 variants!(
-    Entry: RunStarted, CancelRequested, RunResumed, RunFailing, RunEnded, SourceSwitched,
-    AnswersKept, AbandonedEnded, StepRequested, AttemptStarted, AttemptFailed, AttemptTimedOut,
+    Entry: RunStarted, CancelRequested, RunResumed, RunRebased, RunFailing, RunEnded, SourceSwitched,
+    AnswersKept, BodyKept, AbandonedEnded, StepRequested, AttemptStarted, AttemptFailed, AttemptTimedOut,
     StepEnded, ScopeClosing, GraceExpired, OperationOrdered, OperationStarted,
     OperationInterrupted, OperationRetried, OperationCancelOrdered, OperationEnded, ChildEnded,
     TimerFired, SignalArrived, ApprovalGiven, SignalOffered, SignalConsumed, StateWritten,
@@ -24,12 +24,30 @@ variants!(
 );
 
 fn chunk(entries: Vec<Entry>) -> Chunk {
-    Chunk { first: Seq(3), at: Timestamp(1_700_000_000_123), entries }
+    Chunk::new(Seq(3), Timestamp(1_700_000_000_123), entries)
 }
 
 fn read_back(entry: Entry) -> Entry {
     let mut read = decode(&encode(&chunk(vec![entry]))).expect("what was written can be read");
     read.entries.pop().expect("one entry")
+}
+
+#[test]
+fn every_entry_keeps_what_it_was_decided_under() {
+    let arrival = || Entry::SignalArrived { key: key("k"), name: name("go"), payload: Value::Null };
+    let mut written = chunk((0..5).map(|_| arrival()).collect());
+    written.causes = vec![
+        Cause { from: 1, by: Seq(0) },
+        Cause { from: 3, by: Seq(2) },
+        Cause { from: 9, by: Seq(7) },
+    ];
+    let text = encode(&written);
+    assert!(text.ends_with(r#","by":[[1,0],[3,2],[9,7]]}"#), "{text}");
+    let read = decode(&text).expect("what was written can be read");
+    assert_eq!(read, written);
+    let causes: Vec<Option<u64>> =
+        read.into_records().map(|record| record.by.map(|by| by.0)).collect();
+    assert_eq!(causes, [None, Some(0), Some(0), Some(2), Some(2)]);
 }
 
 #[test]
@@ -68,7 +86,7 @@ fn an_entry_calls_its_kind_as_the_log_does() {
 fn a_chunk_with_many_entries_or_none_is_read_back() {
     let all = chunk(examples().into_iter().map(|(entry, _)| entry).collect());
     assert_eq!(decode(&encode(&all)).unwrap(), all);
-    let none = Chunk { first: Seq(0), at: Timestamp(i64::MIN), entries: Vec::new() };
+    let none = Chunk::new(Seq(0), Timestamp(i64::MIN), Vec::new());
     assert_eq!(encode(&none), r#"{"v":1,"first":0,"at":-9223372036854775808,"entries":[]}"#);
     assert_eq!(decode(&encode(&none)).unwrap(), none);
 }
@@ -85,7 +103,7 @@ fn a_chunk_becomes_records_without_a_gap() {
     let entries: Vec<Entry> = examples().into_iter().map(|(entry, _)| entry).take(3).collect();
     let records: Vec<Record> = chunk(entries.clone()).into_records().collect();
     let at = Timestamp(1_700_000_000_123);
-    let expected = (3..).zip(entries).map(|(seq, entry)| Record { seq: Seq(seq), at, entry });
+    let expected = (3..).zip(entries).map(|(seq, entry)| Record::new(Seq(seq), at, entry));
     assert_eq!(records, expected.collect::<Vec<_>>());
 }
 

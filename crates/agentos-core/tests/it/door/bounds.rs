@@ -123,7 +123,7 @@ fn the_longest_names_at_the_greatest_depth_are_read_back() {
             .then(move |s| s.ask(s.body(), wait(&long())))
     };
     let entries = Bench::start(play()).log.entries().into_iter().cloned().collect();
-    let chunk = Chunk { first: Seq(0), at: Timestamp(0), entries };
+    let chunk = Chunk::new(Seq(0), Timestamp(0), entries);
     let read = decode(&encode(&chunk)).unwrap();
     assert_eq!(read, chunk);
     let journal = Journal::fold(read.into_records()).unwrap();

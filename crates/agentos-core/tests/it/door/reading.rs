@@ -1,5 +1,6 @@
 //! What program code reads, it reads at the cursor: the same in every execution.
 
+use agentos_core::bounds;
 use agentos_core::codec::{Chunk, decode, encode};
 use agentos_core::execution::{Execution, Options};
 use agentos_core::failure::Failure;
@@ -19,7 +20,7 @@ use crate::support::play::{Play, Stage, shell, shell_with, sleep, wait};
 fn stored(bench: &Bench) -> Journal {
     let chunks = bench.log.records().iter().map(|record| {
         let entries = vec![record.entry.clone()];
-        decode(&encode(&Chunk { first: record.seq, at: record.at, entries }))
+        decode(&encode(&Chunk::new(record.seq, record.at, entries)))
             .expect("what was written can be read")
     });
     Journal::fold(chunks.flat_map(Chunk::into_records)).expect("the log folds")
@@ -193,7 +194,7 @@ fn chance_is_drawn_anew_after_each_delivery_and_is_the_same_each_time() {
 }
 
 #[test]
-fn log_lines_are_counted_through_and_written_once() {
+fn log_lines_are_numbered_and_written_once() {
     let play = || {
         Play::new(|s| {
             s.door.log(s.run(), LogLevel::Info, "one".to_owned());
@@ -205,25 +206,26 @@ fn log_lines_are_counted_through_and_written_once() {
         })
         .then(|s| s.door.log(s.run(), LogLevel::Error, "three".to_owned()))
     };
-    let line = |ordinal, at, path: &str, level, message: &str| LogLine {
-        ordinal,
+    // A line's number tells under which delivery it was written, and as the how-manieth.
+    let line = |delivery: u64, at, path: &str, level, message: &str| LogLine {
+        ordinal: delivery * bounds::DELIVERY_LINES + 1,
         at: Timestamp(at),
         scope: scope(path),
         level,
         message: message.to_owned(),
     };
     let mut bench = Bench::start(play());
-    let first = line(1, 0, "", LogLevel::Info, "one");
+    let first = line(0, 0, "", LogLevel::Info, "one");
     let second = line(2, 0, "/~p#1@1", LogLevel::Warn, "two");
     assert_eq!(bench.turn.lines, [first, second.clone()]);
     bench.go(5, vec![ended("/shell:x#1", 1, Value::Null)]);
-    let third = line(3, 5, "", LogLevel::Error, "three");
+    let third = line(4, 5, "", LogLevel::Error, "three");
     assert_eq!(bench.turn.lines, std::slice::from_ref(&third));
     // The file has one line; the others are made again, with their old numbers and times.
     let options = Options { lines_written: 1, ..Options::default() };
     let (_, turn) = Execution::replay(play(), stored(&bench), options, Timestamp(9)).unwrap();
-    assert_eq!(turn.lines, [second, third]);
-    let options = Options { lines_written: 9, ..Options::default() };
+    assert_eq!(turn.lines, [second, third.clone()]);
+    let options = Options { lines_written: third.ordinal, ..Options::default() };
     let (_, turn) = Execution::replay(play(), stored(&bench), options, Timestamp(9)).unwrap();
     assert_eq!(turn.lines, []);
 }

@@ -54,22 +54,22 @@ fn what_was_left_behind_is_dead_however_it_came_to_its_end() {
 
 #[test]
 fn what_is_asked_for_again_after_it_was_left_behind_is_another_try() {
-    let play = Play::new(|s| s.ask(s.run(), shell("old"))).then(|s| {
-        s.note_delivery();
-        s.returns(s.run());
-    });
-    let mut bench = Bench::resume(moved(&[]), play);
-    let tries: Vec<u32> = bench
-        .turn
-        .effects
-        .iter()
-        .map(|effect| match effect {
-            Effect::Stop { r#try, .. } | Effect::Perform { r#try, .. } => r#try.0,
+    let play = || {
+        Play::new(|s| s.ask(s.run(), shell("old"))).then(|s| {
+            s.note_delivery();
+            s.returns(s.run());
         })
-        .collect();
-    assert_eq!(tries, [1, 2]);
+    };
+    let mut bench = Bench::resume(moved(&[]), play());
+    // It does not begin before the one that was left behind is dead.
+    assert_eq!(bench.turn.effects, [stop("/shell:old#1", None)]);
     bench.go(1, vec![stopped("/shell:old#1", 1)]);
     assert_eq!(bench.kinds(), ["operation.abandoned_ended"]);
+    let performs = |effects: &[Effect]| matches!(effects, [Effect::Perform { operation, r#try: Try(2), .. }] if *operation == op("/shell:old#1"));
+    assert!(performs(&bench.turn.effects), "{:?}", bench.turn.effects);
+    // Whoever goes on after a crash performs it, and once.
+    let again = Bench::resume(bench.log.clone(), play());
+    assert!(performs(&again.turn.effects), "{:?}", again.turn.effects);
     bench.go(2, vec![ended("/shell:old#1", 2, json!(5))]);
     assert_eq!(bench.notes(), ["/shell:old#1 = 5"]);
     assert!(bench.turn.standing.is_ended());

@@ -3,8 +3,8 @@
 //! Boxed, because a strategy that is made of so many others does not fit the stack of a test thread.
 
 use agentos_core::entry::{
-    Abandoned, CloseCause, CommentOn, Entry, KeptAnswer, OperationResult, Parent, Record,
-    RunOutcome, RunStarted, ScopeClosing, StepOutcome,
+    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, KeptAnswer, KeptBody,
+    OperationResult, Parent, Record, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
 };
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{Attempt, InboxKey, Occurrence, RunId, Seed, Seq, StepNumber, Try};
@@ -12,6 +12,7 @@ use agentos_core::name::Name;
 use agentos_core::operation::OperationKind;
 use agentos_core::path::{OperationId, ScopePath, StepPath};
 use agentos_core::retry::{Backoff, RetryPolicy};
+use agentos_core::source::{BodyText, Site};
 use agentos_core::time::{Millis, Timestamp};
 use agentos_core::value::Value;
 use proptest::collection::vec;
@@ -171,6 +172,7 @@ fn any_run_entry() -> BoxedStrategy<Entry> {
         (any_key(), option::of(".{0,8}"))
             .prop_map(|(key, reason)| Entry::CancelRequested { key, reason }),
         any::<u64>().prop_map(|away| Entry::RunResumed { away_ms: Millis::new(away) }),
+        any::<u64>().prop_map(|away| Entry::RunRebased { away_ms: Millis::new(away) }),
         any_failure().prop_map(|failure| Entry::RunFailing { failure }),
         any_run_outcome().prop_map(|outcome| Entry::RunEnded { outcome }),
     ]
@@ -195,13 +197,24 @@ fn any_step_entry() -> BoxedStrategy<Entry> {
     let numbers = option::of(any_count().prop_map(StepNumber));
     let timeouts = option::of(any::<u64>().prop_map(Millis::new));
     prop_oneof![
-        (any_step(), numbers, any_retry(), timeouts).prop_map(
-            |(step, number, retry, timeout_ms)| Entry::StepRequested {
+        (any_step(), numbers, any_retry(), timeouts.clone(), any_body(), any_site()).prop_map(
+            |(step, number, retry, timeout_ms, body, site)| Entry::StepRequested {
                 step,
                 number,
                 retry,
-                timeout_ms
+                timeout_ms,
+                body,
+                site
             }
+        ),
+        (any_step(), any_retry(), timeouts, vec(any_act(), 0..4)).prop_map(
+            |(step, retry, timeout_ms, acts)| Entry::BodyKept(KeptBody {
+                step,
+                body: BodyText { hash: "0a".into(), tied: None },
+                retry,
+                timeout_ms,
+                acts
+            })
         ),
         any_scope().prop_map(|scope| Entry::AttemptStarted { scope }),
         any_scope().prop_map(|scope| Entry::AttemptTimedOut { scope }),
@@ -212,6 +225,38 @@ fn any_step_entry() -> BoxedStrategy<Entry> {
             .prop_map(|(step, outcome)| Entry::StepEnded { step, outcome }),
     ]
     .boxed()
+}
+
+fn any_site() -> BoxedStrategy<Option<Site>> {
+    option::of(any::<String>().prop_map(Site::new)).boxed()
+}
+
+fn any_body() -> BoxedStrategy<Option<BodyText>> {
+    let body = (any::<String>(), any_site()).prop_map(|(hash, tied)| BodyText { hash, tied });
+    option::of(body).boxed()
+}
+
+fn any_act() -> BoxedStrategy<Act> {
+    let by = prop_oneof![
+        any_scope().prop_map(ActCause::Attempt),
+        any_operation().prop_map(ActCause::Operation),
+        any_step().prop_map(ActCause::Step),
+    ];
+    let deed = prop_oneof![
+        (any_operation(), any_value(), option::of(any_time()))
+            .prop_map(|(operation, args, due)| Deed::Ordered { operation, args, due }),
+        (any_step(), any_retry(), any_body()).prop_map(|(step, retry, body)| Deed::Asked {
+            step,
+            retry,
+            timeout_ms: None,
+            body
+        }),
+        (any_operation(), option::of(any_value()))
+            .prop_map(|(operation, value)| Deed::Wrote { operation, value }),
+        (any_scope(), any_step_outcome())
+            .prop_map(|(scope, outcome)| Deed::Ended { scope, outcome }),
+    ];
+    (by, deed).prop_map(|(by, deed)| Act { by, deed }).boxed()
 }
 
 fn any_scope_entry() -> BoxedStrategy<Entry> {
@@ -241,7 +286,8 @@ fn any_operation_entry() -> BoxedStrategy<Entry> {
                 args,
                 due,
                 child,
-                r#try
+                r#try,
+                site: None
             }
         ),
         (any_operation(), tries(), any_value()).prop_map(|(operation, r#try, detail)| {
@@ -304,5 +350,5 @@ pub(super) fn any_entry() -> BoxedStrategy<Entry> {
 /// Any entry at any place.
 pub(super) fn any_record() -> BoxedStrategy<Record> {
     let seq = prop_oneof![4 => 0_u64..8, 1 => any::<u64>()].prop_map(Seq);
-    (seq, any_time(), any_entry()).prop_map(|(seq, at, entry)| Record { seq, at, entry }).boxed()
+    (seq, any_time(), any_entry()).prop_map(|(seq, at, entry)| Record::new(seq, at, entry)).boxed()
 }

@@ -148,6 +148,18 @@ fn after_a_switch() -> Vec<Case> {
     ]
 }
 
+fn of_an_earlier_life() -> Vec<Case> {
+    let kept = || body_kept("/a#1", "/a#1@1/set:x#1");
+    vec![
+        Case::repeated(Log::started().with(rebased(0)), rebased(0), "the end of the history"),
+        Case::repeated(Log::started().with(kept()), kept(), "/a#1"),
+        Case::repeated(Log::in_step(), kept(), "/a#1"),
+        Case::dead_scope(Log::started(), body_kept("/a#1", "/b#1@1/set:x#1"), "/b#1@1"),
+        Case::dead_scope(Log::started(), body_kept("/a#1", "/a#11@1/set:x#1"), "/a#11@1"),
+        Case::dead_scope(Log::started(), body_kept("/a#1", "/set:x#1"), ""),
+    ]
+}
+
 fn in_dead_scopes() -> Vec<Case> {
     let never = "/a#1@2";
     let over = || Log::in_step().with(attempt_failed("/a#1@1", 100));
@@ -352,6 +364,7 @@ fn cases() -> Vec<Case> {
         left_open(),
         too_deep(),
         after_a_switch(),
+        of_an_earlier_life(),
     ];
     groups.into_iter().flatten().collect()
 }

@@ -228,8 +228,14 @@ fn a_run_is_active_while_something_is_performed() {
     let again = rests.at(1_000).with(ordered_alone(&shell(3), 3));
     assert_eq!(fold(&again).timeout_due(), Some(Timestamp(1_050)));
     // Nobody drove it from 1,000 to 100,000.
-    let resumed = again.at(100_000).with(Entry::RunResumed { away_ms: Millis::new(99_000) });
+    let resumed =
+        again.clone().at(100_000).with(Entry::RunResumed { away_ms: Millis::new(99_000) });
     assert_eq!(fold(&resumed).timeout_due(), Some(Timestamp(100_050)));
+    // A history that ends counts in the same way, unless nobody was missing.
+    let missed = again.clone().at(100_000).with(rebased(99_000));
+    assert_eq!(fold(&missed).timeout_due(), Some(Timestamp(100_050)));
+    let moved = again.at(1_010).with(rebased(0));
+    assert_eq!(fold(&moved).timeout_due(), Some(Timestamp(1_050)));
 }
 
 #[test]

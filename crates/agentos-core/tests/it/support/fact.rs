@@ -1,14 +1,15 @@
 //! Entries in short words.
 
 use agentos_core::entry::{
-    Abandoned, CloseCause, CommentOn, Entry, KeptAnswer, OperationResult, RunOutcome, RunStarted,
-    ScopeClosing, StepOutcome,
+    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, KeptAnswer, KeptBody,
+    OperationResult, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
 };
 use agentos_core::failure::{Failure, FailureKind};
-use agentos_core::id::{InboxKey, RunId, Seed, StepNumber, Try};
+use agentos_core::id::{Attempt, InboxKey, RunId, Seed, StepNumber, Try};
 use agentos_core::name::Name;
 use agentos_core::path::{OperationId, ScopePath, StepPath};
 use agentos_core::retry::{Backoff, RetryPolicy};
+use agentos_core::source::BodyText;
 use agentos_core::time::{Millis, Timestamp};
 use agentos_core::value::Value;
 use serde_json::json;
@@ -95,14 +96,28 @@ pub(crate) fn requested_phase(path: &str) -> Entry {
 
 pub(crate) fn requested_with(path: &str, number: Option<u32>, retry: RetryPolicy) -> Entry {
     let number = number.map(StepNumber);
-    Entry::StepRequested { step: step(path), number, retry, timeout_ms: None }
+    Entry::StepRequested {
+        step: step(path),
+        number,
+        retry,
+        timeout_ms: None,
+        body: None,
+        site: None,
+    }
 }
 
 /// A step whose attempts may take 50 each.
 pub(crate) fn requested_within(path: &str, number: u32) -> Entry {
     let number = Some(StepNumber(number));
     let timeout_ms = Some(Millis::new(50));
-    Entry::StepRequested { step: step(path), number, retry: thrice(), timeout_ms }
+    Entry::StepRequested {
+        step: step(path),
+        number,
+        retry: thrice(),
+        timeout_ms,
+        body: None,
+        site: None,
+    }
 }
 
 pub(crate) fn timed_out(path: &str) -> Entry {
@@ -172,7 +187,7 @@ pub(crate) fn ordered_with(id: &str, number: u32, args: Value) -> Entry {
 
 fn order(id: &str, number: Option<StepNumber>, args: Value, due: Option<Timestamp>) -> Entry {
     let r#try = Try::FIRST;
-    Entry::OperationOrdered { operation: op(id), number, args, due, child: None, r#try }
+    Entry::OperationOrdered { operation: op(id), number, args, due, child: None, r#try, site: None }
 }
 
 /// Something with a child run, inside of a step.
@@ -184,6 +199,7 @@ pub(crate) fn ordered_child(id: &str) -> Entry {
         due: None,
         child: Some(run(8)),
         r#try: Try::FIRST,
+        site: None,
     }
 }
 
@@ -273,4 +289,22 @@ pub(crate) fn commented(id: &str) -> Entry {
         message: "hm".to_owned(),
         meta: Value::Null,
     }
+}
+
+/// The end of a history.
+pub(crate) fn rebased(away: u64) -> Entry {
+    Entry::RunRebased { away_ms: Millis::new(away) }
+}
+
+/// A step whose body once wrote this.
+pub(crate) fn body_kept(path: &str, write: &str) -> Entry {
+    let deed = Deed::Wrote { operation: op(write), value: Some(Value::Null) };
+    let by = ActCause::Attempt(step(path).attempt(Attempt::FIRST));
+    Entry::BodyKept(KeptBody {
+        step: step(path),
+        body: BodyText { hash: "0a".to_owned(), tied: None },
+        retry: thrice(),
+        timeout_ms: None,
+        acts: vec![Act { by, deed }],
+    })
 }

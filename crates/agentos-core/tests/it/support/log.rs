@@ -53,7 +53,7 @@ impl Log {
 
     /// The record that an entry would be if it came next.
     pub(crate) fn next(&self, entry: Entry) -> Record {
-        Record { seq: Seq(self.records.len() as u64), at: self.at, entry }
+        Record::new(Seq(self.records.len() as u64), self.at, entry)
     }
 
     /// A chunk comes to the end of the log.

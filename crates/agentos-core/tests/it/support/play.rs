@@ -127,14 +127,19 @@ impl Stage<'_, '_> {
     }
 
     pub(crate) fn step(&mut self, scope: ScopeId, step: &str, retry: RetryPolicy) {
-        let asked = self.door.step(scope, name(step), StepOptions { retry, timeout: None });
+        let asked =
+            self.door.step(scope, name(step), StepOptions { retry, ..StepOptions::default() });
         self.keep(asked);
     }
 
     /// A step whose attempts may take so long.
     pub(crate) fn step_within(&mut self, scope: ScopeId, step: &str, ms: u64) {
         let timeout = Some(Millis::new(ms));
-        let asked = self.door.step(scope, name(step), StepOptions { retry: thrice(), timeout });
+        let asked = self.door.step(
+            scope,
+            name(step),
+            StepOptions { retry: thrice(), timeout, ..StepOptions::default() },
+        );
         self.keep(asked);
     }
 

@@ -218,7 +218,7 @@ CREATE UNIQUE INDEX run_log_of_run ON run_log (run, first);
 CREATE UNIQUE INDEX run_inbox_keys ON run_inbox (run, key);
 CREATE INDEX run_inbox_waiting ON run_inbox (run, number) WHERE message IS NOT NULL;
 CREATE INDEX workflow_runs_open ON workflow_runs (standing, wake_at) WHERE standing < 2;
-CREATE INDEX workflow_runs_heard ON workflow_runs (key) WHERE messages > 0 AND standing = 1;
+CREATE INDEX workflow_runs_heard ON workflow_runs (owner) WHERE messages > 0;
 CREATE UNIQUE INDEX workflow_steps_of_run ON workflow_steps (execution_id, step_number);
 CREATE INDEX workflow_comments_of_run ON workflow_comments (execution_id, created_at);
 CREATE INDEX workflow_comments_of_step ON workflow_comments (step_id) WHERE step_id IS NOT NULL;

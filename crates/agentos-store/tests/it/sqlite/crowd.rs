@@ -85,7 +85,7 @@ pub(crate) fn take_part(arguments: &[&str]) {
             payload: json!({}),
         });
         let entries: Vec<Entry> = std::iter::once(note(next)).chain(arrived).collect();
-        let chunk = Chunk { first: head, at: Timestamp(next as i64), entries };
+        let chunk = Chunk::new(head, Timestamp(next as i64), entries);
         let standing = Standing::Working { wake_at: None };
         let turn = TurnCommit {
             run,

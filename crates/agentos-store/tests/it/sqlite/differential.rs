@@ -119,7 +119,7 @@ impl Pair {
         } else {
             Vec::new()
         };
-        let chunk = Chunk { first, at, entries };
+        let chunk = Chunk::new(first, at, entries);
         TurnCommit { run, epoch, expected, chunk, consumed, standing: self.standing(), outgoing }
     }
 
@@ -127,7 +127,7 @@ impl Pair {
         let number = u128::from(1 + self.below(RUNS));
         let mut new: NewRun = new_run(number, Place::default());
         if self.is(2) {
-            let rest = vec![Chunk { first: Seq(1), at: Timestamp(3), entries: self.entries() }];
+            let rest = vec![Chunk::new(Seq(1), Timestamp(3), self.entries())];
             new.history = Some(History { rest, standing: self.standing() });
         }
         self.both("create_run", |store| {

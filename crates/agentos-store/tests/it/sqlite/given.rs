@@ -73,7 +73,7 @@ impl Held {
             run: self.run,
             epoch: self.epoch,
             expected: self.head,
-            chunk: Chunk { first: self.head, at: Timestamp(at), entries },
+            chunk: Chunk::new(self.head, Timestamp(at), entries),
             consumed: Vec::new(),
             standing: WORKING,
             outgoing: Vec::new(),

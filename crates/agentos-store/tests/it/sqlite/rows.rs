@@ -51,9 +51,10 @@ fn rows_do_not_depend_on_who_commits() {
 
 #[test]
 fn every_step_of_a_finished_run_has_ended() {
-    let fixture = SqliteFixture::new();
-    let store = open(&fixture.path());
     for (name, log) in recorded_logs() {
+        // The same run may have been recorded more than once.
+        let fixture = SqliteFixture::new();
+        let store = open(&fixture.path());
         let run = detail(&store, replay(&store, &log));
         let numbers: Vec<u32> = run.steps.iter().map(|step| step.step_number).collect();
         assert_eq!(numbers, (1..=run.steps.len() as u32).collect::<Vec<_>>(), "{name}");
