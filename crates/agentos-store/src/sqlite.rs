@@ -115,9 +115,9 @@ impl SqliteStore {
             path: path.to_owned(),
             source: fault.into(),
         };
-        let store_id = Some(file.store_id().to_owned());
+        let history = Some(file.history());
         let writer = Writer::start(file).map_err(backend)?;
-        let readers = Readers::new(location.path.clone(), connection::reading, store_id);
+        let readers = Readers::new(location.path.clone(), connection::reading, history);
         Ok(Self::of(Inner { path: location.path, owners, readers, writer: Some(writer) }))
     }
 

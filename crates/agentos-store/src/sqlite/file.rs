@@ -19,6 +19,7 @@ use super::migrate;
 use super::open::{Notice, make_folder};
 use super::owner::Owners;
 use super::probe::{self, Found};
+use super::reader::History;
 use super::transaction::Tx;
 use super::writer::BatchFailure;
 
@@ -27,6 +28,9 @@ const WAL_PAGES: i32 = 4_000;
 
 /// After this many the writers wait until that is done and the log begins anew: 64 MB.
 const WAL_PAGES_AT_MOST: i32 = 16_000;
+
+/// How often a file is looked at before it is taken for another.
+const LOOKS: usize = 20;
 
 thread_local! {
     /// How many pages the log had after this thread's last commit.
@@ -78,9 +82,9 @@ impl DatabaseFile {
         })
     }
 
-    /// The identity of the history.
-    pub(super) fn store_id(&self) -> &str {
-        &self.store_id
+    /// What is in it, for those who read.
+    pub(super) fn history(&self) -> History {
+        History { file: self.identity, store_id: self.store_id.clone() }
     }
 
     /// Carries out `act` in one transaction, under the writer lock.
@@ -230,10 +234,14 @@ pub(super) fn replaced(path: &Path) -> Fault {
 /// Whether the path names a database with this history. It is not opened in earnest before that is known: a log that lies
 /// beside it would be replayed into the wrong file.
 pub(super) fn holds(path: &Path, store_id: &str) -> bool {
-    matches!(probe::probe(path), Ok(Found::Ours))
-        && connection::frozen(path)
-            .and_then(|connection| migrate::store_id(&connection))
-            .is_ok_and(|found| found == store_id)
+    let is_found = || {
+        matches!(probe::probe(path), Ok(Found::Ours))
+            && connection::frozen(path)
+                .and_then(|connection| migrate::store_id(&connection))
+                .is_ok_and(|found| found == store_id)
+    };
+    // Somebody may be moving pages into the file at this moment, which a look without locks sees in the middle.
+    (0..LOOKS).any(|_| is_found())
 }
 
 /// Copies what the open handle still holds to where the file was.

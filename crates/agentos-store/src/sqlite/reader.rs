@@ -30,11 +30,24 @@ struct Queue {
 /// How a reader opens the file.
 pub(super) type Open = fn(&Path) -> Done<Connection>;
 
+/// Which history is to be read: the file it was in when the store was opened, and its identity, in case that it is found
+/// in another.
+pub(super) struct History {
+    pub(super) file: Option<FileIdentity>,
+    pub(super) store_id: String,
+}
+
+impl History {
+    fn is_in(&self, path: &Path, found: Option<FileIdentity>) -> bool {
+        found == self.file || file::holds(path, &self.store_id)
+    }
+}
+
 struct Shared {
     path: PathBuf,
     open: Open,
-    /// The history that is to be read; whatever the file holds if there is none.
-    store_id: Option<String>,
+    /// What is to be read; whatever the path names if this is none.
+    history: Option<History>,
     queue: Mutex<Queue>,
     news: Condvar,
 }
@@ -52,8 +65,8 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf, open: Open, store_id: Option<String>) -> Self {
-        let shared = Shared { path, open, store_id, queue: Mutex::default(), news: Condvar::new() };
+    pub(super) fn new(path: PathBuf, open: Open, history: Option<History>) -> Self {
+        let shared = Shared { path, open, history, queue: Mutex::default(), news: Condvar::new() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -152,7 +165,7 @@ fn current<'a>(
         FileIdentity::of_path(path).map_err(|error| Fault::io("can't look at", path, &error))?;
     let is_current = open.as_ref().is_some_and(|(_, known)| found.is_none() || *known == found);
     if !is_current {
-        let is_ours = shared.store_id.as_ref().is_none_or(|ours| file::holds(path, ours));
+        let is_ours = shared.history.as_ref().is_none_or(|ours| ours.is_in(path, found));
         if is_ours {
             *open = Some(((shared.open)(path)?, found));
         }
