@@ -117,8 +117,9 @@ impl SqliteStore {
             path: path.to_owned(),
             source: fault.into(),
         };
+        let history = Some(file.history());
         let writer = Writer::start(file).map_err(backend)?;
-        let readers = Readers::new(location.path.clone(), connection::reading);
+        let readers = Readers::new(location.path.clone(), connection::reading, history);
         Ok(Self::of(Inner { path: location.path, owners, readers, writer: Some(writer) }))
     }
 
@@ -132,7 +133,7 @@ impl SqliteStore {
         if found == probe::Found::Nothing {
             return Err(OpenError::NotFound { path });
         }
-        let readers = Readers::new(path.clone(), connection::looking);
+        let readers = Readers::new(path.clone(), connection::looking, None);
         Ok(Self::of(Inner { path, owners, readers, writer: None }))
     }
 

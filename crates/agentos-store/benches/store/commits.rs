@@ -5,10 +5,11 @@ use std::time::Duration;
 use agentos_core::codec::{self, Chunk};
 use agentos_core::id::Seq;
 use agentos_core::time::Timestamp;
+use agentos_store::conformance::block_on;
 use agentos_store::sqlite::{Options, SqliteStore};
 use uuid::Uuid;
 
-use crate::crowd::{Seen, gather};
+use crate::crowd::{Seen, gather, gather_threads};
 use crate::raw::Merging;
 use crate::report::Report;
 use crate::steps::{self, Load};
@@ -18,12 +19,15 @@ const LENGTH: Duration = Duration::from_millis(1_500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Case {
+    /// The waiters are threads, which is how one would do it without a runtime.
+    RawThreads,
     Raw,
     Ours(Load),
 }
 
-const CASES: [(Case, &str); 3] = [
+const CASES: [(Case, &str); 4] = [
     (Case::Raw, "raw row, merged"),
+    (Case::RawThreads, "raw row, merged, threads"),
     (Case::Ours(Load::LogOnly), "ours, one entry"),
     (Case::Ours(Load::Step), "ours, a step"),
 ];
@@ -43,8 +47,10 @@ pub(crate) fn measure(rounds: usize, report: &mut Report) {
             }
         }
         let raw = format!("{}, {waiters} waiting", CASES[0].1);
-        for (_, name) in &CASES[1..] {
+        let threads = format!("{}, {waiters} waiting", CASES[1].1);
+        for (_, name) in &CASES[2..] {
             let ours = format!("{name}, {waiters} waiting");
+            report.ratio(&ours, &threads, "commits/s");
             report.ratio(&ours, &raw, "commits/s");
             report.ratio(&ours, &raw, "cpu µs");
             report.ratio(&ours, &raw, "p50 µs");
@@ -55,7 +61,8 @@ pub(crate) fn measure(rounds: usize, report: &mut Report) {
 /// The same case again and again, for a profiler.
 pub(crate) fn repeat_one_case() {
     for _time in 0..4 {
-        let _seen = sample(Case::Ours(Load::Step), 128);
+        let waiters = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(128);
+        let _seen = sample(Case::Ours(Load::Step), waiters);
     }
 }
 
@@ -71,6 +78,10 @@ fn sample(case: Case, waiters: usize) -> Seen {
         Case::Raw => {
             let merging = Merging::start(&path, chunk());
             gather(waiters, LENGTH, |number| Box::pin(merging.insert(number)))
+        }
+        Case::RawThreads => {
+            let merging = Merging::start(&path, chunk());
+            gather_threads(waiters, LENGTH, |number| block_on(merging.insert(number)))
         }
         Case::Ours(load) => {
             let options = Options::quiet(Uuid::from_u128(5));

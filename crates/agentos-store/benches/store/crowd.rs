@@ -81,6 +81,35 @@ pub(crate) fn gather<'a>(
     Seen { commits: waits_us.len() as u64, wall: began.elapsed(), cpu: used, waits_us }
 }
 
+/// The same with a thread for each waiter.
+#[expect(clippy::disallowed_methods, reason = "time is what is measured")]
+pub(crate) fn gather_threads(waiters: usize, length: Duration, ask: impl Fn(usize) + Sync) -> Seen {
+    let (began, cpu) = (Instant::now(), cpu());
+    let mut waits_us: Vec<f64> = std::thread::scope(|scope| {
+        let ask = &ask;
+        let threads: Vec<_> = (0..waiters)
+            .map(|number| {
+                scope.spawn(move || {
+                    let mut waits = Vec::new();
+                    while began.elapsed() < length {
+                        let since = Instant::now();
+                        ask(number);
+                        waits.push(since.elapsed().as_secs_f64() * 1e6);
+                    }
+                    waits
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("nothing panics in here"))
+            .collect()
+    });
+    waits_us.sort_by(f64::total_cmp);
+    let used = self::cpu() - cpu;
+    Seen { commits: waits_us.len() as u64, wall: began.elapsed(), cpu: used, waits_us }
+}
+
 fn next(ready: &Ready) -> Vec<usize> {
     let mut numbers = ready.numbers.lock().expect("nothing panics in here");
     while numbers.is_empty() {

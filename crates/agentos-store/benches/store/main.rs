@@ -8,6 +8,7 @@
 
 mod commits;
 mod crowd;
+mod indexes;
 mod queries;
 mod raw;
 mod report;
@@ -28,6 +29,7 @@ fn main() {
     let mut report = Report::default();
     commits::measure(rounds, &mut report);
     queries::measure(rounds.max(5) * 4, &mut report);
+    indexes::measure(rounds.min(3), &mut report);
     print!("{report}");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
     let kept = std::fs::create_dir_all(&folder)

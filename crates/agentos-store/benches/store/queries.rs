@@ -37,21 +37,21 @@ pub(crate) fn measure(rounds: usize, report: &mut Report) {
         pair(
             "latest 50 runs",
             &|| drop(block_on(store.query_runs(RunQuery::default())).expect("runs are listed")),
-            "SELECT r.*, h.*, s.* FROM workflow_runs r JOIN run_heads h ON h.run = r.key \
+            "SELECT r.*, s.* FROM workflow_runs r \
              LEFT JOIN workflow_steps s ON s.key = r.current_workflow_step_id \
              ORDER BY coalesce(r.started_at, 9223372036854775807) DESC, r.key DESC LIMIT 50",
         );
         pair(
             "failed runs, one page",
             &|| drop(block_on(store.query_runs(filtered.clone())).expect("runs are listed")),
-            "SELECT r.*, h.*, s.* FROM workflow_runs r JOIN run_heads h ON h.run = r.key \
+            "SELECT r.*, s.* FROM workflow_runs r \
              LEFT JOIN workflow_steps s ON s.key = r.current_workflow_step_id WHERE r.status = 'FAILED' \
              ORDER BY coalesce(r.started_at, 9223372036854775807) DESC, r.key DESC LIMIT 50",
         );
         pair(
             "one run with its steps",
             &|| drop(block_on(store.run_detail(run)).expect("a run is shown")),
-            "SELECT r.*, h.*, s.* FROM workflow_runs r JOIN run_heads h ON h.run = r.key \
+            "SELECT r.*, s.* FROM workflow_runs r \
              JOIN workflow_steps s ON s.execution_id = r.key \
              WHERE r.id = '00000000-0000-0000-0000-0000000075aa' ORDER BY s.step_number",
         );
@@ -63,7 +63,7 @@ pub(crate) fn measure(rounds: usize, report: &mut Report) {
         pair(
             "what is due",
             &|| drop(block_on(store.due(Timestamp(0), 100)).expect("it is listed")),
-            "SELECT run, wake_at FROM run_heads WHERE standing = 0",
+            "SELECT key, wake_at FROM workflow_runs WHERE standing = 0 AND standing < 2",
         );
     }
     for name in [
@@ -88,7 +88,7 @@ fn timed(work: &dyn Fn()) -> f64 {
     began.elapsed().as_secs_f64() * 1e6 / f64::from(TIMES)
 }
 
-fn all_rows(connection: &Connection, sql: &str) {
+pub(crate) fn all_rows(connection: &Connection, sql: &str) {
     let mut statement = connection.prepare_cached(sql).expect("it is SQL");
     let columns = statement.column_count();
     let mut rows = statement.query(()).expect("it runs");
@@ -100,19 +100,17 @@ fn all_rows(connection: &Connection, sql: &str) {
 }
 
 /// Rows as the store would have written them, without the logs behind them.
-fn fill(path: &Path) {
+pub(crate) fn fill(path: &Path) {
     let connection = Connection::open(path).expect("the file opens");
     let sql = format!(
         "PRAGMA synchronous = off; BEGIN; \
          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {RUNS}) \
          INSERT INTO workflow_runs (key, id, run_id, workflow, definition_hash, status, started_at, input, \
-             created_at, updated_at, worktree_id, work_dir, current_workflow_step_id) \
+             created_at, updated_at, worktree_id, work_dir, current_workflow_step_id, head, epoch, standing) \
          SELECT i, printf('00000000-0000-0000-0000-%012x', i), printf('bench-%06x', i), 'bench', 'h', \
              CASE i % 10 WHEN 0 THEN 'FAILED' WHEN 1 THEN 'RUNNING' ELSE 'COMPLETED' END, i * 1000, \
-             '{{\"brief\":\"notes.md\"}}', i * 1000, i * 1000, 'main', '/code/project', i * {STEPS_PER_RUN} FROM n; \
-         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {RUNS}) \
-         INSERT INTO run_heads (run, head, epoch, standing) \
-         SELECT i, 100, 1, CASE i % 10 WHEN 0 THEN 3 WHEN 1 THEN 1 ELSE 2 END FROM n; \
+             '{{\"brief\":\"notes.md\"}}', i * 1000, i * 1000, 'main', '/code/project', i * {STEPS_PER_RUN}, 100, 1, \
+             CASE i % 10 WHEN 0 THEN 3 WHEN 1 THEN 1 ELSE 2 END FROM n; \
          WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {steps} - 1) \
          INSERT INTO workflow_steps (key, id, execution_id, step_number, name, path, status, started_at, \
              completed_at, duration, output, created_at, updated_at) \

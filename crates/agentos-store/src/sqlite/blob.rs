@@ -12,7 +12,7 @@ use super::error::{Done, Fault};
 use super::transaction::Tx;
 
 /// Longest JSON text that stands in its row, in bytes.
-pub(super) const INLINE: usize = 2_048;
+pub(super) const INLINE: usize = 1_024;
 
 /// A value as a column holds it.
 #[derive(Debug, Clone, PartialEq)]

@@ -70,8 +70,8 @@ pub(super) fn delete_project(tx: &Tx<'_>, project: Uuid) -> Answer<()> {
         return not_found(what);
     };
     let mut active = tx.statement(
-        "SELECT r.run_id FROM workflow_runs r JOIN run_heads h ON h.run = r.key \
-         WHERE r.project_id = ?1 AND h.standing < 2 LIMIT 1",
+        "SELECT r.run_id FROM workflow_runs r \
+         WHERE r.project_id = ?1 AND r.standing < 2 LIMIT 1",
     )?;
     if let Some(run) = active.query_row([key], |row| row.get::<_, String>(0)).optional()? {
         return in_use(what, format!("run {run} has not ended"));

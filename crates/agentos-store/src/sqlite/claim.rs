@@ -31,7 +31,7 @@ pub(super) fn claim(
         return Ok(Err(ClaimError::Owned { run, by, epoch: head.epoch }));
     }
     let epoch = head.epoch.next();
-    tx.statement("UPDATE run_heads SET owner = ?2, epoch = ?3 WHERE run = ?1")?.execute((
+    tx.statement("UPDATE workflow_runs SET owner = ?2, epoch = ?3 WHERE key = ?1")?.execute((
         found.key,
         owner.to_string(),
         to_i64(epoch.0),
@@ -48,7 +48,8 @@ pub(super) fn release(tx: &Tx<'_>, run: RunId, epoch: Epoch) -> Done<Result<(), 
         return Ok(Err(ReleaseError::Stale { run, current: found.head.epoch }));
     }
     if found.head.owner.is_some() {
-        tx.statement("UPDATE run_heads SET owner = NULL WHERE run = ?1")?.execute([found.key])?;
+        tx.statement("UPDATE workflow_runs SET owner = NULL WHERE key = ?1")?
+            .execute([found.key])?;
         tx.forget(run);
         tx.memory.borrow_mut().forget_rows(found.key);
     }

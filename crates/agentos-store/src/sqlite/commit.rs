@@ -67,17 +67,23 @@ impl Prepared {
         let TurnCommit { chunk, consumed, standing, outgoing, .. } = &self.commit;
         let head = crate::log::end(chunk);
         log::append(tx, found.key, chunk.first, &self.text)?;
+        let target = Target { key: found.key, run: self.commit.run };
+        let step = project::commit(tx, target, chunk, *standing)?;
         if *standing == found.head.standing {
             // The usual case leaves the index on standings alone.
-            tx.statement("UPDATE run_heads SET head = ?2 WHERE run = ?1")?
-                .execute((found.key, to_i64(head.0)))?;
+            tx.statement(
+                "UPDATE workflow_runs SET head = ?2, updated_at = ?3, \
+                 current_workflow_step_id = coalesce(?4, current_workflow_step_id) WHERE key = ?1",
+            )?
+            .execute((found.key, to_i64(head.0), chunk.at.0, step))?;
         } else {
             let (number, wake_at) = standing_columns(*standing);
             tx.statement(
-                "UPDATE run_heads SET head = ?2, standing = ?3, wake_at = ?4, \
-                 owner = CASE WHEN ?3 < 2 THEN owner END WHERE run = ?1",
+                "UPDATE workflow_runs SET head = ?2, updated_at = ?3, \
+                 current_workflow_step_id = coalesce(?4, current_workflow_step_id), standing = ?5, wake_at = ?6, \
+                 owner = CASE WHEN ?5 < 2 THEN owner END WHERE key = ?1",
             )?
-            .execute((found.key, to_i64(head.0), number, wake_at))?;
+            .execute((found.key, to_i64(head.0), chunk.at.0, step, number, wake_at))?;
         }
         if consumed.is_empty() && !standing.is_ended() {
             let head = Head { head, standing: *standing, ..found.head };
@@ -88,7 +94,6 @@ impl Prepared {
         if !consumed.is_empty() {
             inbox::consume(tx, found.key, consumed)?;
         }
-        project::commit(tx, Target { key: found.key, run: self.commit.run }, chunk, *standing)?;
         for Outgoing { to, message } in outgoing {
             if let Some(other) = tx.run(*to)?
                 && !other.head.standing.is_ended()

@@ -16,9 +16,10 @@ use super::error::{Done, Fault};
 use super::lock::{FileIdentity, WriterLock};
 use super::memory::Memory;
 use super::migrate;
-use super::open::Notice;
+use super::open::{Notice, make_folder};
 use super::owner::Owners;
 use super::probe::{self, Found};
+use super::reader::History;
 use super::transaction::Tx;
 use super::writer::BatchFailure;
 
@@ -27,6 +28,9 @@ const WAL_PAGES: i32 = 4_000;
 
 /// After this many the writers wait until that is done and the log begins anew: 64 MB.
 const WAL_PAGES_AT_MOST: i32 = 16_000;
+
+/// How often a file is looked at before it is taken for another.
+const LOOKS: usize = 20;
 
 thread_local! {
     /// How many pages the log had after this thread's last commit.
@@ -76,6 +80,11 @@ impl DatabaseFile {
             is_suspect: false,
             tell,
         })
+    }
+
+    /// What is in it, for those who read.
+    pub(super) fn history(&self) -> History {
+        History { file: self.identity, store_id: self.store_id.clone() }
     }
 
     /// Carries out `act` in one transaction, under the writer lock.
@@ -205,30 +214,41 @@ fn find_again(
         count_pages(connection);
         return Ok(Notice::PutBack { path: path.to_owned() });
     }
-    let replaced = || {
-        Fault::permanent(format!(
-            "{} was replaced by another file while it was in use; nothing was written to it. Move that file away and \
-             try again: this process still has everything and puts it back",
-            path.display()
-        ))
-    };
-    if !matches!(probe::probe(path), Ok(Found::Ours)) {
-        return Err(replaced());
-    }
-    // Not opened in earnest before that is known: a log that lies beside it would be replayed into the wrong file.
-    if migrate::store_id(&connection::frozen(path)?)? != store_id {
-        return Err(replaced());
+    if !holds(path, store_id) {
+        return Err(replaced(path));
     }
     *connection = connection::writing(path)?;
     count_pages(connection);
     Ok(Notice::FoundAgain { path: path.to_owned() })
 }
 
+/// The path names something that is not this history.
+pub(super) fn replaced(path: &Path) -> Fault {
+    Fault::permanent(format!(
+        "{} was replaced by another file while it was in use; nothing was written to it. Move that file away and try \
+         again: this process still has everything and puts it back",
+        path.display()
+    ))
+}
+
+/// Whether the path names a database with this history. It is not opened in earnest before that is known: a log that lies
+/// beside it would be replayed into the wrong file.
+pub(super) fn holds(path: &Path, store_id: &str) -> bool {
+    let is_found = || {
+        matches!(probe::probe(path), Ok(Found::Ours))
+            && connection::frozen(path)
+                .and_then(|connection| migrate::store_id(&connection))
+                .is_ok_and(|found| found == store_id)
+    };
+    // Somebody may be moving pages into the file at this moment, which a look without locks sees in the middle.
+    (0..LOOKS).any(|_| is_found())
+}
+
 /// Copies what the open handle still holds to where the file was.
 fn put_back(path: &Path, connection: &Connection) -> Done<()> {
     let failed = |error: std::io::Error| Fault::io("can't put back", path, &error);
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
+        make_folder(folder)?;
     }
     let copy = probe::beside(path, ".restoring");
     // What an earlier attempt left behind is no copy of anything.

@@ -58,7 +58,8 @@ pub(super) fn receive(
         .map_err(|error| Fault::permanent(format!("a message has no text: {error}")))?;
     tx.statement("INSERT INTO run_inbox (run, key, at, message) VALUES (?1, ?2, ?3, ?4)")?
         .execute((run, &message.key.0, at.0, text))?;
-    tx.statement("UPDATE run_heads SET messages = messages + 1 WHERE run = ?1")?.execute([run])?;
+    tx.statement("UPDATE workflow_runs SET messages = messages + 1 WHERE key = ?1")?
+        .execute([run])?;
     Ok(())
 }
 
@@ -78,7 +79,7 @@ pub(super) fn consume(tx: &Tx<'_>, run: i64, keys: &[InboxKey]) -> Done<()> {
             .execute((run, &key.0))?;
     }
     let count = i64::try_from(keys.len()).unwrap_or(i64::MAX);
-    tx.statement("UPDATE run_heads SET messages = messages - ?2 WHERE run = ?1")?
+    tx.statement("UPDATE workflow_runs SET messages = messages - ?2 WHERE key = ?1")?
         .execute((run, count))?;
     Ok(())
 }

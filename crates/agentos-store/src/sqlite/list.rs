@@ -26,8 +26,8 @@ pub(super) fn list(
     let (lowest, highest) = standings(filter.standing);
     let limit = bounds::page(limit);
     let sql = format!(
-        "SELECT {HEAD_COLUMNS}, r.id, r.created_at FROM workflow_runs r JOIN run_heads h ON h.run = r.key \
-         WHERE r.key < ?1 AND h.standing BETWEEN ?2 AND ?3 ORDER BY r.key DESC LIMIT ?4"
+        "SELECT {HEAD_COLUMNS}, r.id, r.created_at FROM workflow_runs r \
+         WHERE r.key < ?1 AND r.standing BETWEEN ?2 AND ?3 ORDER BY r.key DESC LIMIT ?4"
     );
     let mut find = connection.prepare_cached(&sql)?;
     let mut rows = find.query((before, lowest, highest, to_i64(limit as u64 + 1)))?;

@@ -12,11 +12,9 @@ use crate::log::ReadError;
 use crate::run::Head;
 
 pub(super) fn append(tx: &Tx<'_>, run: i64, first: Seq, chunk: &str) -> Done<()> {
-    tx.statement("INSERT INTO run_log (run, first, chunk) VALUES (?1, ?2, ?3)")?.execute((
-        run,
-        to_i64(first.0),
-        chunk,
-    ))?;
+    let position = tx.next_position()?;
+    tx.statement("INSERT INTO run_log (position, run, first, chunk) VALUES (?1, ?2, ?3, ?4)")?
+        .execute((position, run, to_i64(first.0), chunk))?;
     Ok(())
 }
 

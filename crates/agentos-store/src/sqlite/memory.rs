@@ -18,6 +18,8 @@ const RUNS: usize = 10_000;
 pub(super) struct Memory {
     /// SQLite's mark of what others have committed.
     data_version: i64,
+    /// The last position in the log that was given out.
+    position: Option<i64>,
     heads: HashMap<RunId, RunRow>,
     /// What of each run's log is still open, by the run's key.
     folds: HashMap<i64, Projection>,
@@ -34,10 +36,19 @@ impl Memory {
     pub(super) fn come_to(&mut self, data_version: i64) {
         if self.data_version != data_version {
             // A fold says itself where it stands, and is made again if that is not where the log ends.
+            self.position = None;
             self.heads.clear();
             self.steps.clear();
             self.data_version = data_version;
         }
+    }
+
+    pub(super) const fn last_position(&self) -> Option<i64> {
+        self.position
+    }
+
+    pub(super) const fn give_out(&mut self, position: i64) {
+        self.position = Some(position);
     }
 
     pub(super) fn head(&self, run: RunId) -> Option<RunRow> {

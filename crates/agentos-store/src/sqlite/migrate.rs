@@ -41,7 +41,17 @@ pub(super) fn check(connection: &Connection) -> Done<()> {
 /// A database that has runs is changed only while no owner lives: an older program would go on writing into tables that
 /// are no longer what it thinks.
 pub(super) fn migrate(connection: &mut Connection, owners: &Owners, new_id: Uuid) -> Done<bool> {
-    if version(connection)? == VERSION {
+    migrate_by(&VERSIONS, connection, owners, new_id)
+}
+
+fn migrate_by(
+    versions: &[&str],
+    connection: &mut Connection,
+    owners: &Owners,
+    new_id: Uuid,
+) -> Done<bool> {
+    let to = u32::try_from(versions.len()).unwrap_or(u32::MAX);
+    if version(connection)? == to {
         return Ok(false);
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -50,20 +60,20 @@ pub(super) fn migrate(connection: &mut Connection, owners: &Owners, new_id: Uuid
         && let Some(owner) = owners.living()?.first()
     {
         return Err(Fault::permanent(format!(
-            "its schema has version {from} and has to become {VERSION}, but owner {owner} is at work; wait for it or \
+            "its schema has version {from} and has to become {to}, but owner {owner} is at work; wait for it or \
              end it, then try again"
         )));
     }
-    for (index, text) in (1_u32..).zip(VERSIONS) {
+    for (index, text) in (1_u32..).zip(versions) {
         if index > from {
             transaction.execute_batch(text)?;
         }
     }
     if from == 0 {
-        transaction.execute("INSERT INTO store VALUES (1, ?1)", [new_id.to_string()])?;
+        transaction.execute("INSERT INTO store (one, id) VALUES (1, ?1)", [new_id.to_string()])?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     }
-    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.pragma_update(None, "user_version", to)?;
     transaction.commit()?;
     // Into the file itself, where a probe looks.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
@@ -73,4 +83,31 @@ pub(super) fn migrate(connection: &mut Connection, owners: &Owners, new_id: Uuid
 /// The identity of the history in this database.
 pub(super) fn store_id(connection: &Connection) -> Done<String> {
     Ok(connection.query_row("SELECT id FROM store", (), |row| row.get(0))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_core::id::OwnerId;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_is_changed_only_while_nobody_lives() {
+        let folder = tempfile::tempdir().unwrap();
+        let owners = Owners::new(folder.path().join("owners"));
+        let mut connection = Connection::open(folder.path().join("x.db")).unwrap();
+        assert!(migrate(&mut connection, &owners, Uuid::from_u128(1)).unwrap());
+        assert!(!migrate(&mut connection, &owners, Uuid::from_u128(2)).unwrap());
+        let id = store_id(&connection).unwrap();
+        let next = [VERSIONS[0], "CREATE TABLE more (x)"];
+        let owner = owners.enlist(OwnerId(Uuid::from_u128(7))).unwrap();
+        let refused = migrate_by(&next, &mut connection, &owners, Uuid::from_u128(2)).unwrap_err();
+        assert!(format!("{refused:?}").contains("is at work"), "{refused:?}");
+        assert_eq!(version(&connection).unwrap(), 1, "nothing has changed");
+        drop(owner);
+        assert!(migrate_by(&next, &mut connection, &owners, Uuid::from_u128(2)).unwrap());
+        assert_eq!(version(&connection).unwrap(), 2);
+        assert!(check(&connection).is_err(), "this program writes version 1 only");
+        assert_eq!(store_id(&connection).unwrap(), id, "it is still the same history");
+    }
 }

@@ -1,6 +1,6 @@
 //! Opening a store: which file, and why it can't be used.
 
-use std::fs;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -131,7 +131,7 @@ impl Location {
         let path = match found {
             Found::Ours => path.canonicalize(),
             // The folder may have to be made; until then the path is as good as its real one.
-            Found::Nothing => Ok(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
+            Found::Nothing => path.canonicalize().or_else(|_| std::path::absolute(path)),
         }
         .map_err(|error| OpenError::io("can't be found", path, &error))?;
         let owners = Owners::new(beside(&path, ".owners"));
@@ -149,8 +149,7 @@ impl Location {
         if found == Found::Nothing
             && let Some(folder) = path.parent()
         {
-            fs::create_dir_all(folder)
-                .map_err(|error| OpenError::io("can't make the folder of", &path, &error))?;
+            make_folder(folder).map_err(|fault| OpenError::of(&path, fault))?;
         }
         let opened = self.open_locked(new_id, tell);
         opened.map_err(|fault| OpenError::of(&path, fault))
@@ -169,10 +168,42 @@ impl Location {
             .map_err(|error| Fault::io("can't make the lock of", &self.path, &error))?;
         let guard =
             lock.lock().map_err(|error| Fault::io("can't take the lock of", &self.path, &error))?;
+        // Others may have been faster, so only what is seen under the lock counts.
+        if matches!(probe(&self.path), Ok(Found::Nothing)) {
+            make(&self.path, &owners, new_id)?;
+        }
         let mut connection = connection::writing(&self.path)?;
         migrate::migrate(&mut connection, &owners, new_id)?;
         drop(guard);
         owners.clear_away()?;
         DatabaseFile::new(self.path.clone(), connection, lock, owners, tell)
     }
+}
+
+/// Makes a new database. It is made under another name, so that whoever finds it finds it finished.
+fn make(path: &Path, owners: &Owners, new_id: Uuid) -> Result<(), Fault> {
+    let failed = |error: io::Error| Fault::io("can't make", path, &error);
+    let unfinished = beside(path, ".making");
+    for suffix in ["", "-wal", "-shm"] {
+        // Whoever was killed while making one may have left something behind.
+        let _removed = std::fs::remove_file(beside(&unfinished, suffix));
+    }
+    let mut connection = connection::writing(&unfinished)?;
+    migrate::migrate(&mut connection, owners, new_id)?;
+    connection.close().map_err(|(_, error)| error)?;
+    std::fs::rename(&unfinished, path).map_err(failed)?;
+    match path.parent() {
+        Some(folder) => File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed),
+        None => Ok(()),
+    }
+}
+
+/// Makes the folder of a database. Ours is not seen by git.
+pub(super) fn make_folder(folder: &Path) -> Result<(), Fault> {
+    if folder.file_name().is_some_and(|name| name == ".agentos") {
+        let made = crate::folder::make_self_ignoring(folder);
+        return made.map_err(|error| Fault::permanent(error.to_string()));
+    }
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Fault::io("can't make the folder", folder, &error))
 }

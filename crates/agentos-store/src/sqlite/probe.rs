@@ -50,7 +50,7 @@ pub(super) fn probe(path: &Path) -> Result<Found, OpenError> {
         Err(error) => return Err(failed(error)),
     }
     drop(file);
-    check_header(path, &header, found.len())
+    check_header(path, &header)
 }
 
 /// A path that leads nowhere may be made, unless it is a link: that would begin a second history at its end.
@@ -61,7 +61,7 @@ fn nothing_there(path: &Path) -> Result<Found, OpenError> {
     }
 }
 
-fn check_header(path: &Path, header: &[u8; HEADER], length: u64) -> Result<Found, OpenError> {
+fn check_header(path: &Path, header: &[u8; HEADER]) -> Result<Found, OpenError> {
     let application = number(header, 68);
     if application != APPLICATION_ID {
         return Err(OpenError::Foreign { path: path.to_owned(), program: whose(path) });
@@ -70,12 +70,18 @@ fn check_header(path: &Path, header: &[u8; HEADER], length: u64) -> Result<Found
     if version > VERSION {
         return Err(OpenError::Newer { path: path.to_owned(), version, known: VERSION });
     }
-    // With a write-ahead log the file may lawfully be behind its header.
-    let expected = u64::from(number(header, 28)) * page_size(header);
-    if length < expected && !has_wal(path) {
-        return Err(OpenError::Truncated { path: path.to_owned(), length, expected });
+    // With a write-ahead log the file may lawfully be behind its header. It is gone only when everything in it is in the
+    // file, so the length is looked at after it, and after the header.
+    if has_wal(path) {
+        return Ok(Found::Ours);
     }
-    Ok(Found::Ours)
+    let expected = u64::from(number(header, 28)) * page_size(header);
+    match fs::metadata(path) {
+        Ok(found) if found.len() < expected => {
+            Err(OpenError::Truncated { path: path.to_owned(), length: found.len(), expected })
+        }
+        _ => Ok(Found::Ours),
+    }
 }
 
 fn number(header: &[u8; HEADER], at: usize) -> u32 {

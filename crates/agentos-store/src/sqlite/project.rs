@@ -34,25 +34,33 @@ pub(super) fn created<'a>(
     let mut fold = Projection::default();
     for chunk in chunks {
         let changes = fold.apply(chunk, standing);
-        write(tx, target, chunk, changes)?;
+        let step = write(tx, target, chunk, changes)?;
+        touch(tx, target.key, chunk, step)?;
     }
     tx.memory.borrow_mut().keep_fold(target.key, fold);
     Ok(())
 }
 
 /// The rows of a run to whose log this chunk was just added.
-pub(super) fn commit(tx: &Tx<'_>, target: Target, chunk: &Chunk, standing: Standing) -> Done<()> {
+/// Answers with the key of the step that is current from now on, if that has changed: the caller writes it together with
+/// the rest that changes with every commit.
+pub(super) fn commit(
+    tx: &Tx<'_>,
+    target: Target,
+    chunk: &Chunk,
+    standing: Standing,
+) -> Done<Option<i64>> {
     let kept = tx.memory.borrow_mut().take_fold(target.key);
     let mut fold = match kept.filter(|fold| fold.next() == chunk.first) {
         Some(fold) => fold,
         None => fold_log(tx, target.key, chunk.first)?,
     };
     let changes = fold.apply(chunk, standing);
-    write(tx, target, chunk, changes)?;
+    let step = write(tx, target, chunk, changes)?;
     if !standing.is_ended() {
         tx.memory.borrow_mut().keep_fold(target.key, fold);
     }
-    Ok(())
+    Ok(step)
 }
 
 /// What the log before this position leaves open.
@@ -89,13 +97,24 @@ pub(super) fn rebuild(tx: &Tx<'_>, target: Target, standing: Standing) -> Done<(
     for (index, chunk) in chunks.iter().enumerate() {
         let working = Standing::Working { wake_at: None };
         let changes = fold.apply(chunk, if index == last { standing } else { working });
-        write(tx, target, chunk, changes)?;
+        let step = write(tx, target, chunk, changes)?;
+        touch(tx, target.key, chunk, step)?;
     }
     tx.memory.borrow_mut().forget_rows(target.key);
     Ok(())
 }
 
-fn write(tx: &Tx<'_>, target: Target, chunk: &Chunk, changes: Changes) -> Done<()> {
+/// What changes with every commit.
+fn touch(tx: &Tx<'_>, key: i64, chunk: &Chunk, step: Option<i64>) -> Done<()> {
+    tx.statement(
+        "UPDATE workflow_runs SET updated_at = ?2, \
+         current_workflow_step_id = coalesce(?3, current_workflow_step_id) WHERE key = ?1",
+    )?
+    .execute((key, chunk.at.0, step))?;
+    Ok(())
+}
+
+fn write(tx: &Tx<'_>, target: Target, chunk: &Chunk, changes: Changes) -> Done<Option<i64>> {
     let Changes { anew, run, steps, comments, sessions, artifacts, state } = changes;
     if anew {
         project_rows::begin_anew(tx, target)?;
@@ -115,7 +134,8 @@ fn write(tx: &Tx<'_>, target: Target, chunk: &Chunk, changes: Changes) -> Done<(
     if !state.is_empty() {
         write_state(tx, target.key, state)?;
     }
-    write_run(tx, target, &run, chunk)
+    write_run(tx, target, &run)?;
+    project_rows::step_key(tx, target.key, run.current_step)
 }
 
 /// The run's state is one value: read, changed, written back. Only commits that write to it pay for that.
@@ -139,8 +159,8 @@ fn write_state(tx: &Tx<'_>, key: i64, writes: Vec<(String, Option<Value>)>) -> D
     blob::put(tx, key, "UPDATE workflow_runs SET state = ?2 WHERE key = ?1", key, &state)
 }
 
-fn write_run(tx: &Tx<'_>, target: Target, patch: &RunPatch, chunk: &Chunk) -> Done<()> {
-    let RunPatch { status, started_at, completed_at, current_step, waiting, .. } = patch;
+fn write_run(tx: &Tx<'_>, target: Target, patch: &RunPatch) -> Done<()> {
+    let RunPatch { status, started_at, completed_at, waiting, .. } = patch;
     let is_more = patch.output.is_some()
         || patch.error.is_some()
         || patch.definition.is_some()
@@ -168,15 +188,6 @@ fn write_run(tx: &Tx<'_>, target: Target, patch: &RunPatch, chunk: &Chunk) -> Do
         tx.statement("UPDATE workflow_runs SET waiting = ?2 WHERE key = ?1")?
             .execute((target.key, text))?;
     }
-    let step = match current_step {
-        Some(number) => project_rows::step_key(tx, target.key, Some(*number))?,
-        None => None,
-    };
-    tx.statement(
-        "UPDATE workflow_runs SET updated_at = ?2, \
-         current_workflow_step_id = coalesce(?3, current_workflow_step_id) WHERE key = ?1",
-    )?
-    .execute((target.key, chunk.at.0, step))?;
     Ok(())
 }
 

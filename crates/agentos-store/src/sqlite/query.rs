@@ -19,14 +19,14 @@ use super::row::{from_i64, uuid};
 use crate::projection::WorkflowStatus;
 use crate::records::{RecordError, RunCounts, RunRecord, StepRecord};
 
-/// What [`run_record`] reads, from `workflow_runs r` and `run_heads h`, without the wide values.
+/// What [`run_record`] reads, from `workflow_runs r`, without the wide values.
 const RUN_COLUMNS: &str = "r.key, r.id, r.run_id, \
     (SELECT d.id FROM workflow_definitions d WHERE d.key = r.workflow_def_id), \
     (SELECT p.id FROM projects p WHERE p.key = r.project_id), \
     r.workflow, r.definition_hash, r.definition_version, r.status, r.waiting, r.current_workflow_step_id, \
     r.started_at, r.completed_at, r.duration, r.branch_name, r.commit_sha, r.pr_url, r.log_file_path, \
     r.worktree_id, r.work_dir, r.workspace_dir, r.workspace_id, r.context_dir, r.parent_run_id, r.forked_from, \
-    r.created_at, r.updated_at, h.head, h.owner, r.error";
+    r.created_at, r.updated_at, r.head, r.owner, r.error";
 
 /// What [`step_record`] reads, from `workflow_steps s`.
 const STEP_COLUMNS: &str = "s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, \
@@ -87,9 +87,10 @@ fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<R
 
 fn step_by_key(connection: &Connection, run: RunId, key: i64) -> Done<Option<StepRecord>> {
     // Its values are for whoever looks at the run itself.
-    let columns = STEP_COLUMNS.replace("s.input, s.output", "NULL, NULL");
-    let sql = format!("SELECT {columns} FROM workflow_steps s WHERE s.key = ?1");
-    let mut find = connection.prepare_cached(&sql)?;
+    const FIND: &str = "SELECT s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, \
+        s.duration, NULL, NULL, s.error, s.attempt_number, s.max_attempts, s.log_file_path, s.created_at, \
+        s.updated_at FROM workflow_steps s WHERE s.key = ?1";
+    let mut find = connection.prepare_cached(FIND)?;
     let found = find.query_row([key], |row| Ok(step_record(connection, run, row))).optional()?;
     found.transpose()
 }

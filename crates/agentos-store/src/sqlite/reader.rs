@@ -5,12 +5,13 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::error::{Done, Fault};
+use super::file;
 use super::lock::FileIdentity;
 
 /// Most threads that read at once.
@@ -21,7 +22,7 @@ type Question = Box<dyn FnOnce(Done<&Connection>) + Send>;
 #[derive(Default)]
 struct Queue {
     questions: VecDeque<Question>,
-    threads: usize,
+    threads: Vec<JoinHandle<()>>,
     idle: usize,
     closed: bool,
 }
@@ -29,9 +30,24 @@ struct Queue {
 /// How a reader opens the file.
 pub(super) type Open = fn(&Path) -> Done<Connection>;
 
+/// Which history is to be read: the file it was in when the store was opened, and its identity, in case that it is found
+/// in another.
+pub(super) struct History {
+    pub(super) file: Option<FileIdentity>,
+    pub(super) store_id: String,
+}
+
+impl History {
+    fn is_in(&self, path: &Path, found: Option<FileIdentity>) -> bool {
+        found == self.file || file::holds(path, &self.store_id)
+    }
+}
+
 struct Shared {
     path: PathBuf,
     open: Open,
+    /// What is to be read; whatever the path names if this is none.
+    history: Option<History>,
     queue: Mutex<Queue>,
     news: Condvar,
 }
@@ -49,8 +65,8 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf, open: Open) -> Self {
-        let shared = Shared { path, open, queue: Mutex::default(), news: Condvar::new() };
+    pub(super) fn new(path: PathBuf, open: Open, history: Option<History>) -> Self {
+        let shared = Shared { path, open, history, queue: Mutex::default(), news: Condvar::new() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -72,18 +88,19 @@ impl Readers {
     fn put(&self, question: Question) -> Done<()> {
         let mut queue = self.shared.queue();
         queue.questions.push_back(question);
-        if queue.idle < queue.questions.len() && queue.threads < READERS {
-            queue.threads += 1;
+        if queue.idle < queue.questions.len() && queue.threads.len() < READERS {
             let shared = Arc::clone(&self.shared);
             let started = thread::Builder::new()
                 .name("sqlite-reader".into())
                 .spawn(move || answer_questions(&shared));
-            if let Err(error) = started {
-                queue.threads -= 1;
-                if queue.threads == 0 {
+            match started {
+                Ok(thread) => queue.threads.push(thread),
+                Err(error) if queue.threads.is_empty() => {
                     queue.questions.clear();
                     return Err(Fault::permanent(format!("no thread could be started: {error}")));
                 }
+                // The others get to it.
+                Err(_) => {}
             }
         }
         self.shared.news.notify_one();
@@ -93,8 +110,15 @@ impl Readers {
 
 impl Drop for Readers {
     fn drop(&mut self) {
-        self.shared.queue().closed = true;
+        let mut queue = self.shared.queue();
+        queue.closed = true;
+        let threads = std::mem::take(&mut queue.threads);
+        drop(queue);
         self.shared.news.notify_all();
+        for thread in threads {
+            // A question that panicked was answered by that.
+            let _ended = thread.join();
+        }
     }
 }
 
@@ -131,7 +155,7 @@ fn next_question(shared: &Shared) -> Option<Question> {
     }
 }
 
-/// The connection to the file that the path names now. While it names none, the old one still has everything.
+/// The connection to the file that the path names now. While it names none, or another, the old one still has everything.
 fn current<'a>(
     shared: &Shared,
     open: &'a mut Option<(Connection, Option<FileIdentity>)>,
@@ -141,9 +165,10 @@ fn current<'a>(
         FileIdentity::of_path(path).map_err(|error| Fault::io("can't look at", path, &error))?;
     let is_current = open.as_ref().is_some_and(|(_, known)| found.is_none() || *known == found);
     if !is_current {
-        *open = Some(((shared.open)(path)?, found));
+        let is_ours = shared.history.as_ref().is_none_or(|ours| ours.is_in(path, found));
+        if is_ours {
+            *open = Some(((shared.open)(path)?, found));
+        }
     }
-    open.as_ref()
-        .map(|(connection, _)| connection)
-        .ok_or_else(|| Fault::permanent("no connection could be opened"))
+    open.as_ref().map(|(connection, _)| connection).ok_or_else(|| file::replaced(path))
 }

@@ -1,4 +1,4 @@
-//! What a commit checks and changes of a run, as it stands in `run_heads`.
+//! What a commit checks and changes of a run, as it stands in its row.
 
 use agentos_core::id::{Epoch, OwnerId, RunId, Seq};
 use agentos_core::standing::{EndStatus, Standing};
@@ -9,9 +9,9 @@ use uuid::Uuid;
 use super::error::{Done, Fault};
 use crate::run::Head;
 
-/// The columns that [`RunRow::read`] expects, from `run_heads h`.
+/// The columns that [`RunRow::read`] expects, from `workflow_runs r`.
 pub(super) const HEAD_COLUMNS: &str =
-    "h.run, h.head, h.epoch, h.owner, h.standing, h.wake_at, h.messages";
+    "r.key, r.head, r.epoch, r.owner, r.standing, r.wake_at, r.messages";
 
 /// A run's key and head.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +23,8 @@ pub(super) struct RunRow {
 
 impl RunRow {
     pub(super) fn find(connection: &Connection, run: RunId) -> Done<Option<Self>> {
-        const FIND: &str = "SELECT h.run, h.head, h.epoch, h.owner, h.standing, h.wake_at, h.messages \
-                            FROM workflow_runs r JOIN run_heads h ON h.run = r.key WHERE r.id = ?1";
+        const FIND: &str = "SELECT r.key, r.head, r.epoch, r.owner, r.standing, r.wake_at, r.messages \
+                            FROM workflow_runs r WHERE r.id = ?1";
         let mut id = Uuid::encode_buffer();
         let id: &str = run.0.as_hyphenated().encode_lower(&mut id);
         let mut find = connection.prepare_cached(FIND)?;

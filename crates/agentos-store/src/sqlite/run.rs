@@ -73,10 +73,14 @@ fn keys(tx: &Tx<'_>, place: &Place) -> Done<Result<Keys, String>> {
 fn insert_row(tx: &Tx<'_>, new: &NewRun, started: &RunStarted, keys: Keys) -> Done<i64> {
     const INSERT: &str = "INSERT INTO workflow_runs (id, run_id, project_id, workflow_def_id, definition_version, \
         workflow, definition_hash, status, worktree_id, work_dir, workspace_dir, workspace_id, context_dir, \
-        branch_name, log_file_path, parent_run_id, forked_from, created_at, updated_at) \
+        branch_name, log_file_path, parent_run_id, forked_from, created_at, updated_at, head, epoch, standing, \
+        wake_at) \
         VALUES (:id, :run_id, :project, :definition, :version, :workflow, :hash, 'PENDING', :worktree, :work_dir, \
-        :workspace_dir, :workspace, :context_dir, :branch, :log_file, :parent, :forked_from, :at, :at)";
+        :workspace_dir, :workspace, :context_dir, :branch, :log_file, :parent, :forked_from, :at, :at, :head, 0, \
+        :standing, :wake_at)";
     let place = &new.place;
+    let head = rest_of(new).last().map_or(Seq(1), end);
+    let (number, wake_at) = standing_columns(standing_of(new));
     let run_id = short_name(tx, new.run, started.workflow.as_str(), place)?;
     tx.statement(INSERT)?.execute(named_params! {
         ":id": new.run.to_string(),
@@ -96,6 +100,9 @@ fn insert_row(tx: &Tx<'_>, new: &NewRun, started: &RunStarted, keys: Keys) -> Do
         ":parent": started.parent.as_ref().map(|parent| parent.run.to_string()),
         ":forked_from": started.forked_from.map(|run| run.to_string()),
         ":at": new.at.0,
+        ":head": to_i64(head.0),
+        ":standing": number,
+        ":wake_at": wake_at,
     })?;
     let key = tx.connection.last_insert_rowid();
     blob::put(tx, key, "UPDATE workflow_runs SET input = ?2 WHERE key = ?1", key, &started.input)?;
@@ -104,27 +111,23 @@ fn insert_row(tx: &Tx<'_>, new: &NewRun, started: &RunStarted, keys: Keys) -> Do
 
 fn insert_log(tx: &Tx<'_>, key: i64, new: &NewRun) -> Done<()> {
     let first = Chunk::new(Seq::FIRST, new.at, vec![new.first.clone()]);
-    let rest = new.history.as_ref().map_or(&[][..], |history| &history.rest);
-    let standing = match &new.history {
-        Some(History { standing, .. }) => *standing,
-        None => Standing::Working { wake_at: None },
-    };
-    let head = rest.last().map_or(Seq(1), end);
-    let (number, wake_at) = standing_columns(standing);
-    tx.statement(
-        "INSERT INTO run_heads (run, head, epoch, standing, wake_at) VALUES (?1, ?2, 0, ?3, ?4)",
-    )?
-    .execute((key, to_i64(head.0), number, wake_at))?;
-    for chunk in std::iter::once(&first).chain(rest) {
+    for chunk in std::iter::once(&first).chain(rest_of(new)) {
         log::append(tx, key, chunk.first, &codec::encode(chunk))?;
         remember_messages(tx, key, chunk)?;
     }
-    project::created(
-        tx,
-        Target { key, run: new.run },
-        std::iter::once(&first).chain(rest),
-        standing,
-    )
+    let target = Target { key, run: new.run };
+    project::created(tx, target, std::iter::once(&first).chain(rest_of(new)), standing_of(new))
+}
+
+fn rest_of(new: &NewRun) -> &[Chunk] {
+    new.history.as_ref().map_or(&[], |history| &history.rest)
+}
+
+fn standing_of(new: &NewRun) -> Standing {
+    match &new.history {
+        Some(History { standing, .. }) => *standing,
+        None => Standing::Working { wake_at: None },
+    }
 }
 
 fn remember_messages(tx: &Tx<'_>, key: i64, chunk: &Chunk) -> Done<()> {

@@ -1,11 +1,11 @@
 //! The tail in SQL: rows of the log by their position.
 //!
 //! One writer at a time numbers the rows, so they become visible in the order of their numbers and a cursor is one
-//! number. Numbers are never given out twice (`AUTOINCREMENT`), also when the latest run was deleted.
+//! number. Numbers are never given out twice, also when the latest run was deleted.
 
 use agentos_core::codec;
 use agentos_core::id::RunId;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 
 use super::error::Done;
 use super::row::{to_i64, uuid};
@@ -42,9 +42,14 @@ fn parse(connection: &Connection, cursor: &TailCursor) -> Done<Option<i64>> {
     }
     let position: Option<i64> =
         cursor.as_str().strip_prefix('p').and_then(|text| text.parse().ok());
-    let given_out: Option<i64> = connection
-        .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'run_log'")?
-        .query_row((), |row| row.get(0))
-        .optional()?;
-    Ok(position.filter(|position| (0..=given_out.unwrap_or(0)).contains(position)))
+    let given_out = last_position(connection)?;
+    Ok(position.filter(|position| (0..=given_out).contains(position)))
+}
+
+/// The last position that was given out.
+pub(super) fn last_position(connection: &Connection) -> Done<i64> {
+    let mut ask = connection.prepare_cached(
+        "SELECT max((SELECT gone FROM store), coalesce((SELECT max(position) FROM run_log), 0))",
+    )?;
+    Ok(ask.query_row((), |row| row.get(0))?)
 }

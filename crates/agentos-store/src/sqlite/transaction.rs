@@ -9,6 +9,7 @@ use super::error::Done;
 use super::memory::Memory;
 use super::owner::Owners;
 use super::row::RunRow;
+use super::tail;
 
 /// An open transaction, and who else is around.
 pub(super) struct Tx<'a> {
@@ -42,6 +43,17 @@ impl Tx<'_> {
     /// The run's head is this from now on.
     pub(super) fn remember(&self, run: RunId, row: RunRow) {
         self.memory.borrow_mut().keep_head(run, row);
+    }
+
+    /// A position in the log that was never given out before.
+    pub(super) fn next_position(&self) -> Done<i64> {
+        let known = self.memory.borrow_mut().last_position();
+        let last = match known {
+            Some(last) => last,
+            None => tail::last_position(self.connection)?,
+        };
+        self.memory.borrow_mut().give_out(last + 1);
+        Ok(last + 1)
     }
 
     /// The key of what has this id in a table.

@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use super::connection;
 use super::error::{Done, Fault};
 use super::lock::FileIdentity;
+use super::{file, migrate};
 
 /// How often the file is looked at where the system does not tell.
 const LOOK_MS: i64 = 250;
@@ -74,6 +75,7 @@ struct Look {
     path: PathBuf,
     connection: Connection,
     identity: Option<FileIdentity>,
+    store_id: String,
     version: i64,
 }
 
@@ -82,13 +84,15 @@ impl Look {
         let connection = connection::reading(&path)?;
         let identity = FileIdentity::of_path(&path).ok().flatten();
         let version = version(&connection)?;
-        Ok(Self { path, connection, identity, version })
+        let store_id = migrate::store_id(&connection)?;
+        Ok(Self { path, connection, identity, store_id, version })
     }
 
     fn has_changed(&mut self) -> bool {
         let found = FileIdentity::of_path(&self.path).ok().flatten();
         if found.is_some()
             && found != self.identity
+            && file::holds(&self.path, &self.store_id)
             && let Ok(connection) = connection::reading(&self.path)
         {
             (self.connection, self.identity, self.version) = (connection, found, -1);

@@ -5,6 +5,7 @@ mod catches;
 mod conformance;
 mod faults;
 mod fixture;
+mod folder;
 #[expect(
     clippy::unwrap_used,
     reason = "a test that unwraps fails with the right line, also in what it is made of"

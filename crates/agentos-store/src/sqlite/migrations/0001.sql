@@ -7,7 +7,9 @@
 -- This history's own identity: a copy that was put back is told from another database of ours.
 CREATE TABLE store (
     one INTEGER PRIMARY KEY CHECK (one = 1),
-    id TEXT NOT NULL
+    id TEXT NOT NULL,
+    -- The largest position in the log that was given out and is gone again.
+    gone INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE projects (
@@ -78,13 +80,9 @@ CREATE TABLE workflow_runs (
     parent_run_id TEXT,
     forked_from TEXT,
     created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL
-) STRICT;
-
--- What a commit checks and changes, apart from the wide row: who holds the run, where its log ends, how it stands.
--- `standing`: 0 working, 1 parked, 2 completed, 3 failed, 4 timed out, 5 cancelled.
-CREATE TABLE run_heads (
-    run INTEGER PRIMARY KEY REFERENCES workflow_runs (key) ON DELETE CASCADE,
+    updated_at INTEGER NOT NULL,
+    -- What a commit checks: where the log ends, who holds the run, how it stands (0 working, 1 parked, 2 completed,
+    -- 3 failed, 4 timed out, 5 cancelled), how many messages wait.
     head INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
     owner TEXT,
@@ -93,9 +91,10 @@ CREATE TABLE run_heads (
     messages INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- The log: one row a commit. Rows are only ever added, and leave only with their run.
+-- The log: one row a commit. Rows are only ever added, and leave only with their run. Positions are given out by the
+-- writer and never twice; `AUTOINCREMENT` would do the same, for one more page in every commit.
 CREATE TABLE run_log (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    position INTEGER PRIMARY KEY,
     run INTEGER NOT NULL REFERENCES workflow_runs (key) ON DELETE CASCADE,
     first INTEGER NOT NULL,
     chunk TEXT NOT NULL
@@ -211,11 +210,15 @@ CREATE TRIGGER current_step_is_gone AFTER DELETE ON workflow_steps BEGIN
     WHERE key = old.execution_id AND current_workflow_step_id = old.key;
 END;
 
+CREATE TRIGGER positions_are_not_given_twice AFTER DELETE ON run_log BEGIN
+    UPDATE store SET gone = max(gone, old.position);
+END;
+
 CREATE UNIQUE INDEX run_log_of_run ON run_log (run, first);
 CREATE UNIQUE INDEX run_inbox_keys ON run_inbox (run, key);
 CREATE INDEX run_inbox_waiting ON run_inbox (run, number) WHERE message IS NOT NULL;
-CREATE INDEX run_heads_open ON run_heads (standing, wake_at) WHERE standing < 2;
-CREATE INDEX run_heads_heard ON run_heads (run) WHERE messages > 0 AND standing = 1;
+CREATE INDEX workflow_runs_open ON workflow_runs (standing, wake_at) WHERE standing < 2;
+CREATE INDEX workflow_runs_heard ON workflow_runs (owner) WHERE messages > 0;
 CREATE UNIQUE INDEX workflow_steps_of_run ON workflow_steps (execution_id, step_number);
 CREATE INDEX workflow_comments_of_run ON workflow_comments (execution_id, created_at);
 CREATE INDEX workflow_comments_of_step ON workflow_comments (step_id) WHERE step_id IS NOT NULL;

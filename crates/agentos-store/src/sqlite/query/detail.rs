@@ -20,7 +20,7 @@ pub(in crate::sqlite) fn detail(
     run: RunId,
 ) -> Done<Result<RunDetail, ReadError>> {
     let sql = format!(
-        "SELECT {RUN_COLUMNS}, r.input, r.output, r.state FROM workflow_runs r JOIN run_heads h ON h.run = r.key \
+        "SELECT {RUN_COLUMNS}, r.input, r.output, r.state FROM workflow_runs r \
          WHERE r.id = ?1"
     );
     let mut find = connection.prepare_cached(&sql)?;

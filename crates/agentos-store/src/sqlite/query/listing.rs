@@ -91,7 +91,7 @@ pub(in crate::sqlite) fn list(
     };
     let direction = if query.sort == Sort::LatestFirst { "DESC" } else { "ASC" };
     let sql = format!(
-        "SELECT {RUN_COLUMNS} FROM workflow_runs r JOIN run_heads h ON h.run = r.key {} \
+        "SELECT {RUN_COLUMNS} FROM workflow_runs r {} \
          ORDER BY {START} {direction}, r.key {direction} LIMIT {} OFFSET {}",
         conditions.sql(),
         limit + 1,

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::fixture::{HISTORY, open};
-use super::given::{Held, entry, name, new_run, note};
+use super::given::{Held, entry, name, new_run, note, run_id};
 
 fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
@@ -241,6 +241,7 @@ fn a_file_replaced_under_its_writer_is_not_written_to() {
     let path = folder.path().join("x.db");
     let store = open(&path);
     let mut held = Held::create(&store, 1);
+    assert_eq!(block_on(load_whole_log(&store, held.run)).unwrap().len(), 1);
     let other = folder.path().join("other.db");
     let options = Options::quiet(uuid::Uuid::from_u128(77));
     drop(SqliteStore::open(&other, options).unwrap());
@@ -251,6 +252,11 @@ fn a_file_replaced_under_its_writer_is_not_written_to() {
         let refused = held.try_commit(held.turn(2_000, vec![note("lost?")]));
         let Err(CommitError::Backend(error)) = refused else { panic!("{refused:?}") };
         assert!(error.message.contains("replaced"), "{error}");
+        // A reader that had it open still has everything; one that comes now has nothing to open.
+        match block_on(load_whole_log(&store, held.run)) {
+            Ok(log) => assert_eq!(log.len(), 1),
+            Err(error) => assert!(error.to_string().contains("replaced"), "{error}"),
+        }
         assert!(fs::read(&path).unwrap() == replacement, "not one byte is changed");
     }
     fs::remove_file(&path).unwrap();
@@ -325,5 +331,42 @@ fn a_commit_of_another_process_is_noticed() {
         block_on(watch.changed());
         let seen = block_on(store.tail(agentos_store::tail::TailCursor::start(), 100)).unwrap();
         assert!(!seen.events.is_empty());
+    }
+}
+
+#[test]
+fn of_many_that_open_a_new_store_at_once_one_makes_it() {
+    let folder = folder();
+    let path = folder.path().join("state/x.db");
+    // Somebody was killed while making it.
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(folder.path().join("state/x.db.making"), "half a database").unwrap();
+    std::thread::scope(|scope| {
+        for number in 1..=8 {
+            let path = &path;
+            scope.spawn(move || {
+                let options = Options::quiet(uuid::Uuid::from_u128(number));
+                let store = SqliteStore::open(path, options).unwrap();
+                Held::create(&store, number).commit(2_000, vec![note("here")]);
+            });
+        }
+    });
+    let store = open(&path);
+    for number in 1..=8 {
+        assert_eq!(block_on(load_whole_log(&store, run_id(number))).unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn the_write_ahead_log_stays_bounded() {
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    let store = open(&path);
+    let mut held = Held::create(&store, 1);
+    let text = "x".repeat(1 << 20);
+    for at in 0..60 {
+        held.commit(at, vec![note(&text)]);
+        let wal = fs::metadata(folder.path().join("x.db-wal")).unwrap().len();
+        assert!(wal < 40 << 20, "{wal} bytes after {at} megabytes");
     }
 }

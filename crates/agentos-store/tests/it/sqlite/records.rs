@@ -290,3 +290,36 @@ fn runs_get_names_of_their_own() {
         assert_eq!(block_on(store.find_run(&run.run_id)), Ok(run.id));
     }
 }
+
+#[test]
+fn what_is_asked_often_is_found_by_an_index() {
+    let fixture = SqliteFixture::new();
+    let _store = open(&fixture.path());
+    let connection = rusqlite::Connection::open(fixture.path()).unwrap();
+    for (sql, index) in [
+        (
+            "SELECT key FROM workflow_runs r WHERE r.standing = 0 AND r.standing < 2",
+            "workflow_runs_open",
+        ),
+        (
+            "SELECT key FROM workflow_runs r WHERE r.standing = 1 AND r.messages > 0",
+            "workflow_runs_heard",
+        ),
+        ("SELECT key FROM workflow_runs r WHERE r.project_id = 1", "workflow_runs_of_project"),
+        (
+            "SELECT key FROM workflow_runs r WHERE r.workflow_def_id = 1",
+            "workflow_runs_of_definition",
+        ),
+        ("SELECT key FROM workflow_comments WHERE step_id = 1", "workflow_comments_of_step"),
+        ("SELECT chunk FROM run_log WHERE run = 1 AND first >= 5 ORDER BY first", "run_log_of_run"),
+    ] {
+        let plan: Vec<String> = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap()
+            .query_map((), |row| row.get(3))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert!(plan.iter().any(|line| line.contains(index)), "{sql}: {plan:?}");
+    }
+}
