@@ -1,8 +1,11 @@
 //! Taking a run over from an owner that hangs.
+//!
+//! The owner's process is killed first, so that it can't wake up and go on with what it had in mind; all its runs are
+//! free with it. Nothing has to be written for that, because whoever hangs may hold the writer's lock.
 
 use agentos_core::id::{OwnerId, RunId};
 use agentos_store::log::ReadError;
-use agentos_store::sqlite::{EndOwnerError, SqliteStore};
+use agentos_store::sqlite::{EndOwnerError, OwnerEnd, SqliteStore};
 use agentos_store::store::Store as _;
 use thiserror::Error;
 
@@ -31,26 +34,34 @@ pub enum TakeOverError {
     Interrupted,
 }
 
+/// Frees a run from whoever has it. A store that was opened only to be looked at will do.
+///
+/// # Errors
+/// [`TakeOverError`]; then the run stays where it is.
+pub async fn free(store: &SqliteStore, run: RunId) -> Result<TakeOver, TakeOverError> {
+    let Some(owner) = store.head(run).await?.owner else {
+        return Ok(TakeOver::WasFree);
+    };
+    let store = store.clone();
+    let ended = tokio::task::spawn_blocking(move || store.end_owner(owner)).await;
+    match ended.map_err(|_| TakeOverError::Interrupted)?? {
+        OwnerEnd::WasDead => Ok(TakeOver::WasFree),
+        OwnerEnd::Killed => Ok(TakeOver::From(owner)),
+    }
+}
+
 impl Engine {
-    /// Takes a run over, whoever has it: the owner's process is killed first, so that it can't wake up and go on with
-    /// what it had in mind. All its other runs are free with it. Then the run is driven like any other that was
-    /// interrupted.
+    /// Frees a run from whoever has it, and drives it like any other that was interrupted.
     ///
     /// # Errors
-    /// [`TakeOverError`]; then the run stays where it is.
+    /// As [`free`].
     pub async fn take_over(
         &self,
         store: &SqliteStore,
         run: RunId,
     ) -> Result<TakeOver, TakeOverError> {
-        let Some(owner) = store.head(run).await?.owner else {
-            return Ok(TakeOver::WasFree);
-        };
-        let at = store.clone();
-        let ended = tokio::task::spawn_blocking(move || at.end_owner(owner)).await;
-        let ended = ended.map_err(|_| TakeOverError::Interrupted)?;
-        ended?;
+        let taken = free(store, run).await?;
         self.look_again();
-        Ok(TakeOver::From(owner))
+        Ok(taken)
     }
 }

@@ -10,7 +10,7 @@ use agentos_core::entry::RunOutcome;
 use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
 use agentos_engine::points::{Fate, Point, Points};
-use agentos_engine::takeover::{TakeOver, TakeOverError};
+use agentos_engine::takeover::{self, TakeOver, TakeOverError};
 use agentos_store::sqlite::EndOwnerError;
 use agentos_store::store::Store as _;
 use agentos_testing::script::build::{seq, shell};
@@ -138,7 +138,7 @@ async fn worker(house: &House, wrapper: &[&str]) -> Ended {
 }
 
 async fn is_due(house: &House) -> bool {
-    let due = house.store().due(Timestamp(0), 10).await.expect("what is due can be read");
+    let due = house.look().due(Timestamp(0), 10).await.expect("what is due can be read");
     !due.is_empty()
 }
 
@@ -174,13 +174,14 @@ async fn a_process_that_hangs_is_not_taken_for_dead_and_is_killed_by_a_take_over
     let house = House::new(endless());
     let mut worker = worker(&house, &[]).await;
     worker.signal(Signal::STOP);
-    let owner = house.store().head(main_run()).await.expect("a head").owner.expect("an owner");
-    let life = house.live(|builder| builder);
+    let owner = house.look().head(main_run()).await.expect("a head").owner.expect("an owner");
     assert!(!is_due(&house).await, "it hangs, but lives");
-    let taken = life.engine.take_over(&life.store, main_run()).await;
+    // It may hold the writer's lock, so nobody can do more than look.
+    let taken = takeover::free(&house.look(), main_run()).await;
     assert_eq!(taken.expect("it is taken over"), TakeOver::From(owner));
     assert!(worker.0.wait().expect("it is gone").code().is_none(), "it was killed");
     // The command that was under way is tried again by the new owner.
+    let life = house.live(|builder| builder);
     let again = async {
         while house.ledger().counts().values().all(|count| *count == 1) {
             tokio::task::yield_now().await;

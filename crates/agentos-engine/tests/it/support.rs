@@ -169,6 +169,11 @@ impl House {
         SqliteStore::open(&path, Options::quiet(Uuid::from_u128(1))).expect("the store opens")
     }
 
+    /// The store, only to be looked at.
+    pub(crate) fn look(&self) -> SqliteStore {
+        SqliteStore::open_to_look(&self.folder.join("runs.db")).expect("the store opens")
+    }
+
     /// A new process, as far as the store can tell.
     pub(crate) fn live(&self, change: impl FnOnce(Builder) -> Builder) -> Life {
         let store = self.store();
