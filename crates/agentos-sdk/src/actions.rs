@@ -13,6 +13,8 @@ use agentos_core::failure::Failure;
 use agentos_core::path::OperationId;
 use agentos_core::value::Value;
 
+use crate::panics;
+
 /// The work of one effect. A panic in it comes out as a failure.
 pub type Action = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 
@@ -44,7 +46,7 @@ impl Actions {
     pub(crate) fn discard(&self, operation: &OperationId) {
         let unneeded = self.lock().remove(operation);
         // Not under the lock: dropping runs code of the workflow.
-        drop(unneeded);
+        panics::drop_quietly(unneeded);
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<OperationId, Action>> {

@@ -4,6 +4,7 @@
 //! share, and what is answered at once.
 
 use std::panic::Location;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,6 +58,24 @@ impl Ctx {
     #[must_use]
     pub fn run_id(&self) -> &str {
         &self.run.info.run_id
+    }
+
+    /// The project's id.
+    #[must_use]
+    pub fn project_id(&self) -> &str {
+        &self.run.info.project_id
+    }
+
+    /// Where the project is.
+    #[must_use]
+    pub fn project_path(&self) -> &Path {
+        &self.run.info.project_path
+    }
+
+    /// Where the run works.
+    #[must_use]
+    pub fn workspace_path(&self) -> &Path {
+        &self.run.info.workspace_path
     }
 
     /// Which attempt at its step this is, from 1.

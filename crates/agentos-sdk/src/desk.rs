@@ -12,6 +12,7 @@ use agentos_core::value::Value;
 
 use crate::actions::{Action, Actions};
 use crate::body::BodyMaker;
+use crate::panics;
 use crate::run::Run;
 
 /// The number of a body under way: the workflow's, or that of one attempt at a step.
@@ -114,7 +115,7 @@ impl Desk {
         ticket: Ticket,
         result: Result<Value, Failure>,
     ) -> Option<BodyId> {
-        self.bodies.remove(&ticket);
+        panics::drop_quietly(self.bodies.remove(&ticket));
         let slot = self.tickets.remove(&ticket).and_then(|slot| self.slots.get_mut(&slot))?;
         if let Some(operation) = slot.action.take() {
             self.actions.discard(&operation);
@@ -141,6 +142,13 @@ impl Desk {
                 self.waits += 1;
                 Poll::Pending
             }
+        }
+    }
+
+    /// Drops what workflow code left here.
+    pub(crate) fn clear(&mut self) {
+        for (_, maker) in self.bodies.drain() {
+            panics::drop_quietly(maker);
         }
     }
 

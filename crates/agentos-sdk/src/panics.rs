@@ -11,6 +11,11 @@ pub(crate) fn catch<R>(code: impl FnOnce() -> R) -> Result<R, Failure> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|payload| failure(&*payload))
 }
 
+/// Drops something that workflow code made. A panic in its destructor concerns nobody any more.
+pub(crate) fn drop_quietly<T>(value: T) {
+    let _ = catch(|| drop(value));
+}
+
 fn failure(payload: &(dyn Any + Send)) -> Failure {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

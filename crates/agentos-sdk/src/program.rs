@@ -3,7 +3,7 @@
 //! Each delivery starts one body or answers one request, and then exactly the body that waited is polled. Wakers play
 //! no part in that, so neither threads nor a runtime can change the order of anything.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ use crate::workflow::Workflow;
 pub struct RustProgram {
     workflow: Workflow,
     desk: Desk,
-    bodies: HashMap<BodyId, Body>,
+    bodies: BTreeMap<BodyId, Body>,
     next_body: BodyId,
 }
 
 impl RustProgram {
     pub(crate) fn new(workflow: Workflow, info: RunInfo) -> Self {
         let run = Arc::new(Run { info, retry: workflow.config().retry });
-        Self { workflow, desk: Desk::new(run), bodies: HashMap::new(), next_body: 0 }
+        Self { workflow, desk: Desk::new(run), bodies: BTreeMap::new(), next_body: 0 }
     }
 
     /// Where the work of this execution's effects is found.
@@ -129,11 +129,12 @@ impl Program for RustProgram {
 }
 
 impl Drop for RustProgram {
-    /// Bodies that have not come to their end are dropped where they stand; a panic in one stays there.
+    /// Bodies that have not come to their end are dropped where they stand, without a stage.
     fn drop(&mut self) {
-        for (_, body) in self.bodies.drain() {
-            let _ = panics::catch(|| drop(body));
+        while let Some((_, body)) = self.bodies.pop_last() {
+            panics::drop_quietly(body);
         }
+        self.desk.clear();
     }
 }
 

@@ -90,11 +90,11 @@ fn steps_nest_and_may_have_one_name() {
     });
     let driven = Bench::new(workflow).run();
     assert_eq!(*driven.output(), json!([1, 11, 21]));
-    let steps = driven.log.iter().filter_map(|record| match &record.entry {
+    let mut steps = driven.log.iter().filter_map(|record| match &record.entry {
         Entry::StepRequested { step, .. } => Some(step.to_string()),
         _ => None,
     });
-    assert_eq!(steps.last().as_deref(), Some("/~round#3@1/outer#1@1/inner#1"));
+    assert_eq!(steps.next_back().as_deref(), Some("/~round#3@1/outer#1@1/inner#1"));
 }
 
 #[test]
