@@ -92,6 +92,27 @@
 //!
 //! **A step's body is called again** for each attempt and each execution, so it clones what it moves. What it returns
 //! goes through JSON, also the first time.
+//!
+//! **A panic is a failure** of the step or run in whose code it happens; other steps go on. That needs a program that
+//! unwinds: with `panic = "abort"` a panic ends the process, and the run goes on when it is executed again.
+//!
+//! # Let clippy watch
+//!
+//! What must not stand in a workflow can be refused before it runs, in the `clippy.toml` of the crate that has it:
+//!
+//! ```toml
+//! disallowed-macros = [
+//!     { path = "tokio::select", reason = "chooses by chance; use agentos_sdk::race or either" },
+//!     { path = "futures::select", reason = "chooses by chance; use agentos_sdk::race or either" },
+//! ]
+//! disallowed-methods = [
+//!     { path = "std::time::SystemTime::now", reason = "differs in a replay; use ctx.now" },
+//!     { path = "std::time::Instant::now", reason = "differs in a replay; use ctx.now" },
+//!     { path = "std::thread::spawn", reason = "not in the log; use ctx.effect" },
+//!     { path = "tokio::spawn", reason = "not in the log; use ctx.effect" },
+//!     { path = "tokio::time::sleep", reason = "not in the log; use ctx.sleep" },
+//! ]
+//! ```
 
 mod actions;
 mod answer;

@@ -79,6 +79,20 @@ fn a_future_that_wakes_itself_is_explained() {
 }
 
 #[test]
+fn a_thread_is_explained_even_if_it_is_done_before_the_poll_is() {
+    explained(|ctx| async move {
+        let mut sleep = ctx.sleep(HOUR);
+        std::future::poll_fn(|cx| {
+            let waker = cx.waker().clone();
+            let woken = std::thread::spawn(move || waker.wake()).join();
+            let _ = (woken, Future::poll(pin!(&mut sleep), cx));
+            Poll::Pending
+        })
+        .await
+    });
+}
+
+#[test]
 fn a_combinator_with_wakers_of_its_own_is_explained() {
     explained(|ctx| async move {
         let mut sleeps: FuturesUnordered<_> = (1..4).map(|nth| ctx.sleep(HOUR * nth)).collect();

@@ -1,28 +1,29 @@
 //! A run in the hands of a test: a clock, a world that answers, and a crash after every commit.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use agentos_core::codec::{decode, encode};
-use agentos_core::effect::{Effect, Happening};
-use agentos_core::entry::{Entry, OperationResult, Record, RunOutcome};
+use agentos_core::effect::Happening;
+use agentos_core::entry::{Entry, Record, RunOutcome};
 use agentos_core::execution::{Execution, Options};
 use agentos_core::id::{InboxKey, RunId, Seed, Seq};
 use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::journal::Journal;
 use agentos_core::name::Name;
-use agentos_core::operation::OperationKind;
 use agentos_core::time::Timestamp;
 use agentos_core::turn::Turn;
 use agentos_sdk::{Failure, RunInfo, RustProgram, Value, Workflow};
-use serde_json::json;
 use uuid::Uuid;
+
+use crate::world::World;
 
 /// A workflow, its input, and what will be said to its run.
 pub(crate) struct Bench {
     workflow: Workflow,
     input: Value,
     messages: Vec<(i64, Message)>,
+    /// With a seed, the world answers in any order, and some of it fails or hangs.
+    chance: Option<u64>,
 }
 
 /// A run that is over, or that waits for ever.
@@ -39,11 +40,16 @@ pub(crate) struct Driven {
 
 impl Bench {
     pub(crate) fn new(workflow: Workflow) -> Self {
-        Self { workflow, input: Value::Null, messages: Vec::new() }
+        Self { workflow, input: Value::Null, messages: Vec::new(), chance: None }
     }
 
     pub(crate) fn input(mut self, input: Value) -> Self {
         self.input = input;
+        self
+    }
+
+    pub(crate) fn chance(mut self, seed: u64) -> Self {
+        self.chance = Some(seed);
         self
     }
 
@@ -78,6 +84,7 @@ impl Bench {
             assert!(*cut == 1 || turn.is_empty(), "a replay of {cut} entries decided {decided:?}");
             let again = self.drive(log);
             assert_eq!(again.log, whole.log, "after a crash at {cut}");
+            again.repeats_nothing(*cut);
         }
         whole
     }
@@ -108,8 +115,8 @@ impl Bench {
     pub(crate) fn drive(&self, mut log: Vec<Record>) -> Driven {
         let (mut execution, mut turn) = self.replay(&log);
         let mut commits = vec![log.len()];
-        let mut effects = VecDeque::new();
-        let (mut lines, mut performed) = (Vec::new(), Vec::new());
+        let mut world = World::new(self.chance);
+        let mut lines = Vec::new();
         loop {
             let chunk = decode(&encode(&turn.chunk)).expect("what was written is read");
             assert_eq!(chunk, turn.chunk);
@@ -117,41 +124,52 @@ impl Bench {
             if !turn.is_empty() {
                 commits.push(log.len());
             }
-            effects.extend(turn.effects.drain(..));
-            lines
-                .extend(turn.lines.iter().map(|line| format!("{:?} {}", line.level, line.message)));
+            world.order(turn.effects.drain(..));
+            let said = turn.lines.iter().map(|line| format!("{:?} {}", line.level, line.message));
+            lines.extend(said);
             if turn.standing.is_ended() {
                 break;
             }
             let last = log.last().expect("a log that has begun").at.0;
-            let (at, happening) = match (turn.more, effects.pop_front()) {
-                (true, None) => (last, None),
-                (true, Some(effect)) => {
-                    effects.push_front(effect);
-                    (last, None)
-                }
-                (false, Some(effect)) => {
-                    performed.push(effect.operation().to_string());
-                    match perform(&execution, effect) {
-                        Some(happening) => (last + 1, Some(happening)),
-                        None => (last, None),
-                    }
-                }
-                (false, None) => match self.next(&execution, &log) {
-                    Some((at, happening)) => (at.max(last), Some(happening)),
-                    None => break,
-                },
+            let next = match turn.more {
+                true => Some((last, None)),
+                false => self.next(&execution, &log, &mut world),
             };
-            turn = execution
-                .advance(happening.into_iter().collect(), Timestamp(at))
-                .expect("the turn can be taken");
+            let Some((at, happening)) = next else { break };
+            let happenings = happening.into_iter().collect();
+            turn = execution.advance(happenings, Timestamp(at)).expect("the turn can be taken");
         }
         let outcome = execution.outcome().cloned();
-        Driven { log, commits, outcome, lines, performed }
+        Driven { log, commits, outcome, lines, performed: world.performed }
+    }
+
+    /// What happens next, if anything: something in the world, or else a timer or message. It depends on the log alone,
+    /// so that a crash makes no difference.
+    fn next(
+        &self,
+        execution: &Execution<RustProgram>,
+        log: &[Record],
+        world: &mut World,
+    ) -> Option<(i64, Option<Happening>)> {
+        let last = log.last().expect("a log that has begun").at.0;
+        let outside = self.next_outside(execution, log);
+        let outside = outside.map(|(at, happening)| (at.max(last), Some(happening)));
+        let impatient = self.chance.is_some() && world.draw("time", log.len()).is_multiple_of(3);
+        if impatient && outside.is_some() {
+            return outside;
+        }
+        match world.next(execution, log.len()) {
+            Some(happening) => Some((last + 1, Some(happening))),
+            None => outside,
+        }
     }
 
     /// The next timer or message.
-    fn next(&self, execution: &Execution<RustProgram>, log: &[Record]) -> Option<(i64, Happening)> {
+    fn next_outside(
+        &self,
+        execution: &Execution<RustProgram>,
+        log: &[Record],
+    ) -> Option<(i64, Happening)> {
         let known =
             |key: &InboxKey| log.iter().any(|record| record.entry.message_key() == Some(key));
         let message = self.messages.iter().find(|(_, message)| !known(&message.key));
@@ -162,45 +180,21 @@ impl Bench {
     }
 }
 
-/// What the world answers. A command that says `hang` goes on until it is stopped.
-fn perform(execution: &Execution<RustProgram>, effect: Effect) -> Option<Happening> {
-    match effect {
-        Effect::Stop { operation, r#try, .. } => {
-            Some(Happening::Ended { operation, r#try, result: OperationResult::Cancelled {} })
-        }
-        Effect::Perform { operation, kind: OperationKind::Invoke, args, child, .. } => {
-            let output = json!({ "of": operation.name(), "got": args });
-            let outcome = RunOutcome::Completed { output };
-            let body = MessageBody::ChildEnded { operation, outcome };
-            Some(Happening::Message(Message { key: child?.farewell(), body }))
-        }
-        Effect::Perform { operation, kind: OperationKind::Effect, r#try, .. } => {
-            let work = execution.program().actions().take(&operation).expect("work to do");
-            let result = match pollster::block_on(work) {
-                Ok(value) => OperationResult::Ok { value },
-                Err(failure) => OperationResult::Failed { failure },
-            };
-            Some(Happening::Ended { operation, r#try, result })
-        }
-        Effect::Perform { operation, r#try, args, .. } => {
-            let command = args["command"].as_str().unwrap_or_default();
-            let result = match command {
-                "hang" => return None,
-                "break" => OperationResult::Failed { failure: failure("broken") },
-                _ => OperationResult::Ok {
-                    value: json!({ "stdout": command, "exit_code": i32::from(command == "fail") }),
-                },
-            };
-            Some(Happening::Ended { operation, r#try, result })
-        }
-    }
-}
-
 pub(crate) fn failure(message: &str) -> Failure {
     Failure::new(agentos_sdk::FailureKind::Error, message)
 }
 
 impl Driven {
+    /// Nothing was performed that had its answer when the log was this long.
+    fn repeats_nothing(&self, cut: usize) {
+        let ended = self.log[..cut].iter().filter_map(|record| match &record.entry {
+            Entry::OperationEnded { operation, .. } => Some(operation.as_str()),
+            _ => None,
+        });
+        let repeated = ended.filter(|ended| self.performed.iter().any(|done| done == ended));
+        assert_eq!(repeated.collect::<Vec<_>>(), [""; 0], "after a crash at {cut}");
+    }
+
     /// What the workflow returned.
     pub(crate) fn output(&self) -> &Value {
         match &self.outcome {
