@@ -89,6 +89,7 @@ pub trait Program {
     fn unhandled(&self, scope: ScopeId) -> Option<Failure>;
 }
 
+/// A program behind a pointer: whoever drives runs of several languages keeps them like this.
 impl<P: Program + ?Sized> Program for Box<P> {
     fn resume(&mut self, delivery: Delivery, door: &mut Door<'_>) {
         (**self).resume(delivery, door);
@@ -109,6 +110,11 @@ pub struct Door<'a> {
 }
 
 impl Door<'_> {
+    /// The same door for a shorter time, for a program that hands it on to the code it executes.
+    pub fn reborrow(&mut self) -> Door<'_> {
+        Door { cursor: self.cursor }
+    }
+
     /// Asks for an operation.
     ///
     /// # Errors

@@ -58,7 +58,7 @@ const CRATES: &[Crate] = &[
         may_use: &["agentos-core"],
         must_not_use: &[WAITING, DATABASES],
     },
-    Crate { name: "agentos-sdk", may_use: &["agentos-core"], must_not_use: &[DATABASES] },
+    Crate { name: "agentos-sdk", may_use: &["agentos-core"], must_not_use: IMPURE },
     Crate {
         name: "agentos-engine",
         may_use: &[

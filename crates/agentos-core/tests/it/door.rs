@@ -2,6 +2,7 @@
 
 mod approvals;
 mod bounds;
+mod boxed;
 mod children;
 mod divergence;
 mod endings;

@@ -1,0 +1,183 @@
+//! Where an execution keeps what it has asked for: answers that nobody has fetched yet, bodies of steps, and who waits.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::task::Poll;
+
+use agentos_core::failure::{Failure, FailureKind};
+use agentos_core::path::OperationId;
+use agentos_core::program::{ScopeId, Ticket};
+use agentos_core::value::Value;
+
+use crate::actions::{Action, Actions};
+use crate::body::BodyMaker;
+use crate::panics;
+use crate::run::Run;
+
+/// The number of a body under way: the workflow's, or that of one attempt at a step.
+pub(crate) type BodyId = usize;
+
+/// The place of one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct SlotId(usize);
+
+#[derive(Debug)]
+struct Slot {
+    scope: ScopeId,
+    ticket: Option<Ticket>,
+    answer: Option<Result<Value, Failure>>,
+    /// Whether some code has looked for the answer, so that a failure is its business.
+    seen: bool,
+    /// Who looked last, and found nothing.
+    waiter: Option<BodyId>,
+    /// The effect whose closure is kept for it.
+    action: Option<OperationId>,
+}
+
+/// All of it, for one execution.
+pub(crate) struct Desk {
+    pub(crate) run: Arc<Run>,
+    pub(crate) actions: Actions,
+    slots: HashMap<SlotId, Slot>,
+    next_slot: usize,
+    tickets: HashMap<Ticket, SlotId>,
+    bodies: HashMap<Ticket, BodyMaker>,
+    /// The body that is being polled.
+    current: BodyId,
+    /// How many answers it has looked for in vain during this poll.
+    waits: usize,
+}
+
+impl Desk {
+    pub(crate) fn new(run: Arc<Run>) -> Self {
+        Self {
+            run,
+            actions: Actions::default(),
+            slots: HashMap::new(),
+            next_slot: 0,
+            tickets: HashMap::new(),
+            bodies: HashMap::new(),
+            current: 0,
+            waits: 0,
+        }
+    }
+
+    /// A place for the answer to what was asked for, or to a refusal.
+    pub(crate) fn expect(&mut self, scope: ScopeId, asked: Result<Ticket, Failure>) -> SlotId {
+        let slot = SlotId(self.next_slot);
+        self.next_slot += 1;
+        let (ticket, answer) = match asked {
+            Ok(ticket) => (Some(ticket), None),
+            Err(failure) => (None, Some(Err(failure))),
+        };
+        if let Some(ticket) = ticket {
+            self.tickets.insert(ticket, slot);
+        }
+        let (seen, waiter, action) = (false, None, None);
+        self.slots.insert(slot, Slot { scope, ticket, answer, seen, waiter, action });
+        slot
+    }
+
+    /// Keeps what makes the bodies of a step.
+    pub(crate) fn keep_body(&mut self, ticket: Ticket, maker: BodyMaker) {
+        self.bodies.insert(ticket, maker);
+    }
+
+    /// Takes it out, to call it without holding the desk.
+    pub(crate) fn take_body(&mut self, ticket: Ticket) -> Option<BodyMaker> {
+        self.bodies.remove(&ticket)
+    }
+
+    /// What the answer in this place is awaited from.
+    pub(crate) fn ticket(&self, slot: SlotId) -> Option<Ticket> {
+        self.slots.get(&slot)?.ticket
+    }
+
+    /// Keeps the work of an effect until it is taken, or answered without.
+    pub(crate) fn keep_action(&mut self, slot: SlotId, operation: OperationId, action: Action) {
+        if let Some(slot) = self.slots.get_mut(&slot) {
+            slot.action = Some(operation.clone());
+            self.actions.keep(operation, action);
+        }
+    }
+
+    /// A failure in this place is nobody's business any more.
+    pub(crate) fn ignore(&mut self, slot: SlotId) {
+        if let Some(slot) = self.slots.get_mut(&slot) {
+            slot.seen = true;
+        }
+    }
+
+    /// Puts an answer into its place, and says which body waits there.
+    pub(crate) fn answer(
+        &mut self,
+        ticket: Ticket,
+        result: Result<Value, Failure>,
+    ) -> Option<BodyId> {
+        panics::drop_quietly(self.bodies.remove(&ticket));
+        let slot = self.tickets.remove(&ticket).and_then(|slot| self.slots.get_mut(&slot))?;
+        if let Some(operation) = slot.action.take() {
+            self.actions.discard(&operation);
+        }
+        slot.answer = Some(result);
+        slot.waiter.take()
+    }
+
+    /// Looks for an answer on behalf of the body that is polled.
+    pub(crate) fn poll(&mut self, id: SlotId) -> Poll<(Option<Ticket>, Result<Value, Failure>)> {
+        let Some(slot) = self.slots.get_mut(&id) else {
+            let message = "the same answer was awaited twice";
+            return Poll::Ready((None, Err(Failure::new(FailureKind::NonRetryable, message))));
+        };
+        slot.seen = true;
+        match slot.answer.take() {
+            Some(answer) => {
+                let ticket = slot.ticket;
+                self.slots.remove(&id);
+                Poll::Ready((ticket, answer))
+            }
+            None => {
+                slot.waiter = Some(self.current);
+                self.waits += 1;
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Drops what workflow code left here.
+    pub(crate) fn clear(&mut self) {
+        for (_, maker) in self.bodies.drain() {
+            panics::drop_quietly(maker);
+        }
+    }
+
+    /// A body is about to be polled.
+    pub(crate) fn begin_poll(&mut self, body: BodyId) {
+        self.current = body;
+        self.waits = 0;
+    }
+
+    /// Whether the body that was polled waits for something of ours.
+    pub(crate) const fn waits(&self) -> bool {
+        self.waits > 0
+    }
+
+    /// The first failure in a scope that no code looked for.
+    pub(crate) fn unhandled(&self, scope: ScopeId) -> Option<Failure> {
+        let unseen = self.slots.iter().filter(|(_, slot)| slot.scope == scope && !slot.seen);
+        unseen
+            .filter_map(|(id, slot)| match &slot.answer {
+                Some(Err(failure)) if failure.kind != FailureKind::Cancelled => Some((id, failure)),
+                _ => None,
+            })
+            .min_by_key(|(id, _)| id.0)
+            .map(|(_, failure)| failure.clone())
+    }
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk").field("slots", &self.slots).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,127 @@
+//! Steps and phases: named scopes with bodies of their own.
+//!
+//! The body of a step is called once for each attempt, and again whenever the run is executed again. It is kept by the
+//! program, not by the future that waits for it: a step that lost a race goes on until its scope closes, as it does in
+//! TypeScript.
+
+use std::panic::Location;
+use std::time::Duration;
+
+use agentos_core::failure::Failure;
+use agentos_core::name::Name;
+use agentos_core::program::{ScopeId, StepOptions, Ticket};
+use agentos_core::retry::RetryPolicy;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::answer::{Answer, site};
+use crate::body::{self, BodyMaker};
+use crate::ctx::{Ctx, millis, named};
+use crate::error::Result;
+use crate::stage::Stage;
+
+impl Ctx {
+    /// A step: recorded, timed, retried as a whole. Asked for at this call.
+    ///
+    /// The body gets the step's own `Ctx`. It is called again for each attempt, so it clones what it moves:
+    ///
+    /// ```
+    /// # use agentos_sdk::{Ctx, Result};
+    /// # async fn example(ctx: Ctx, plan: String) -> Result<()> {
+    /// let length = ctx.run("measure", move |ctx| {
+    ///     let plan = plan.clone();
+    ///     async move { Ok(ctx.shell(format!("wc -c {plan}")).await?.stdout) }
+    /// });
+    /// let length: String = length.await?;
+    /// # Ok(()) }
+    /// ```
+    #[track_caller]
+    pub fn run<T, F, Fut>(&self, name: impl AsRef<str>, body: F) -> Answer<T>
+    where
+        T: Serialize + DeserializeOwned,
+        F: Fn(Ctx) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T>> + Send + 'static,
+    {
+        self.step(name).run(body)
+    }
+
+    /// A step with options: `ctx.step("test").retry(policy).run(|ctx| …)`.
+    #[track_caller]
+    pub fn step(&self, name: impl AsRef<str>) -> Step<'_> {
+        let retry = self.run.retry;
+        let site = Some(site(Location::caller()));
+        let options = StepOptions { retry, timeout: None, body: None, site };
+        Step { ctx: self, name: name.as_ref().to_owned(), options }
+    }
+
+    /// A phase: groups what its body does, without a number or retries. Asked for at this call.
+    pub fn phase<T, F, Fut>(&self, name: impl AsRef<str>, body: F) -> Answer<T>
+    where
+        T: Serialize + DeserializeOwned,
+        F: Fn(Ctx) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T>> + Send + 'static,
+    {
+        self.scoped(name.as_ref(), maker(body), |stage, scope, name| stage.door.phase(scope, name))
+    }
+
+    fn scoped<T>(
+        &self,
+        name: &str,
+        maker: BodyMaker,
+        ask: impl FnOnce(&mut Stage<'_>, ScopeId, Name) -> Result<Ticket, Failure>,
+    ) -> Answer<T> {
+        let slot = self.enter(|stage| {
+            let asked = named(name).and_then(|name| ask(stage, self.scope, name));
+            if let Ok(ticket) = asked {
+                stage.desk.keep_body(ticket, maker);
+            }
+            stage.desk.expect(self.scope, asked)
+        });
+        Answer::new(&self.run, slot)
+    }
+}
+
+fn maker<T, F, Fut>(body: F) -> BodyMaker
+where
+    T: Serialize,
+    F: Fn(Ctx) -> Fut + Send + 'static,
+    Fut: Future<Output = Result<T>> + Send + 'static,
+{
+    Box::new(move |ctx| body::future(body(ctx)))
+}
+
+/// A step that is about to be asked for.
+#[derive(Debug)]
+#[must_use = "a step is asked for by `.run(…)`"]
+pub struct Step<'a> {
+    ctx: &'a Ctx,
+    name: String,
+    options: StepOptions,
+}
+
+impl Step<'_> {
+    /// How it is retried, instead of as the workflow's config says.
+    pub const fn retry(mut self, retry: RetryPolicy) -> Self {
+        self.options.retry = retry;
+        self
+    }
+
+    /// How long each attempt may take.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = Some(millis(timeout));
+        self
+    }
+
+    /// Asks for the step; see [`Ctx::run`].
+    pub fn run<T, F, Fut>(self, body: F) -> Answer<T>
+    where
+        T: Serialize + DeserializeOwned,
+        F: Fn(Ctx) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T>> + Send + 'static,
+    {
+        let options = self.options;
+        self.ctx.scoped(&self.name, maker(body), |stage, scope, name| {
+            stage.door.step(scope, name, options)
+        })
+    }
+}

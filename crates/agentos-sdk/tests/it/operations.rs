@@ -1,0 +1,114 @@
+//! Operations: what they ask for, and what comes back.
+
+use std::time::Duration;
+
+use agentos_core::entry::Entry;
+use agentos_sdk::operations::ArtifactType;
+use agentos_sdk::{Ctx, FailureKind, Value, Workflow};
+use serde_json::json;
+
+use crate::support::{Bench, Driven};
+
+/// Identity and arguments of everything that was ordered.
+fn orders(driven: &Driven) -> Vec<(String, Value)> {
+    let orders = driven.log.iter().filter_map(|record| match &record.entry {
+        Entry::OperationOrdered { operation, args, .. } => {
+            Some((operation.to_string(), args.clone()))
+        }
+        _ => None,
+    });
+    orders.collect()
+}
+
+#[test]
+fn a_command_is_ordered_with_all_its_options() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let test = ctx.shell("cargo").args(["test", "-q"]).cwd("ui").env("CI", "1");
+        let output = test.timeout(Duration::from_secs(60)).name("test").await?;
+        ctx.shell("ls").await?;
+        ctx.shell("ls").await?;
+        Ok((output.is_success(), ctx.shell("fail").await?.exit_code))
+    });
+    let driven = Bench::new(workflow).run();
+    assert_eq!(*driven.output(), json!([true, 1]));
+    let orders = orders(&driven);
+    let args = json!({ "command": "cargo", "args": ["test", "-q"], "cwd": "ui", "env": { "CI": "1" }, "timeout_ms": 60_000 });
+    assert_eq!(orders[0], ("/shell:test#1".to_owned(), args));
+    assert_eq!(orders[1].1, json!({ "command": "ls" }));
+    assert_eq!(orders[1].0.replace("#1", "#2"), orders[2].0);
+}
+
+#[test]
+fn an_artifact_is_ordered_with_all_its_options() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let report = ctx.artifact("report.md").content("# All good").kind(ArtifactType::TestReport);
+        report.mime_type("text/markdown").metadata(json!({ "tests": 7 })).await?;
+        ctx.artifact("log").file("build.log").await?;
+        Ok(())
+    });
+    let orders = orders(&Bench::new(workflow).run());
+    let args = json!({ "content": "# All good", "type": "TEST_REPORT", "mime_type": "text/markdown", "metadata": { "tests": 7 } });
+    assert_eq!(orders[0], ("/artifact:report.md#1".to_owned(), args));
+    assert_eq!(orders[1].1, json!({ "file": "build.log", "type": "OTHER" }));
+}
+
+#[test]
+fn things_are_asked_for_at_the_call_and_builders_when_they_are_awaited() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let builder = ctx.shell("a").name("a");
+        let sleep = ctx.sleep(Duration::from_millis(1));
+        let started = ctx.shell("b").name("b").start();
+        builder.await?;
+        started.await?;
+        sleep.await?;
+        Ok(())
+    });
+    let orders = orders(&Bench::new(workflow).run());
+    let orders: Vec<_> = orders.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(orders, ["/sleep:sleep#1", "/shell:b#1", "/shell:a#1"]);
+}
+
+#[test]
+fn a_sleep_is_never_too_short() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        ctx.sleep(Duration::from_micros(1_001)).await?;
+        Ok(ctx.now()?.0)
+    });
+    assert_eq!(*Bench::new(workflow).run().output(), json!(2));
+}
+
+#[test]
+fn a_wait_is_answered_by_its_signal_or_its_timeout() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let (a, b) = (ctx.wait_for::<u32>("go").start(), ctx.wait_for::<u32>("go").start());
+        let both = (a.await?, b.await?);
+        let kept: u32 = ctx.wait_for("kept").await?;
+        let late = ctx.wait_for::<()>("late").timeout(Duration::from_millis(100)).await;
+        Ok((both, kept, late.unwrap_err().kind == FailureKind::Timeout))
+    });
+    let driven = Bench::new(workflow).signal(1, "kept", json!(2)).signal(5, "go", json!(1)).run();
+    assert_eq!(*driven.output(), json!([[1, 1], 2, true]));
+}
+
+#[test]
+fn a_question_is_answered_by_its_decision() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let decision = ctx.approve("Ship it?").name("ship").await?;
+        let second = ctx.approve("Really?").name("sure").timeout(Duration::from_secs(1)).await;
+        Ok((decision.approved, decision.by, second.is_err()))
+    });
+    let driven = Bench::new(workflow).decide(5, "/approve:ship#1", true).run();
+    assert_eq!(*driven.output(), json!([true, "me", true]));
+}
+
+#[test]
+fn a_child_gives_what_it_returned() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let first = ctx.invoke::<Value>("lint", json!({ "strict": true }));
+        let second = ctx.invoke::<Value>("test", 7);
+        Ok((first.await?, second.await?))
+    });
+    let driven = Bench::new(workflow).run();
+    let output = json!([{ "of": "lint", "got": { "strict": true } }, { "of": "test", "got": 7 }]);
+    assert_eq!(*driven.output(), output);
+}
