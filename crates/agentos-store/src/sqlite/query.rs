@@ -3,6 +3,8 @@
 mod detail;
 mod listing;
 
+use std::path::Path;
+
 use agentos_core::id::{OwnerId, RunId};
 use agentos_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -16,6 +18,7 @@ use super::blob;
 use super::error::{Done, Fault};
 use super::owner::Owners;
 use super::row::{from_i64, uuid};
+use crate::folder::RunFolder;
 use crate::projection::WorkflowStatus;
 use crate::records::{RecordError, RunCounts, RunRecord, StepRecord};
 
@@ -97,11 +100,18 @@ fn step_by_key(connection: &Connection, run: RunId, key: i64) -> Done<Option<Ste
 
 fn step_record(connection: &Connection, run: RunId, row: &Row<'_>) -> Done<StepRecord> {
     let status: String = row.get(4)?;
+    let (step_number, name): (u32, String) = (row.get(1)?, row.get(2)?);
+    let log_file: Option<String> = row.get(13)?;
     Ok(StepRecord {
         id: uuid_at(row, 0)?,
         execution_id: run,
-        step_number: row.get(1)?,
-        name: row.get(2)?,
+        // It follows from the rest, so it is written down only where it differs.
+        log_file_path: log_file.or_else(|| {
+            let file = RunFolder::new(Path::new(""), run).step_log_file(step_number, &name);
+            Some(file.to_string_lossy().into_owned())
+        }),
+        step_number,
+        name,
         phase: row.get(3)?,
         status: crate::projection::StepStatus::parse(&status)
             .ok_or_else(|| Fault::permanent(format!("`{status}` stands where a status should")))?,
@@ -113,7 +123,6 @@ fn step_record(connection: &Connection, run: RunId, row: &Row<'_>) -> Done<StepR
         error: value_at(connection, row, 10)?,
         attempt_number: row.get(11)?,
         max_attempts: row.get(12)?,
-        log_file_path: row.get(13)?,
         created_at: Timestamp(row.get(14)?),
         updated_at: Timestamp(row.get(15)?),
     })

@@ -132,6 +132,8 @@ fn a_step_is_shown_through_its_attempts() {
     assert_eq!((step.status, step.attempt_number), (StepStatus::Completed, 2));
     assert_eq!((step.output.clone(), step.error.clone()), (Some(json!([1])), None));
     assert_eq!((step.started_at.unwrap().0, step.duration), (2_000, Some(1_020)));
+    let log_file = format!(".agent/workflows/executions/{}/logs/step-1-test.log", held.run);
+    assert_eq!(step.log_file_path, Some(log_file));
     assert_eq!(run.comments[0].step_id, Some(step.id));
     assert_eq!(run.run.state, Some(json!({ "green": true })));
     assert_eq!((run.run.status, run.run.output), (WorkflowStatus::Completed, Some(json!("done"))));
