@@ -14,11 +14,11 @@ use agentos_core::program::Program;
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use agentos_core::turn::Turn;
+use agentos_sdk::Actions;
 use agentos_store::claim::Claim;
 use tokio::sync::{Notify, mpsc};
 
 use crate::events::Throttle;
-use crate::library::Actions;
 use crate::performer::News;
 use crate::points::Point;
 use crate::shared::Shared;
@@ -74,7 +74,7 @@ pub(super) struct Drive {
     run: RunId,
     epoch: Epoch,
     execution: Execution<Box<dyn Program>>,
-    actions: Option<Arc<dyn Actions>>,
+    actions: Option<Actions>,
     standing: Standing,
     in_flight: InFlight,
     throttle: Throttle,

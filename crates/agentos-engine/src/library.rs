@@ -1,16 +1,17 @@
 //! Where programs come from.
 
-use std::pin::Pin;
-use std::sync::Arc;
+mod rust;
 
 use agentos_core::entry::{Parent, RunStarted};
 use agentos_core::failure::Failure;
 use agentos_core::id::RunId;
 use agentos_core::name::Name;
-use agentos_core::path::OperationId;
 use agentos_core::program::Program;
 use agentos_core::value::Value;
+use agentos_sdk::Actions;
 use thiserror::Error;
+
+pub use rust::RustLibrary;
 
 /// The workflows that an engine can execute.
 pub trait Library: Send + Sync + 'static {
@@ -44,18 +45,9 @@ pub struct Invocation {
 pub struct Opened {
     /// The program.
     pub program: Box<dyn Program>,
-    /// What it wants done by itself, if it brings code for that.
-    pub actions: Option<Arc<dyn Actions>>,
+    /// The code of its own effects: a Rust workflow brings it along.
+    pub actions: Option<Actions>,
 }
-
-/// The code of a program's own effects: a Rust workflow brings it along.
-pub trait Actions: Send + Sync {
-    /// What is to be done for this operation, once. Nothing if the program has not asked for it.
-    fn take(&self, operation: &OperationId) -> Option<Action>;
-}
-
-/// Something to be done, and what comes of it.
-pub type Action = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 
 /// Why a program can't be opened.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::library::Action;
+use agentos_sdk::Action;
 
 /// Something that a run has ordered, by an entry that is committed.
 pub struct Order {

@@ -13,7 +13,7 @@ use agentos_core::path::OperationId;
 use agentos_core::value::Value;
 use agentos_store::inbox::SendError;
 use agentos_store::place::Place;
-use agentos_store::run::NewRun;
+use agentos_store::run::{CreateError, NewRun};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -79,7 +79,9 @@ impl Drive {
         started: Option<Value>,
     ) {
         let recovered = self.in_flight.earlier.remove(&(operation.clone(), r#try));
-        let action = self.actions.as_ref().and_then(|actions| actions.take(&operation));
+        // What somebody else may have begun is not begun here, so its code is still needed for the next try.
+        let actions = self.actions.as_ref().filter(|_| !recovered);
+        let action = actions.and_then(|actions| actions.take(&operation));
         let ticket = self.in_flight.ticket(&operation, r#try);
         let news = self.in_flight.sender.clone();
         let Some(performer) = self.shared.performers.of(kind) else {
@@ -201,8 +203,9 @@ async fn create_child(
     let first = Entry::RunStarted(shared.library.start_of_child(invocation)?);
     let at = shared.clock.now();
     let new = NewRun { run: child, at, first, history: None, place: Place::default() };
-    let created = shared.store.create_run(new).await;
-    created
-        .map(|_| ())
-        .map_err(|error| Failure::new(FailureKind::Error, format!("no child run: {error}")))
+    match shared.store.create_run(new).await {
+        // Its id comes from the invocation: whoever created it did so for the same one, at another time.
+        Ok(_) | Err(CreateError::Conflict { .. }) => Ok(()),
+        Err(error) => Err(Failure::new(FailureKind::Error, format!("no child run: {error}"))),
+    }
 }
