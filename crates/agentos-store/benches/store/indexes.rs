@@ -89,6 +89,9 @@ pub(crate) fn measure(rounds: usize, report: &mut Report) {
     drop(agentos_store::sqlite::SqliteStore::open(&path, options).expect("the store opens"));
     fill(&path);
     let connection = open(&path);
+    connection
+        .execute_batch("INSERT INTO projects VALUES (1, 'p', 'p', '/p', 1, 1)")
+        .expect("a project is made");
     for candidate in CANDIDATES {
         let name = candidate.name;
         let kept = name.strip_prefix("not kept: ").is_none();
@@ -181,7 +184,7 @@ fn write_runs(connection: &Connection) -> f64 {
             .prepare_cached(
                 "INSERT INTO workflow_runs (key, id, run_id, workflow, definition_hash, status, project_id, \
                  branch_name, created_at, updated_at, head, epoch, standing) VALUES (?1, ?2, ?2, 'bench', 'h', \
-                 'PENDING', NULL, ?2, 1, 1, 1, 0, 0)",
+                 'PENDING', 1, ?2, 1, 1, 1, 0, 0)",
             )
             .and_then(|mut sql| sql.execute((key, format!("run {key}"))))
             .and_then(|_| {

@@ -3,7 +3,7 @@
 //! Everything is measured in rounds: one sample of each case, then the next round, beginning with another case. What is
 //! compared is compared within a round. Prints a table and writes `bench/results/store.json`.
 //!
-//! With the word `profile` it commits steps for 128 waiters and nothing else, to be looked at with a profiler.
+//! With the word `indexes` it measures those alone. With the word `profile` it commits steps for 128 waiters and nothing else, to be looked at with a profiler.
 #![expect(clippy::print_stdout, reason = "this is a command-line program")]
 
 mod commits;
@@ -27,6 +27,11 @@ fn main() {
         return;
     }
     let mut report = Report::default();
+    if words.first().is_some_and(|word| word == "indexes") {
+        indexes::measure(9, &mut report);
+        print!("{report}");
+        return;
+    }
     commits::measure(rounds, &mut report);
     queries::measure(rounds.max(5) * 4, &mut report);
     indexes::measure(rounds.min(3), &mut report);
