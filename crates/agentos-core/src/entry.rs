@@ -220,8 +220,8 @@ pub enum Entry {
         site: Option<Site>,
     },
 
-    /// The next step that is asked for had finished under an earlier source, with a body that says something else now.
-    /// Its body is not executed: what it once asked for and wrote is played again, and its outcome stays.
+    /// A step that is asked for next, or some day, had finished under an earlier source. If its body says something else
+    /// now, it is not executed: what it once asked for and wrote is played again, and its outcome stays.
     #[serde(rename = "body.kept")]
     BodyKept(KeptBody),
 
@@ -230,6 +230,10 @@ pub enum Entry {
     AttemptStarted {
         /// The attempt.
         scope: ScopePath,
+        /// From when its time counts, if not from here: in a history that is executed anew, what is new begins when
+        /// that is done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        counts_from: Option<Timestamp>,
     },
 
     /// An attempt failed and there will be another.

@@ -36,7 +36,7 @@ use crate::standing::Standing;
 use crate::time::{Millis, Timestamp};
 use crate::turn::Turn;
 
-pub(crate) use anew::Anew;
+pub(crate) use anew::{Anew, Known};
 pub(crate) use cursor::Cursor;
 use deliver::{Next, Resumption};
 pub use diverge::{AdvanceError, Divergence};

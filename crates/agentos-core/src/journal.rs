@@ -44,12 +44,13 @@ pub(crate) struct Placed<T> {
 pub(crate) enum Deliverable {
     RunStart,
     Cancel,
-    Resumed(Millis),
+    /// Nobody drove the run for so long, until then.
+    Resumed(Millis, Timestamp),
     Failing(Failure),
     Abandoned(OperationId),
     TimedOut(ScopePath),
     Grace(ScopePath),
-    Attempt(ScopePath),
+    Attempt(ScopePath, Timestamp),
     StepEnd(StepPath),
     OperationEnd(OperationId),
     Timer(OperationId),
@@ -159,7 +160,9 @@ impl Journal {
             Entry::StepRequested { step, number, retry, timeout_ms, body, .. } => {
                 self.step_requested(step, number, StepRecord::new(retry, timeout_ms, body))
             }
-            Entry::AttemptStarted { scope } => self.attempt_started(seq, at, scope),
+            Entry::AttemptStarted { scope, counts_from } => {
+                self.attempt_started(seq, at, scope, counts_from)
+            }
             Entry::AttemptFailed { scope, failure, retry_at } => {
                 self.attempt_failed(scope, failure, retry_at)
             }
@@ -375,7 +378,8 @@ impl Journal {
     /// Steps whose bodies are played and have not come to an end.
     pub(crate) fn unfinished_bodies(&self) -> impl Iterator<Item = &StepPath> {
         let ended = |step| self.steps.get(step).is_none_or(|record| record.ended.is_some());
-        self.bodies.keys().filter(move |step| !ended(step))
+        let played = self.bodies.iter().filter(|(_, kept)| kept.acts.is_some());
+        played.map(|(step, _)| step).filter(move |step| !ended(step))
     }
 
     /// Whether program code at this position was executed under an earlier source too, and its log lines written.

@@ -32,8 +32,9 @@ pub use names::Names;
 
 use crate::bounds;
 use crate::codec::Chunk;
+use crate::effect::{Happening, Timer};
 use crate::entry::{Abandoned, Entry, KeptAnswer, KeptBody, OperationResult, Record, RunStarted};
-use crate::execution::{AdvanceError, Anew, Execution};
+use crate::execution::{AdvanceError, Anew, Execution, Known};
 use crate::failure::{Failure, FailureKind};
 use crate::id::{Seed, Seq, StepNumber};
 use crate::journal::{IllegalEntry, Journal};
@@ -43,6 +44,8 @@ use crate::source::Site;
 use crate::standing::Standing;
 use crate::time::{Millis, Timestamp};
 use crate::turn::{Outgoing, Turn};
+use crate::value::Value;
+use feed::Happened;
 use keep::Selection;
 
 /// How often the log is made again because answers came before they were asked for.
@@ -167,11 +170,12 @@ impl Rebase<'_> {
             seed: started.seed,
             answers: feed::answers(log, &selection),
             finished: bodies::finished(log, &selection),
+            known: bodies::known(log, &selection),
             selection,
             log,
         };
-        let mut beginning =
-            Beginning { early: feed::early(log, &history.selection), abandoned: Vec::new() };
+        let early = feed::early(log, &history.selection);
+        let mut beginning = Beginning { early, bodies: BTreeMap::new(), abandoned: Vec::new() };
         for _ in 0..PASSES {
             let mut executed = self.execute(program(), &history, &beginning)?;
             let missed = missed(&executed.execution, &history.answers, &beginning.early);
@@ -179,15 +183,20 @@ impl Rebase<'_> {
                 Destination::SameRun => compare::abandoned(log, &executed.chunks),
                 Destination::NewRun => Vec::new(),
             };
-            if missed.is_empty() && abandoned == beginning.abandoned {
+            let bodies = history.unasked_bodies(&executed.execution);
+            if missed.is_empty()
+                && abandoned == beginning.abandoned
+                && bodies.keys().eq(beginning.bodies.keys())
+            {
                 self.check(&executed)?;
-                let notices = compare::notices(self, log, &executed.chunks, &beginning)?;
+                let notices = compare::notices(self, &history, &executed.chunks, &beginning)?;
                 self.end_history(&mut executed)?;
                 let Executed { execution, chunks, outgoing } = executed;
                 return Ok(Rebased { chunks, standing: execution.standing(), outgoing, notices });
             }
             beginning.early.extend(missed);
             beginning.abandoned = abandoned;
+            beginning.bodies = bodies;
         }
         Err(RebaseError::Unsettled)
     }
@@ -216,18 +225,45 @@ impl Rebase<'_> {
         }
         let anew = Anew {
             now: self.now,
-            kept: history.selection.operations().clone(),
+            known: history.known.clone(),
             finished: history.finished.clone(),
             tied: Vec::new(),
         };
         let (execution, turn) = Execution::replay_anew(program, journal, anew, began)?;
         let mut executed = Executed { execution, chunks, outgoing: Vec::new() };
         executed.gather(turn, began)?;
-        for batch in feed::batches(history.log, &history.selection, &beginning.early) {
+        let happened = Happened {
+            selection: &history.selection,
+            early: &beginning.early,
+            answers: &history.answers,
+            into: self.into,
+        };
+        for batch in feed::batches(history.log, &happened) {
             let turn = executed.execution.advance(batch.happenings, batch.at)?;
             executed.gather(turn, batch.at)?;
         }
+        self.end_back_offs(&mut executed)?;
         Ok(executed)
+    }
+
+    /// A body that is played waits for nothing but what it waited for then; its back-offs are over.
+    fn end_back_offs<P: Program>(&self, executed: &mut Executed<P>) -> Result<(), RebaseError> {
+        loop {
+            let journal = executed.execution.journal();
+            let played: Vec<StepPath> = journal.unfinished_bodies().cloned().collect();
+            let of_played = |timer: &Timer| match timer {
+                Timer::Retry(scope) => played.iter().any(|step| scope.is_within(step)),
+                _ => false,
+            };
+            let due = executed.execution.timers().filter(|(due, _)| *due <= self.now);
+            let next =
+                due.map(|(due, timer)| (due, timer.clone())).find(|(_, timer)| of_played(timer));
+            let Some((due, timer)) = next else {
+                return Ok(());
+            };
+            let turn = executed.execution.advance(vec![Happening::Timer(timer)], due)?;
+            executed.gather(turn, due)?;
+        }
     }
 
     fn first_entries(&self, seed: Seed, beginning: &Beginning) -> Vec<Entry> {
@@ -240,7 +276,13 @@ impl Rebase<'_> {
         let kept = answers
             .chunks(bounds::KEPT_ANSWERS)
             .map(|answers| Entry::AnswersKept { answers: answers.to_vec() });
-        std::iter::once(start).chain(kept).collect()
+        let bodies = beginning.bodies.values().cloned().map(Entry::BodyKept);
+        std::iter::once(start).chain(kept).chain(bodies).collect()
+    }
+
+    /// Whether an operation is asked for with something else, apart from what the runs call themselves.
+    fn differ(&self, recorded: &Value, asked: &Value) -> bool {
+        self.old_names.hidden_in(recorded) != self.new_names.hidden_in(asked)
     }
 
     /// Whether what came out is a run that can go on.
@@ -249,15 +291,23 @@ impl Rebase<'_> {
             return Err(RebaseError::Tied { step: step.clone(), site: site.clone() });
         }
         let journal = executed.execution.journal();
-        if let Some(step) = journal.unfinished_bodies().min() {
+        let waits = |step: &&StepPath| {
+            let mut timers = executed.execution.timers();
+            timers.any(|(_, timer)| matches!(timer, Timer::Retry(scope) if scope.is_within(step)))
+        };
+        if let Some(step) = journal.unfinished_bodies().filter(|step| !waits(step)).min() {
             return Err(RebaseError::Orphaned { step: step.clone() });
         }
         match journal.failing().filter(|failure| failure.kind == FailureKind::Stalled) {
             // Had nothing been open, it would have failed under its old source too.
-            Some(failure) if Journal::fold(self.log.iter().cloned())?.awaits_something() => {
-                Err(RebaseError::Stuck(failure.clone()))
+            Some(failure) => {
+                let old = Journal::fold(self.log.iter().cloned())?;
+                match old.failing().is_none() && old.awaits_something() {
+                    true => Err(RebaseError::Stuck(failure.clone())),
+                    false => Ok(()),
+                }
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -288,6 +338,19 @@ struct History<'a> {
     selection: Selection,
     answers: BTreeMap<OperationId, OperationResult>,
     finished: HashMap<StepPath, KeptBody>,
+    known: Known,
+}
+
+impl History<'_> {
+    /// Finished steps that an execution has not asked for. Should it do so later, they are played if they can be.
+    fn unasked_bodies<P: Program>(&self, execution: &Execution<P>) -> BTreeMap<StepPath, KeptBody> {
+        let journal = execution.journal();
+        let left = self
+            .finished
+            .iter()
+            .filter(|(step, kept)| journal.step(step).is_none() && kept.body.tied.is_none());
+        left.map(|(step, kept)| (step.clone(), kept.clone())).collect()
+    }
 }
 
 /// What the new log has to begin with, as far as it is known.
@@ -295,6 +358,8 @@ struct History<'a> {
 struct Beginning {
     /// Answers that come before they are asked for.
     early: BTreeMap<OperationId, OperationResult>,
+    /// Steps that had finished and are not asked for.
+    bodies: BTreeMap<StepPath, KeptBody>,
     /// Operations that are open and not asked for.
     abandoned: Vec<Abandoned>,
 }

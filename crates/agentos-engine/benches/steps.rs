@@ -1,5 +1,6 @@
 //! `cargo xtask bench steps`: what a durable step costs, from the workflow's code to the disk and back.
 #![expect(clippy::print_stdout, reason = "this is a command-line program")]
+#![expect(clippy::disallowed_methods, reason = "what takes how long is what it is about")]
 
 use std::io::Write as _;
 use std::path::Path;
@@ -13,7 +14,6 @@ use agentos_engine::library::RustLibrary;
 use agentos_sdk::{Ctx, Result, Workflow, Workflows};
 use agentos_store::place::Place;
 use agentos_store::sqlite::{Options, SqliteStore};
-use rustix::process::{Resource, getrlimit};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -34,11 +34,11 @@ fn workflows(file: &Path) -> Workflows {
                 ctx.run("step", move |ctx| {
                     let file = Arc::clone(&file);
                     async move {
-                        ctx.effect("line", move || async move {
+                        let line = ctx.effect("line", move || async move {
                             file.lock().expect("nobody panics").write_all(b"a line\n")?;
                             Ok(())
-                        })
-                        .await
+                        });
+                        Ok(line.await?)
                     }
                 })
                 .await?;
@@ -97,7 +97,6 @@ async fn sample(kind: &str, concurrency: usize, n: u32, total: usize) {
         cpu.as_secs_f64() * 1e6 / steps,
         wall.as_secs_f64() * 1e6 * concurrency as f64 / steps,
     );
-    let _ = getrlimit(Resource::As);
 }
 
 fn main() {

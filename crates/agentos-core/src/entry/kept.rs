@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::CommentOn;
 use super::part::{OperationResult, StepOutcome};
 use crate::path::{OperationId, ScopePath, StepPath};
+use crate::program::StepOptions;
 use crate::retry::RetryPolicy;
 use crate::source::BodyText;
 use crate::time::{Millis, Timestamp};
@@ -20,7 +21,7 @@ pub struct KeptAnswer {
     pub result: OperationResult,
 }
 
-/// The body of a finished step as it once was: not its text, but all that it did.
+/// A finished step as it once was: how it was retried, and all that its body did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptBody {
@@ -33,8 +34,22 @@ pub struct KeptBody {
     /// How long each of its attempts was allowed to take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<Millis>,
-    /// What it did, in order.
-    pub acts: Vec<Act>,
+    /// What it did, in order. Without it, the body is executed, but retried and timed as it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acts: Option<Vec<Act>>,
+}
+
+impl KeptBody {
+    /// Whether the step is asked for with something else than what is kept.
+    pub(crate) fn differs(&self, asked: &StepOptions) -> bool {
+        let hash = asked.body.as_ref().map(|body| &body.hash);
+        hash.is_some_and(|hash| *hash != self.body.hash) || self.has_other_policy(asked)
+    }
+
+    /// Whether the step is retried or timed otherwise now.
+    pub(crate) fn has_other_policy(&self, asked: &StepOptions) -> bool {
+        (asked.retry, asked.timeout) != (self.retry, self.timeout_ms)
+    }
 }
 
 /// Something that a body did, and what made it do so.

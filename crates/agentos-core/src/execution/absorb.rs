@@ -210,7 +210,7 @@ impl Cursor {
             .step(&step)
             .is_some_and(|record| record.state() == StepState::Retrying(attempt))
         {
-            self.append(Entry::AttemptStarted { scope: step.attempt(attempt.next()) })?;
+            self.start_attempt(step.attempt(attempt.next()))?;
         }
         Ok(())
     }

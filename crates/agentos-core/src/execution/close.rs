@@ -70,7 +70,11 @@ impl Cursor {
         };
         let grace = self.journal.start().map_or(Millis::ZERO, |start| start.grace_ms);
         if cause != CloseCause::Expired && !grace.is_zero() && closing.accepts < Accepts::Nothing {
-            plan.grace_until = closing.grace_until.or(Some(self.at.after(grace)));
+            let from = match &self.anew {
+                Some(anew) => anew.closed_at(&closing.path, cause, self.at),
+                None => self.at,
+            };
+            plan.grace_until = closing.grace_until.or(Some(from.after(grace)));
         }
         self.collect_open(scope, &mut plan);
         plan

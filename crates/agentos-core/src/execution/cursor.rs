@@ -68,6 +68,8 @@ pub(crate) struct Cursor {
     pub(super) finished: VecDeque<(usize, BodyOutcome)>,
     /// What kept bodies do when their time comes.
     pub(super) acts: HashMap<ActCause, Vec<Deed>>,
+    /// Steps whose bodies are played.
+    pub(super) playing: HashSet<StepPath>,
     /// What is known of the run's earlier life, while it is executed anew.
     pub(super) anew: Option<Anew>,
     pub(super) endable: BTreeSet<usize>,
@@ -143,6 +145,7 @@ impl Cursor {
             kept_signals: 0,
             finished: VecDeque::new(),
             acts: HashMap::new(),
+            playing: HashSet::new(),
             anew: None,
             endable: BTreeSet::new(),
             left,
@@ -439,13 +442,13 @@ const fn is_control(what: &Deliverable) -> bool {
     match what {
         Deliverable::RunStart
         | Deliverable::Cancel
-        | Deliverable::Resumed(_)
+        | Deliverable::Resumed(..)
         | Deliverable::Failing(_)
         | Deliverable::Abandoned(_)
         | Deliverable::TimedOut(_)
         | Deliverable::Grace(_)
         | Deliverable::Signal(_) => true,
-        Deliverable::Attempt(_)
+        Deliverable::Attempt(..)
         | Deliverable::StepEnd(_)
         | Deliverable::OperationEnd(_)
         | Deliverable::Timer(_)
@@ -457,11 +460,11 @@ fn identity_of(what: &Deliverable) -> String {
     match what {
         Deliverable::RunStart
         | Deliverable::Cancel
-        | Deliverable::Resumed(_)
+        | Deliverable::Resumed(..)
         | Deliverable::Failing(_) => "the run".into(),
-        Deliverable::Grace(scope) | Deliverable::Attempt(scope) | Deliverable::TimedOut(scope) => {
-            scope.to_string()
-        }
+        Deliverable::Grace(scope)
+        | Deliverable::Attempt(scope, _)
+        | Deliverable::TimedOut(scope) => scope.to_string(),
         Deliverable::StepEnd(step) => step.to_string(),
         Deliverable::OperationEnd(id) | Deliverable::Timer(id) | Deliverable::Abandoned(id) => {
             id.to_string()

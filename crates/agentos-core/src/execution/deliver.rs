@@ -60,12 +60,12 @@ impl Cursor {
         self.now = self.now.max(at);
         match what {
             Deliverable::RunStart => return Ok(self.start_run()),
-            Deliverable::Attempt(scope) => return self.start_body(at, &scope),
+            Deliverable::Attempt(scope, from) => return self.start_body(from, &scope),
             Deliverable::StepEnd(step) => return self.answer_step(&step),
             Deliverable::OperationEnd(id) => return self.answer_operation(&id),
             Deliverable::Timer(id) => return self.answer_by_timer(&id),
             Deliverable::Cancel => self.cancel_run()?,
-            Deliverable::Resumed(away) => self.shift_timeouts(away),
+            Deliverable::Resumed(away, until) => self.shift_timeouts(away, until),
             Deliverable::Failing(failure) => self.fail_root(failure),
             Deliverable::Abandoned(id) => self.left_is_dead(&id),
             Deliverable::TimedOut(scope) => self.time_out(&scope),
@@ -100,7 +100,7 @@ impl Cursor {
         Next::Resume(Resumption { delivery, cause: None })
     }
 
-    fn start_body(&mut self, at: Timestamp, scope: &ScopePath) -> Result<Next, AdvanceError> {
+    fn start_body(&mut self, from: Timestamp, scope: &ScopePath) -> Result<Next, AdvanceError> {
         let Some(step_path) = scope.owner() else {
             return Ok(Next::Changed);
         };
@@ -118,8 +118,7 @@ impl Cursor {
             return Err(Divergence::NotEnded { identity: scope.to_string() }.into());
         }
         step.current = Some(index);
-        let kept = self.journal.kept_body(&step_path).is_some();
-        let played = kept || self.scopes[parent].played;
+        let played = self.scopes[parent].played || self.is_played(&step_path);
         let mut begun = Scope::new(scope.clone(), Some(parent), Some(ticket));
         begun.in_step = in_step;
         begun.played = played;
@@ -127,7 +126,7 @@ impl Cursor {
         if self.missed.remove(&ticket) {
             self.unaware.insert(index);
         }
-        self.begin_timeout(index, at);
+        self.begin_timeout(index, from);
         self.reseed(scope.as_str());
         let body = Delivery::Body { ticket, scope: ScopeId(index), attempt: scope.attempt() };
         let cause = self.has_acts().then(|| ActCause::Attempt(scope.clone()));

@@ -112,7 +112,11 @@ impl Cursor {
             }
             Some((_, retry_at)) => retry_at,
             None => {
-                let retry_at = self.at.after(retry.delay_after(scope, self.seed()));
+                let failed_at = match &self.anew {
+                    Some(anew) => anew.failed_at(scope, self.at),
+                    None => self.at,
+                };
+                let retry_at = failed_at.after(retry.delay_after(scope, self.seed()));
                 self.append(Entry::AttemptFailed { scope: scope.clone(), failure, retry_at })?;
                 retry_at
             }

@@ -6,11 +6,9 @@
 
 use super::AdvanceError;
 use super::cursor::Cursor;
-use super::diverge::Divergence;
-use super::scope::Counted;
 use crate::entry::{ActCause, Deed, Entry, KeptBody, StepOutcome};
 use crate::failure::Failure;
-use crate::path::{OperationId, StepPath};
+use crate::path::StepPath;
 use crate::program::{BodyOutcome, ScopeId, StepOptions};
 
 impl Cursor {
@@ -19,22 +17,30 @@ impl Cursor {
         !self.acts.is_empty()
     }
 
-    /// A step is asked for. If it is one whose body is played, it is executed as it was then.
+    pub(super) fn is_played(&self, step: &StepPath) -> bool {
+        self.playing.contains(step)
+    }
+
+    /// A step is asked for. If it had finished with another body or policy, it is executed as it was then.
     pub(super) fn keep_body(
         &mut self,
         step: &StepPath,
         asked: &StepOptions,
     ) -> Result<StepOptions, AdvanceError> {
-        if self.journal.step(step).is_none()
-            && let Some(kept) = self.anew.as_mut().and_then(|anew| anew.body_to_play(step, asked))
+        let is_new = self.journal.step(step).is_none() && self.journal.kept_body(step).is_none();
+        if is_new
+            && let Some(kept) = self.anew.as_mut().and_then(|anew| anew.body_to_keep(step, asked))
         {
             self.append(Entry::BodyKept(kept))?;
         }
-        let Some(kept) = self.journal.kept_body(step) else {
+        let Some(kept) = self.journal.kept_body(step).filter(|kept| kept.differs(asked)) else {
             return Ok(asked.clone());
         };
-        for act in &kept.acts {
-            self.acts.entry(act.by.clone()).or_default().push(act.deed.clone());
+        if let Some(acts) = &kept.acts {
+            self.playing.insert(step.clone());
+            for act in acts {
+                self.acts.entry(act.by.clone()).or_default().push(act.deed.clone());
+            }
         }
         let KeptBody { body, retry, timeout_ms, .. } = kept;
         Ok(StepOptions {
@@ -57,33 +63,27 @@ impl Cursor {
         let Some(scope) = self.living(&deed.scope()) else {
             return Ok(());
         };
+        // What was done has its names already, whatever the order in which it is done again.
         match deed {
             Deed::Ordered { operation, args, due } => {
-                let kind = Self::kind_of(&operation);
                 let Some(name) = operation.name() else { return Ok(()) };
-                let occurrence = self.scopes[scope].count(Counted::Operation(kind, name.clone()));
-                let id = self.scopes[scope].path.operation(kind, &name, occurrence);
-                same(&operation, &id)?;
-                let ticket = self.ask_operation(scope, &id);
-                let new = self.order(&id, args, due, None)?;
-                self.begin(ticket, &id, name)?;
-                if new { self.end_no_sleep(id, due) } else { Ok(()) }
+                let ticket = self.ask_operation(scope, &operation);
+                let new = self.order(&operation, args, due, None)?;
+                self.begin(ticket, &operation, name)?;
+                if new { self.end_no_sleep(operation, due) } else { Ok(()) }
             }
             Deed::Asked { step, retry, timeout_ms, body } => {
-                let Some(name) = step.name() else { return Ok(()) };
-                let path = self.next_step(scope, &name, step.is_phase());
-                if path != step {
-                    return Err(Divergence::changed(&step, &step, &path).into());
-                }
                 let options = StepOptions { retry, timeout: timeout_ms, body, site: None };
-                self.ask_step(scope, &path, &options).1
+                self.ask_step(scope, &step, &options).1
             }
             Deed::Wrote { operation, value } => {
                 let Some(key) = operation.name() else { return Ok(()) };
-                self.write_state(ScopeId(scope), key, value).map_or_else(refused, Ok)
+                self.put_state(operation, key, value);
+                Ok(())
             }
-            Deed::Remarked { on, message, meta, .. } => {
-                self.add_comment(ScopeId(scope), on, message, meta).map_or_else(refused, Ok)
+            Deed::Remarked { operation, on, message, meta } => {
+                self.put_comment(operation, on, message, meta);
+                Ok(())
             }
             Deed::Ended { outcome, .. } => {
                 self.body_finished(ScopeId(scope), outcome.into());
@@ -91,18 +91,6 @@ impl Cursor {
             }
         }
     }
-}
-
-/// What a body may write was checked when it was first written; a scope that takes nothing any more has ended.
-fn refused(_: Failure) -> Result<(), AdvanceError> {
-    Ok(())
-}
-
-fn same(recorded: &OperationId, found: &OperationId) -> Result<(), AdvanceError> {
-    if recorded == found {
-        return Ok(());
-    }
-    Err(Divergence::changed(recorded, recorded, found).into())
 }
 
 impl From<StepOutcome> for BodyOutcome {

@@ -12,7 +12,7 @@ use crate::id::{Attempt, RunId, Seq, StepNumber, Try};
 use crate::journal::{Note, StepRecord};
 use crate::name::Name;
 use crate::operation::{OperationKind, Request, Treatment};
-use crate::path::{OperationId, StepPath};
+use crate::path::{OperationId, ScopePath, StepPath};
 use crate::program::{BodyOutcome, ScopeId, StepOptions, Ticket};
 use crate::retry::RetryPolicy;
 use crate::source::{BodyText, Site};
@@ -109,7 +109,9 @@ impl Cursor {
     /// The run that an invocation creates.
     fn child_of(&self, id: &OperationId, r#try: Try) -> Option<RunId> {
         let run = self.journal.start()?.run;
-        (Self::kind_of(id) == OperationKind::Invoke).then(|| run.child(id, r#try))
+        let known = self.anew.as_ref().and_then(|anew| anew.known.children.get(id));
+        (Self::kind_of(id) == OperationKind::Invoke)
+            .then(|| known.copied().unwrap_or_else(|| run.child(id, r#try)))
     }
 
     /// Outside of steps, an operation forms a step of its own.
@@ -258,8 +260,12 @@ impl Cursor {
             body: options.body,
             site: options.site,
         })?;
-        self.append(Entry::AttemptStarted { scope: path.attempt(Attempt::FIRST) })?;
-        Ok(())
+        self.start_attempt(path.attempt(Attempt::FIRST))
+    }
+
+    pub(super) fn start_attempt(&mut self, scope: ScopePath) -> Result<(), AdvanceError> {
+        let counts_from = self.anew.as_ref().and_then(|anew| anew.counts_from(&scope, self.at));
+        self.append(Entry::AttemptStarted { scope, counts_from }).map(|_| ())
     }
 
     fn ask(&mut self, scope: usize, what: What) -> Ticket {
@@ -333,6 +339,11 @@ impl Cursor {
                 .map_err(|error| Failure::new(FailureKind::Limit, error.to_string()))?;
         }
         let operation = self.note_identity(scope, OperationKind::Set, &key)?;
+        self.put_state(operation, key, value);
+        Ok(())
+    }
+
+    pub(super) fn put_state(&mut self, operation: OperationId, key: Name, value: Option<Value>) {
         self.note_fault(|cursor| {
             let note = Note::State(value.clone());
             cursor.note(operation, note, |operation| Entry::StateWritten {
@@ -344,7 +355,6 @@ impl Cursor {
             Some(value) => self.state.insert(key, value),
             None => self.state.remove(&key),
         };
-        Ok(())
     }
 
     pub(crate) fn add_comment(
@@ -361,6 +371,17 @@ impl Cursor {
         let name = Name::new("comment")
             .map_err(|error| Failure::new(FailureKind::Limit, error.to_string()))?;
         let operation = self.note_identity(scope, OperationKind::Comment, &name)?;
+        self.put_comment(operation, on, message, meta);
+        Ok(())
+    }
+
+    pub(super) fn put_comment(
+        &mut self,
+        operation: OperationId,
+        on: CommentOn,
+        message: String,
+        meta: Value,
+    ) {
         self.note_fault(|cursor| {
             let note = Note::Comment { on, message: message.clone(), meta: meta.clone() };
             cursor.note(operation, note, |operation| Entry::CommentAdded {
@@ -370,7 +391,6 @@ impl Cursor {
                 meta,
             })
         });
-        Ok(())
     }
 
     fn note_identity(

@@ -46,6 +46,8 @@ pub(super) struct Scope {
     pub(super) accepts: Accepts,
     /// The end of its grace, once it is closing.
     pub(super) grace_until: Option<Timestamp>,
+    /// From when its attempt's time counts.
+    pub(super) counts_from: Timestamp,
     /// When its attempt has taken too long.
     pub(super) timeout_at: Option<Timestamp>,
     pub(super) body: Option<BodyOutcome>,
@@ -66,6 +68,7 @@ impl Scope {
             open: BTreeSet::new(),
             accepts: Accepts::Work,
             grace_until: None,
+            counts_from: Timestamp(0),
             timeout_at: None,
             body: None,
             doomed: false,

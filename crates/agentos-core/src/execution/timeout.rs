@@ -9,11 +9,12 @@ use crate::time::{Millis, Timestamp};
 
 impl Cursor {
     /// An attempt's clock begins when its body does.
-    pub(super) fn begin_timeout(&mut self, scope: usize, at: Timestamp) {
+    pub(super) fn begin_timeout(&mut self, scope: usize, from: Timestamp) {
+        self.scopes[scope].counts_from = from;
         let path = self.scopes[scope].path.clone();
         let step = path.owner().and_then(|step| self.journal.step(&step));
         if let Some(timeout) = step.and_then(|step| step.timeout) {
-            self.set_timeout(scope, at.after(timeout));
+            self.set_timeout(scope, from.after(timeout));
         }
     }
 
@@ -34,10 +35,11 @@ impl Cursor {
         }
     }
 
-    /// Nobody drove the run for a while: attempts get that time back.
-    pub(super) fn shift_timeouts(&mut self, away: Millis) {
+    /// Nobody drove the run for a while, until then: attempts that were under way get that time back.
+    pub(super) fn shift_timeouts(&mut self, away: Millis, until: Timestamp) {
         for scope in 0..self.scopes.len() {
-            if let Some(due) = self.scopes[scope].timeout_at {
+            let was_under_way = self.scopes[scope].counts_from < until;
+            if let Some(due) = self.scopes[scope].timeout_at.filter(|_| was_under_way) {
                 self.set_timeout(scope, due.after(away));
             }
         }

@@ -99,7 +99,7 @@ impl Journal {
         away: Millis,
     ) -> Result<(), Illegal> {
         self.activity.resume(self.last_at.unwrap_or(at), at);
-        self.deliver(seq, at, Deliverable::Resumed(away));
+        self.deliver(seq, at, Deliverable::Resumed(away, at));
         Ok(())
     }
 

@@ -101,7 +101,7 @@ impl Journal {
         if self.steps.contains_key(&kept.step) || self.bodies.contains_key(&kept.step) {
             return Err(Illegal::Repeated { what: kept.step.to_string() });
         }
-        let scopes = kept.acts.iter().map(|act| act.deed.scope());
+        let scopes = kept.acts.iter().flatten().map(|act| act.deed.scope());
         if let Some(scope) = scopes.into_iter().find(|scope| !scope.is_within(&kept.step)) {
             return Err(Illegal::DeadScope { scope });
         }
@@ -118,6 +118,7 @@ impl Journal {
         seq: Seq,
         at: Timestamp,
         scope: ScopePath,
+        counts_from: Option<Timestamp>,
     ) -> Result<(), Illegal> {
         let path = owner_of(&scope)?;
         self.live_scope(&path.scope())?;
@@ -136,7 +137,7 @@ impl Journal {
         step.state = StepState::Running(next);
         step.attempts.push(seq);
         self.scopes.insert(scope.clone(), ScopeRecord::default());
-        self.deliver(seq, at, Deliverable::Attempt(scope));
+        self.deliver(seq, at, Deliverable::Attempt(scope, counts_from.unwrap_or(at)));
         Ok(())
     }
 

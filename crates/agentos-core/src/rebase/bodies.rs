@@ -8,14 +8,15 @@ use super::keep::Selection;
 use crate::entry::{
     Act, ActCause, CloseCause, Deed, Entry, KeptBody, Record, ScopeClosing, StepOutcome,
 };
-use crate::id::Seq;
-use crate::path::{ScopePath, StepPath};
+use crate::execution::Known;
+use crate::id::{RunId, Seq};
+use crate::path::{OperationId, ScopePath, StepPath};
 
 /// The steps that finished and are kept, as far as their bodies are known.
 pub(super) fn finished(log: &[Record], selection: &Selection) -> HashMap<StepPath, KeptBody> {
     let mut bodies = kept_steps(log, selection);
     if bodies.is_empty() {
-        return bodies;
+        return still_kept(log);
     }
     let causes: HashMap<Seq, ActCause> =
         log.iter().filter_map(|record| Some((record.seq, cause(&record.entry)?))).collect();
@@ -30,11 +31,60 @@ pub(super) fn finished(log: &[Record], selection: &Selection) -> HashMap<StepPat
             if record.by.is_none() {
                 bodies.remove(&step);
             } else if let (Some(body), Some(act)) = (bodies.get_mut(&step), &act) {
-                body.acts.push(act.clone());
+                body.acts.get_or_insert_default().push(act.clone());
             }
         }
     }
+    bodies.extend(still_kept(log));
     bodies
+}
+
+/// Steps that this log itself has from an earlier one and did not ask for.
+fn still_kept(log: &[Record]) -> HashMap<StepPath, KeptBody> {
+    let asked: HashSet<&StepPath> = log
+        .iter()
+        .filter_map(|record| match &record.entry {
+            Entry::StepRequested { step, .. } => Some(step),
+            _ => None,
+        })
+        .collect();
+    let kept = log.iter().filter_map(|record| match &record.entry {
+        Entry::BodyKept(kept) if !asked.contains(&kept.step) => {
+            Some((kept.step.clone(), kept.clone()))
+        }
+        _ => None,
+    });
+    kept.collect()
+}
+
+/// What this log knew.
+pub(super) fn known(log: &[Record], selection: &Selection) -> Known {
+    let mut known = Known { operations: selection.operations().clone(), ..Known::default() };
+    let mut invoked: HashMap<&OperationId, RunId> = HashMap::new();
+    for record in log {
+        match &record.entry {
+            Entry::OperationOrdered { operation, child: Some(child), .. } => {
+                invoked.insert(operation, *child);
+            }
+            Entry::ChildEnded { operation, outcome, .. }
+                if selection.child(operation, outcome, record.seq) =>
+            {
+                let child = invoked.get(operation).map(|child| (operation.clone(), *child));
+                known.children.extend(child);
+            }
+            Entry::AttemptStarted { scope, .. } => {
+                known.attempts.insert(scope.clone());
+            }
+            Entry::AttemptFailed { scope, .. } => {
+                known.failures.insert(scope.clone());
+            }
+            Entry::ScopeClosing(ScopeClosing { scope, cause, .. }) => {
+                known.closings.insert((scope.clone(), *cause));
+            }
+            _ => {}
+        }
+    }
+    known
 }
 
 /// Finished steps that say what their bodies say. Being cancelled is not being finished.
@@ -50,7 +100,7 @@ fn kept_steps(log: &[Record], selection: &Selection) -> HashMap<StepPath, KeptBo
                     body: body.clone(),
                     retry,
                     timeout_ms,
-                    acts: Vec::new(),
+                    acts: Some(Vec::new()),
                 };
                 asked.insert(step, kept);
             }
@@ -68,7 +118,7 @@ fn kept_steps(log: &[Record], selection: &Selection) -> HashMap<StepPath, KeptBo
 /// What code is resumed with when this entry is delivered.
 fn cause(entry: &Entry) -> Option<ActCause> {
     match entry {
-        Entry::AttemptStarted { scope } => Some(ActCause::Attempt(scope.clone())),
+        Entry::AttemptStarted { scope, .. } => Some(ActCause::Attempt(scope.clone())),
         Entry::StepEnded { step, .. } => Some(ActCause::Step(step.clone())),
         Entry::OperationEnded { operation, .. }
         | Entry::TimerFired { operation }
@@ -94,14 +144,17 @@ impl<'a> Ends<'a> {
         let mut owners: HashMap<StepPath, &ScopePath> = HashMap::new();
         for record in log {
             match &record.entry {
-                Entry::AttemptStarted { scope } => {
+                Entry::AttemptStarted { scope, .. } => {
                     owners.extend(scope.owner().map(|step| (step, scope)));
                 }
                 Entry::AttemptFailed { scope, failure, .. } => {
                     ends.outcomes.insert(scope, StepOutcome::Failed { failure: failure.clone() });
                 }
                 Entry::StepEnded { step, outcome } => {
-                    if let Some(scope) = owners.get(step) {
+                    // One that was cancelled in its back-off ended before.
+                    let running =
+                        owners.get(step).filter(|scope| !ends.outcomes.contains_key(*scope));
+                    if let Some(scope) = running {
                         ends.last.insert(step, scope);
                         ends.outcomes.insert(scope, outcome.clone());
                     }

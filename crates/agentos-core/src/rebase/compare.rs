@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
-use super::{Beginning, Rebase, RebaseError};
+use super::{Beginning, History, Rebase, RebaseError};
 use crate::codec::Chunk;
 use crate::entry::{Abandoned, Entry, OperationResult, Record, RunOutcome};
 use crate::operation::{OperationKind, Treatment};
@@ -28,7 +28,14 @@ pub enum Notice {
         /// What it is asked for with now.
         asked: Value,
     },
-    /// It was under way, and the program has not asked for it. It is stopped.
+    /// The step had finished, and the program has not asked for it. Should it do so later, its outcome is kept if its
+    /// body has not changed, or can be played.
+    StepNotAsked {
+        /// The step.
+        step: StepPath,
+    },
+    /// It was under way, and the program has not asked for it, or asked for something else under its name. It is
+    /// stopped.
     Abandoned {
         /// The operation.
         operation: OperationId,
@@ -104,36 +111,35 @@ impl<'a> Asked<'a> {
 /// Compares what both logs asked for.
 pub(super) fn notices(
     rebase: &Rebase<'_>,
-    log: &[Record],
+    history: &History<'_>,
     chunks: &[Chunk],
     beginning: &Beginning,
 ) -> Result<Vec<Notice>, RebaseError> {
-    let old = Asked::new(log.iter().map(|record| &record.entry));
+    let kept = history.log.iter().filter(|record| history.selection.asked(record));
+    let old = Asked::new(kept.map(|record| &record.entry));
     let new = Asked::new(chunks.iter().flat_map(|chunk| &chunk.entries));
-    if rebase.keep == super::Keep::Everything {
-        check_kinds(&old, &new)?;
-    }
+    check_kinds(&old, &new)?;
     let mut notices = Vec::new();
-    for (operation, recorded) in log.iter().filter_map(|record| ordered(&record.entry)) {
+    let finished = history.log.iter().filter_map(|record| ordered(&record.entry));
+    let finished = finished.filter(|(operation, _)| history.answers.contains_key(operation));
+    for (operation, recorded) in finished {
         match new.operations.get(operation) {
-            Some((asked, _)) => {
-                let (old, now) =
-                    (rebase.old_names.hidden_in(recorded), rebase.new_names.hidden_in(asked));
-                if old != now {
-                    notices.push(Notice::ChangedArguments {
-                        operation: operation.clone(),
-                        recorded: recorded.clone(),
-                        asked: (*asked).clone(),
-                    });
-                }
+            Some((asked, _)) if rebase.differ(recorded, asked) => {
+                notices.push(Notice::ChangedArguments {
+                    operation: operation.clone(),
+                    recorded: recorded.clone(),
+                    asked: (*asked).clone(),
+                });
             }
-            None if beginning.early.contains_key(operation) => {
-                notices.push(Notice::NotAsked { operation: operation.clone() });
-            }
-            None => {}
+            Some(_) => {}
+            None => notices.push(Notice::NotAsked { operation: operation.clone() }),
         }
     }
-    let remains = remains(log);
+    let mut gone: Vec<&StepPath> =
+        history.finished.keys().filter(|step| !new.steps.contains_key(step)).collect();
+    gone.sort();
+    notices.extend(gone.into_iter().map(|step| Notice::StepNotAsked { step: step.clone() }));
+    let remains = remains(history.log);
     let was_dead = |id| remains.get(id).is_some_and(|(_, was)| *was == Remains::Stopped);
     let left = beginning.abandoned.iter().filter(|left| !was_dead(&left.operation));
     notices.extend(left.map(|left| Notice::Abandoned { operation: left.operation.clone() }));
@@ -175,15 +181,20 @@ enum Remains {
 /// were stopped but not by the new program, which may want them after all.
 pub(super) fn abandoned(log: &[Record], chunks: &[Chunk]) -> Vec<Abandoned> {
     let entries = || chunks.iter().flat_map(|chunk| &chunk.entries);
-    let asked: HashSet<&OperationId> = entries().filter_map(ordered).map(|(id, _)| id).collect();
+    let wanted: HashMap<&OperationId, &Value> = entries().filter_map(ordered).collect();
+    let recorded: HashMap<&OperationId, &Value> =
+        log.iter().filter_map(|record| ordered(&record.entry)).collect();
     let stopped: HashSet<&OperationId> = entries().filter_map(stop_ordered).collect();
     let left = remains(log).into_values().filter(|(left, remains)| {
-        let (asked, stopped) = (asked.contains(&left.operation), stopped.contains(&left.operation));
+        let asked = wanted.get(&left.operation);
+        let is_same = asked == recorded.get(&left.operation);
+        let is_stopped = stopped.contains(&left.operation);
         match remains {
-            Remains::Open => !asked,
-            Remains::Stopping => !asked || !stopped,
+            // What is under way with other arguments is another thing.
+            Remains::Open => !is_same,
+            Remains::Stopping => asked.is_none() || !is_stopped,
             // Asked for now or later, it is another try.
-            Remains::Stopped => !stopped,
+            Remains::Stopped => !is_stopped,
         }
     });
     left.map(|(left, _)| left).collect()

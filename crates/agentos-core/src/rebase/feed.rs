@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::Destination;
 use super::keep::Selection;
 use crate::effect::{Happening, Timer};
 use crate::entry::{Entry, OperationResult, Record, decision};
@@ -23,20 +24,34 @@ pub(super) struct Batch {
     pub(super) happenings: Vec<Happening>,
 }
 
+/// What is kept of a log, and for whom.
+pub(super) struct Happened<'a> {
+    pub(super) selection: &'a Selection,
+    /// Answers that are there from the start.
+    pub(super) early: &'a BTreeMap<OperationId, OperationResult>,
+    pub(super) answers: &'a BTreeMap<OperationId, OperationResult>,
+    pub(super) into: Destination,
+}
+
+impl Happened<'_> {
+    /// Whether what is known of the tries of an operation is handed over. Another run has no part in what is under way
+    /// for this one: it begins that by itself.
+    fn tries(&self, id: &OperationId) -> bool {
+        let over = self.into == Destination::SameRun || self.answers.contains_key(id);
+        over && self.selection.operation(id)
+    }
+}
+
 /// Everything that came in and is kept.
 ///
 /// A signal whose every consumer is answered from the start has been consumed; it is not handed over again.
-pub(super) fn batches(
-    log: &[Record],
-    selection: &Selection,
-    early: &BTreeMap<OperationId, OperationResult>,
-) -> Vec<Batch> {
-    let spent = spent_signals(log, early);
+pub(super) fn batches(log: &[Record], happened: &Happened<'_>) -> Vec<Batch> {
+    let spent = spent_signals(log, happened.early);
     let mut tries: HashMap<OperationId, Try> = HashMap::new();
     let mut batches: Vec<Batch> = Vec::new();
     let mut together = false;
     for record in log {
-        let happening = happening(record, selection, &mut tries)
+        let happening = happening(record, happened, &mut tries)
             .filter(|_| record.entry.message_key().is_none_or(|key| !spent.contains(key)));
         match (happening, batches.last_mut()) {
             (Some(happening), Some(batch)) if together && batch.at == record.at => {
@@ -71,9 +86,10 @@ fn spent_signals<'a>(
 
 fn happening(
     record: &Record,
-    selection: &Selection,
+    happened: &Happened<'_>,
     tries: &mut HashMap<OperationId, Try>,
 ) -> Option<Happening> {
+    let selection = happened.selection;
     let message = |key: &InboxKey, body| {
         selection.signal(key).then(|| Happening::Message(Message { key: key.clone(), body }))
     };
@@ -83,11 +99,11 @@ fn happening(
             tries.insert(operation.clone(), *r#try);
             None
         }
-        Entry::OperationStarted { operation, r#try, detail } if selection.operation(operation) => {
+        Entry::OperationStarted { operation, r#try, detail } if happened.tries(operation) => {
             let (operation, detail) = (operation.clone(), detail.clone());
             Some(Happening::Started { operation, r#try: *r#try, detail })
         }
-        Entry::OperationInterrupted { operation, r#try } if selection.operation(operation) => {
+        Entry::OperationInterrupted { operation, r#try } if happened.tries(operation) => {
             Some(Happening::Interrupted { operation: operation.clone(), r#try: *r#try })
         }
         Entry::OperationEnded { operation, result }
@@ -126,7 +142,7 @@ fn timer(record: &Record, selection: &Selection) -> Option<Timer> {
         Entry::TimerFired { operation } if selection.operation(operation) => {
             Some(Timer::Operation(operation.clone()))
         }
-        Entry::AttemptStarted { scope } if kept(scope) => {
+        Entry::AttemptStarted { scope, .. } if kept(scope) => {
             let before = Attempt(scope.attempt().0.checked_sub(1).filter(|before| *before > 0)?);
             Some(Timer::Retry(scope.owner()?.attempt(before)))
         }

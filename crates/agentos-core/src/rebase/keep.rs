@@ -87,6 +87,17 @@ impl Selection {
         &self.operations
     }
 
+    /// Whether it is kept that the program asked for this.
+    pub(super) fn asked(&self, record: &Record) -> bool {
+        match &record.entry {
+            Entry::OperationOrdered { operation, .. } => self.operation(operation),
+            Entry::StepRequested { step, .. } => {
+                record.seq < self.cut && !self.failed.contains(&Failed::Step(step.clone()))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a step that ended at this position had finished for good.
     pub(super) fn step(&self, step: &StepPath, seq: Seq) -> bool {
         let failed = |failed: &Failed| match failed {
@@ -224,7 +235,7 @@ fn innermost(log: &[Record], failed: &Failed, failure: &Failure) -> Failed {
         return failed.clone();
     };
     let attempt = log.iter().rev().find_map(|record| match &record.entry {
-        Entry::AttemptStarted { scope } if scope.owner().as_ref() == Some(step) => Some(scope),
+        Entry::AttemptStarted { scope, .. } if scope.owner().as_ref() == Some(step) => Some(scope),
         _ => None,
     });
     let inside = attempt.and_then(|attempt| {

@@ -102,7 +102,7 @@ pub(crate) fn step(number: u32) -> Vec<Entry> {
         body: None,
         site: None,
     });
-    entries.push(Entry::AttemptStarted { scope: step.attempt(Attempt(1)) });
+    entries.push(Entry::AttemptStarted { scope: step.attempt(Attempt(1)), counts_from: None });
     entries.push(Entry::OperationOrdered {
         operation: operation(&step),
         number: None,

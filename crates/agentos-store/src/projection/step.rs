@@ -101,7 +101,7 @@ impl Projection {
                     changes.steps.insert(number, StepPatch::pending(new));
                 }
             }
-            Entry::AttemptStarted { scope } => self.attempt_started(at, scope, changes),
+            Entry::AttemptStarted { scope, .. } => self.attempt_started(at, scope, changes),
             Entry::AttemptFailed { scope, failure, retry_at } => {
                 let Some(open) = scope.owner().and_then(|step| self.steps.get_mut(&step)) else {
                     return;

@@ -266,7 +266,7 @@ fn plain(log: Vec<(String, Record)>) -> (Vec<Record>, HashMap<String, usize>) {
 fn key(entry: &Entry) -> String {
     match entry {
         Entry::StepRequested { step, .. } | Entry::StepEnded { step, .. } => step.to_string(),
-        Entry::AttemptStarted { scope } => scope.to_string(),
+        Entry::AttemptStarted { scope, .. } => scope.to_string(),
         Entry::OperationOrdered { operation, .. } | Entry::OperationEnded { operation, .. } => {
             operation.to_string()
         }

@@ -3,13 +3,14 @@
 use super::Node;
 use crate::chance::Chance;
 
-/// The program with some steps keeping an account of their own.
+/// The program with some steps keeping an account of their own, and back-offs of all lengths.
 #[must_use]
 pub fn with_own_accounts(node: &Node, chance: &mut Chance) -> Node {
     let mut changed = node.clone();
     each(&mut changed, &mut |node| {
-        if let Node::Step { own, .. } = node {
+        if let Node::Step { own, delay, .. } = node {
             *own = chance.percent(60);
+            *delay = u64::from(1 + chance.below(12));
         }
     });
     changed

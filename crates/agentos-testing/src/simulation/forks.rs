@@ -5,15 +5,19 @@ use std::rc::Rc;
 
 use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, Record, RunOutcome, RunStarted};
+use agentos_core::operation::OperationKind;
+use agentos_core::path::OperationId;
 use agentos_core::rebase::{Destination, Keep, Names, Rebase, RebaseError, generation};
 use agentos_core::time::Timestamp;
 use agentos_store::run::History;
 
 use super::driver::Driver;
+use super::edits::is_refusal;
 use super::plan::{Fault, Plan};
-use super::report::{Ending, Report};
+use super::report::{Ending, Report, edition_of};
 use super::scenario::Scenario;
-use crate::script::Script;
+use crate::chance::Chance;
+use crate::script::{Node, Script, edited};
 
 /// How long after a run's end it is forked.
 const LATER: i64 = 500;
@@ -28,6 +32,7 @@ pub struct Fork {
     pub kept: BTreeSet<String>,
     /// When it begins.
     pub at: i64,
+    program: Rc<Node>,
 }
 
 impl Fork {
@@ -36,13 +41,29 @@ impl Fork {
     /// # Errors
     /// As [`Rebase::run`].
     pub fn new(scenario: &Scenario, log: &[Record], keep: Keep) -> Result<Self, RebaseError> {
+        Self::under(&scenario.program, scenario, log, keep)
+    }
+
+    /// Makes a run out of a log, under another program.
+    ///
+    /// # Errors
+    /// As [`Rebase::run`].
+    pub fn under(
+        program: &Rc<Node>,
+        scenario: &Scenario,
+        log: &[Record],
+        keep: Keep,
+    ) -> Result<Self, RebaseError> {
         let Some(Entry::RunStarted(start)) = generation(log).first().map(|record| &record.entry)
         else {
             return Err(RebaseError::Empty);
         };
         // Somebody forks it some time after it has ended.
         let at = log.last().map_or(0, |last| last.at.0 + LATER);
+        let forked =
+            Scenario { fork: scenario.fork + 1, program: Rc::clone(program), ..scenario.clone() };
         let start = RunStarted {
+            run: forked.run(),
             forked_from: Some(start.run),
             timeout_ms: None,
             deadline: None,
@@ -57,8 +78,8 @@ impl Fork {
             old_names: Names::default(),
             new_names: Names::default(),
         };
-        let program = || Script::new(Rc::clone(&scenario.program));
-        let rebased = rebase.run(program)?;
+        let edition = edition_of(log);
+        let rebased = rebase.run(|| Script::edition(Rc::clone(program), edition))?;
         let mut records = rebased.chunks.iter().cloned().flat_map(Chunk::into_records);
         let first = records.next().ok_or(RebaseError::Empty)?.entry;
         Ok(Self {
@@ -66,13 +87,19 @@ impl Fork {
             kept: answered(&rebased.chunks),
             history: History { rest: rest(rebased.chunks), standing: rebased.standing },
             at,
+            program: Rc::clone(program),
         })
     }
 
     /// Lets the run go on in a world that knows nothing of the one it came from.
     #[must_use]
     pub fn run(&self, scenario: &Scenario, plan: &Plan) -> Report {
-        let alone = Scenario { mail: Vec::new(), ..scenario.clone() };
+        let alone = Scenario {
+            mail: Vec::new(),
+            fork: scenario.fork + 1,
+            program: Rc::clone(&self.program),
+            ..scenario.clone()
+        };
         let driver =
             Driver::with_history(&alone, plan, self.first.clone(), Some(self.history.clone()));
         driver.from_time(self.at).run()
@@ -116,11 +143,13 @@ pub fn check_forks(scenario: &Scenario, recorded: &Report) -> Result<u64, String
     {
         keeps.push(Keep::Finished);
     }
+    let mut chance = Chance::new(format!("forks {}", scenario.seed));
     let mut schedules = 0;
     for keep in keeps {
         let fork = Fork::new(scenario, &recorded.log, keep)
             .map_err(|error| format!("{keep:?} can't be made: {error}"))?;
         check_prefix(recorded, &fork, keep)?;
+        schedules += check_edited(scenario, recorded, keep, &mut chance)?;
         for plan in [Plan::quiet(), Plan::one(1, Fault::Crash), Plan::one(4, Fault::Switch)] {
             let report = fork.run(scenario, &plan);
             schedules += 1;
@@ -129,6 +158,25 @@ pub fn check_forks(scenario: &Scenario, recorded: &Report) -> Result<u64, String
         }
     }
     Ok(schedules)
+}
+
+/// Makes the same fork under an edited program.
+fn check_edited(
+    scenario: &Scenario,
+    recorded: &Report,
+    keep: Keep,
+    chance: &mut Chance,
+) -> Result<u64, String> {
+    let program = Rc::new(edited(&scenario.program, chance));
+    let wrong = |error: String| format!("{keep:?} to `{program}`: {error}");
+    let fork = match Fork::under(&program, scenario, &recorded.log, keep) {
+        Ok(fork) => fork,
+        Err(error) if is_refusal(&error) => return Ok(0),
+        Err(error) => return Err(wrong(error.to_string())),
+    };
+    let report = fork.run(scenario, &Plan::quiet());
+    check_fork(&fork, &report).map_err(wrong)?;
+    Ok(1)
 }
 
 /// What must hold of every fork.
@@ -140,9 +188,39 @@ fn check_fork(fork: &Fork, report: &Report) -> Result<(), String> {
         return Err(format!("{repeated} had finished and was started again"));
     }
     match &report.ending {
-        Ending::Ended(_) | Ending::Parked => Ok(()),
+        Ending::Ended(_) => Ok(()),
+        Ending::Parked if waits_for_somebody(&report.log) => Ok(()),
         other => Err(format!("{other:?}")),
     }
+}
+
+/// Whether something is open that only a message can answer.
+fn waits_for_somebody(log: &[Record]) -> bool {
+    let mut open: BTreeSet<&OperationId> = BTreeSet::new();
+    for record in generation(log) {
+        match &record.entry {
+            Entry::OperationOrdered { operation, .. } => {
+                open.insert(operation);
+            }
+            Entry::OperationEnded { operation, .. }
+            | Entry::SignalConsumed { operation, .. }
+            | Entry::TimerFired { operation } => {
+                open.remove(operation);
+            }
+            _ => {}
+        }
+    }
+    let by_message = [Some(OperationKind::Wait), Some(OperationKind::Approve)];
+    open.into_iter().any(|operation| by_message.contains(&operation.kind()))
+}
+
+/// The entry without the child run that it names: what is not over is begun anew under another id.
+fn childless(entry: &Entry) -> Entry {
+    let mut entry = entry.clone();
+    if let Entry::OperationOrdered { child, .. } = &mut entry {
+        *child = None;
+    }
+    entry
 }
 
 /// Up to its cut, a fork's log is the log that it was forked from.
@@ -158,6 +236,14 @@ fn check_prefix(recorded: &Report, fork: &Fork, keep: Keep) -> Result<(), String
         .iter()
         .flat_map(|chunk| chunk.entries.iter().map(move |entry| (chunk.at, entry)));
     for (at, entry) in old.take_while(|(_, entry)| !is_cut(entry)) {
+        // What was under way in the old run is begun anew.
+        if let Entry::OperationStarted { operation, .. }
+        | Entry::OperationInterrupted { operation, .. }
+        | Entry::OperationRetried { operation, .. } = entry
+            && !fork.kept.contains(operation.as_str())
+        {
+            continue;
+        }
         // Being told to end is not kept, and neither is anything that only followed from it.
         if matches!(
             entry,
@@ -166,7 +252,7 @@ fn check_prefix(recorded: &Report, fork: &Fork, keep: Keep) -> Result<(), String
             return Ok(());
         }
         let found = new.next();
-        if found != Some((at, entry)) {
+        if found.map(|(at, entry)| (at, childless(entry))) != Some((at, childless(entry))) {
             return Err(format!(
                 "fork before step {cut:?}: {found:?} instead of {:?}",
                 (at, entry)

@@ -69,6 +69,8 @@ pub struct Scenario {
     pub children: BTreeMap<String, Rc<Node>>,
     /// Whether a run that only waits is given back until something happens.
     pub parks: bool,
+    /// Which fork of the run this is; 0 for the run itself.
+    pub fork: u64,
     /// What a source switch moves the run to; without it, the same program in another edition.
     pub edit: Option<Rc<Node>>,
 }
@@ -87,6 +89,7 @@ impl Scenario {
             turn_entries: bounds::TURN_ENTRIES,
             children: BTreeMap::new(),
             parks: false,
+            fork: 0,
             edit: None,
         }
     }
@@ -162,7 +165,7 @@ impl Scenario {
     /// The run's id.
     #[must_use]
     pub fn run(&self) -> RunId {
-        RunId(Uuid::from_u64_pair(0, u64::from(chance::number(&self.seed))))
+        RunId(Uuid::from_u64_pair(self.fork, u64::from(chance::number(&self.seed))))
     }
 
     /// The first entry of the run's log.

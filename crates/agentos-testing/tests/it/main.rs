@@ -6,6 +6,7 @@ mod children;
 mod counterexamples;
 mod demo;
 mod javascript_model;
+mod moves;
 mod rebase;
 mod sabotage;
 mod support;

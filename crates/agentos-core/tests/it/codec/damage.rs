@@ -88,7 +88,8 @@ fn is_optional(entry: &Entry, path: &str) -> bool {
         Entry::StepRequested { .. } => {
             matches!(path, "/number" | "/timeout_ms" | "/body" | "/body/tied" | "/site")
         }
-        Entry::BodyKept(_) => path == "/timeout_ms",
+        Entry::BodyKept(_) => matches!(path, "/timeout_ms" | "/acts"),
+        Entry::AttemptStarted { .. } => path == "/counts_from",
         Entry::ScopeClosing(_) => matches!(path, "/operations" | "/steps" | "/grace_until"),
         Entry::OperationOrdered { .. } => {
             matches!(path, "/number" | "/due" | "/child" | "/try" | "/site")

@@ -165,7 +165,15 @@ fn of_steps() -> Vec<Example> {
             r#"{"kind":"step.requested","step":"/~b#1","retry":{"max_attempts":3,"backoff":"linear","delay_ms":1000,"max_delay_ms":60000,"jitter":false}}"#,
         ),
         (
-            Entry::AttemptStarted { scope: scope("/a#1@1") },
+            Entry::BodyKept(KeptBody { acts: None, timeout_ms: None, ..kept_body(linear) }),
+            r#"{"kind":"body.kept","step":"/a#1","body":{"hash":"0a"},"retry":{"max_attempts":3,"backoff":"linear","delay_ms":1000,"max_delay_ms":60000,"jitter":false}}"#,
+        ),
+        (
+            Entry::AttemptStarted { scope: scope("/a#1@2"), counts_from: Some(Timestamp(7)) },
+            r#"{"kind":"attempt.started","scope":"/a#1@2","counts_from":7}"#,
+        ),
+        (
+            Entry::AttemptStarted { scope: scope("/a#1@1"), counts_from: None },
             r#"{"kind":"attempt.started","scope":"/a#1@1"}"#,
         ),
         (
@@ -274,7 +282,7 @@ fn kept_body(retry: RetryPolicy) -> KeptBody {
         body: BodyText { hash: "0a".into(), tied: None },
         retry,
         timeout_ms: Some(Millis::new(5)),
-        acts: acts.map(|(by, deed)| Act { by, deed }).into(),
+        acts: Some(acts.map(|(by, deed)| Act { by, deed }).into()),
     }
 }
 

@@ -111,7 +111,7 @@ fn a_chunk_becomes_records_without_a_gap() {
 fn whitespace_and_the_order_of_fields_do_not_matter() {
     let text = r#" { "entries" : [ { "scope" : "/a#1@1", "kind" : "attempt.started" } ],
         "at" : 1700000000123, "first" : 3, "v" : 1 } "#;
-    let entry = Entry::AttemptStarted { scope: "/a#1@1".parse().unwrap() };
+    let entry = Entry::AttemptStarted { scope: "/a#1@1".parse().unwrap(), counts_from: None };
     assert_eq!(decode(text).unwrap(), chunk(vec![entry]));
 }
 

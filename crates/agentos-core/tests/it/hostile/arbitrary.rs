@@ -213,10 +213,10 @@ fn any_step_entry() -> BoxedStrategy<Entry> {
                 body: BodyText { hash: "0a".into(), tied: None },
                 retry,
                 timeout_ms,
-                acts
+                acts: Some(acts)
             })
         ),
-        any_scope().prop_map(|scope| Entry::AttemptStarted { scope }),
+        any_scope().prop_map(|scope| Entry::AttemptStarted { scope, counts_from: None }),
         any_scope().prop_map(|scope| Entry::AttemptTimedOut { scope }),
         (any_scope(), any_failure(), any_time()).prop_map(|(scope, failure, retry_at)| {
             Entry::AttemptFailed { scope, failure, retry_at }

@@ -125,7 +125,7 @@ pub(crate) fn timed_out(path: &str) -> Entry {
 }
 
 pub(crate) fn attempt(path: &str) -> Entry {
-    Entry::AttemptStarted { scope: scope(path) }
+    Entry::AttemptStarted { scope: scope(path), counts_from: None }
 }
 
 pub(crate) fn attempt_failed(path: &str, retry_at: i64) -> Entry {
@@ -305,6 +305,6 @@ pub(crate) fn body_kept(path: &str, write: &str) -> Entry {
         body: BodyText { hash: "0a".to_owned(), tied: None },
         retry: thrice(),
         timeout_ms: None,
-        acts: vec![Act { by, deed }],
+        acts: Some(vec![Act { by, deed }]),
     })
 }
