@@ -29,10 +29,22 @@ struct Slot {
     answer: Option<Result<Value, Failure>>,
     /// Whether some code has looked for the answer, so that a failure is its business.
     seen: bool,
+    /// Whether nobody can look for the answer any more.
+    left: bool,
     /// Who looked last, and found nothing.
     waiter: Option<BodyId>,
     /// The effect whose closure is kept for it.
     action: Option<OperationId>,
+}
+
+impl Slot {
+    /// Whether it is of no further use: its answer has come, nobody can fetch it, and it is no failure that nobody saw.
+    const fn is_done(&self) -> bool {
+        match &self.answer {
+            Some(answer) => self.left && (self.seen || answer.is_ok()),
+            None => false,
+        }
+    }
 }
 
 /// All of it, for one execution.
@@ -74,8 +86,8 @@ impl Desk {
         if let Some(ticket) = ticket {
             self.tickets.insert(ticket, slot);
         }
-        let (seen, waiter, action) = (false, None, None);
-        self.slots.insert(slot, Slot { scope, ticket, answer, seen, waiter, action });
+        let (seen, left, waiter, action) = (false, false, None, None);
+        self.slots.insert(slot, Slot { scope, ticket, answer, seen, left, waiter, action });
         slot
     }
 
@@ -109,6 +121,17 @@ impl Desk {
         }
     }
 
+    /// Nobody can look for the answer in this place any more.
+    pub(crate) fn leave(&mut self, id: SlotId) {
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.left = true;
+            slot.waiter = None;
+            if slot.is_done() {
+                self.slots.remove(&id);
+            }
+        }
+    }
+
     /// Puts an answer into its place, and says which body waits there.
     pub(crate) fn answer(
         &mut self,
@@ -116,19 +139,23 @@ impl Desk {
         result: Result<Value, Failure>,
     ) -> Option<BodyId> {
         panics::drop_quietly(self.bodies.remove(&ticket));
-        let slot = self.tickets.remove(&ticket).and_then(|slot| self.slots.get_mut(&slot))?;
+        let id = self.tickets.remove(&ticket)?;
+        let slot = self.slots.get_mut(&id)?;
         if let Some(operation) = slot.action.take() {
             self.actions.discard(&operation);
         }
         slot.answer = Some(result);
-        slot.waiter.take()
+        let waiter = slot.waiter.take();
+        if slot.is_done() {
+            self.slots.remove(&id);
+        }
+        waiter
     }
 
     /// Looks for an answer on behalf of the body that is polled.
     pub(crate) fn poll(&mut self, id: SlotId) -> Poll<(Option<Ticket>, Result<Value, Failure>)> {
         let Some(slot) = self.slots.get_mut(&id) else {
-            let message = "the same answer was awaited twice";
-            return Poll::Ready((None, Err(Failure::new(FailureKind::NonRetryable, message))));
+            return Poll::Pending;
         };
         slot.seen = true;
         match slot.answer.take() {
