@@ -7,10 +7,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-use crate::release::testing_binary;
+use crate::release::{store_bench, testing_binary};
 use crate::shell::{self, say};
 
 const RESULTS: &str = "bench/results";
+
+/// Measured beside the SQL that it is compared with.
+const STORE: &str = "store";
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -21,8 +24,14 @@ pub(crate) struct Args {
 
 /// Runs the measurement and points at its result.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let names: Vec<&str> = args.name.as_deref().into_iter().collect();
-    testing_binary("bench", &names).run()?;
+    let name = args.name.as_deref();
+    if name != Some(STORE) {
+        let names: Vec<&str> = name.into_iter().collect();
+        testing_binary("bench", &names).run()?;
+    }
+    if name.is_none_or(|name| name == STORE) {
+        store_bench(STORE, &[]).run()?;
+    }
     let result = result_path(args.name.as_deref());
     ensure!(shell::root().join(&result).exists(), "the measurement left no {}", result.display());
     say(format!("results: {}", result.display()));

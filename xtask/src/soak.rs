@@ -7,9 +7,9 @@
 
 use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
-use crate::release::testing_binary;
+use crate::release::{store_bench, testing_binary};
 use crate::shell::{self, CommandLine, say};
 
 const RECORD: &str = "docs/soak.md";
@@ -23,22 +23,30 @@ The long suites, and the last time each passed. Run them with `cargo xtask soak`
 |---|---|---|---|
 ";
 
-/// The suites: a name for the record, the binary, and its arguments.
-const SUITES: [(&str, &str, &[&str]); 1] = [("simulate", "simulate", &["soak"])];
+/// The suites: a name for the record, and the command line.
+fn suites() -> [(&'static str, CommandLine); 2] {
+    [("simulate", testing_binary("simulate", &["soak"])), ("store", store_bench("crowd", &[]))]
+}
 
 /// What to hand to the suites.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Arguments for every suite, such as `--schedules 500 --seed 7`
+    /// The suite to run; all of them if left out
+    #[arg(long)]
+    suite: Option<String>,
+    /// Arguments for the simulation, such as `--schedules 500 --seed 7`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     forwarded: Vec<String>,
 }
 
 /// Runs every suite and records its summary.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    for (suite, binary, fixed) in SUITES {
-        let lines =
-            testing_binary(binary, fixed).args(args.forwarded.iter().cloned()).run_and_listen()?;
+    let is_wanted = |suite: &str| args.suite.as_deref().is_none_or(|wanted| wanted == suite);
+    let wanted: Vec<_> = suites().into_iter().filter(|(suite, _)| is_wanted(suite)).collect();
+    ensure!(!wanted.is_empty(), "there is no suite of that name");
+    for (suite, command) in wanted {
+        let forwarded = args.forwarded.iter().filter(|_| suite == "simulate").cloned();
+        let lines = command.args(forwarded).run_and_listen()?;
         let summary = summary_of(&lines).with_context(|| {
             format!("{suite} passed but printed no line that starts with `summary:`")
         })?;

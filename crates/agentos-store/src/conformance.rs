@@ -18,10 +18,12 @@ mod commit;
 mod due;
 mod fixture;
 mod given;
+mod history;
 mod inbox;
 mod listing;
 mod log;
 mod outgoing;
+mod outlook;
 mod refusal;
 mod release;
 mod reopening;
@@ -87,6 +89,13 @@ suite! { $
         a_log_begins_with_its_own_run_started,
         an_input_over_a_bound_is_refused,
         an_unknown_run_is_not_found,
+    }
+    history {
+        a_run_is_created_with_its_history,
+        a_run_with_a_history_stands_as_that_says,
+        messages_in_a_history_were_received,
+        a_run_goes_on_from_its_history,
+        a_history_with_a_gap_is_refused,
     }
     listing {
         a_listing_shows_every_run_once_latest_first,
@@ -158,6 +167,10 @@ suite! { $
         a_parked_run_is_due_while_a_message_waits,
         an_ended_run_is_never_due,
         whoever_claims_what_is_due_sees_the_others_next,
+    }
+    outlook {
+        an_owner_is_told_of_messages_for_its_runs,
+        an_owner_is_told_when_the_next_parked_run_has_its_time,
     }
     log {
         a_log_is_read_back_as_it_was_committed,

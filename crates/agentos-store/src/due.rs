@@ -13,6 +13,15 @@ pub struct Due {
     pub wake_at: Option<Timestamp>,
 }
 
+/// What an owner has to look to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outlook {
+    /// Runs of its own for which messages wait.
+    pub addressed: Vec<RunId>,
+    /// When the next parked run that nobody holds has its time.
+    pub wake_at: Option<Timestamp>,
+}
+
 /// Whether a run that nobody holds needs an owner: it was interrupted (or has not begun), its time has come, or a
 /// message waits.
 #[must_use]

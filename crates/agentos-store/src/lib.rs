@@ -7,8 +7,12 @@
 //! [`simulated::SimulatedStore`] keeps everything in memory and fails on demand. [`conformance`] holds a case for every
 //! promise; a backend that passes them can take the place of any other.
 //!
-//! The store reads no clock and interprets no log: times come in with the request, entries are opaque to it (but for
-//! the first, which has to belong to the run).
+//! [`sqlite::SqliteStore`] keeps everything in one file that many processes share.
+//!
+//! The verbs read no clock and interpret no log: times come in with the request, entries are opaque to them (but for
+//! the first, which has to belong to the run). What people see of a run is derived from its log by a
+//! [`projection`] and read through [`records`]; nothing that drives a run needs it. Files that are kept with a run
+//! are in its [`folder`].
 
 pub mod backend;
 pub mod bounds;
@@ -16,11 +20,16 @@ pub mod claim;
 pub mod commit;
 pub mod conformance;
 pub mod due;
+pub mod folder;
 pub mod inbox;
 pub mod list;
 pub mod log;
+pub mod place;
+pub mod projection;
+pub mod records;
 pub mod retry;
 pub mod run;
 pub mod simulated;
+pub mod sqlite;
 pub mod store;
 pub mod tail;

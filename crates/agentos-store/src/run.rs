@@ -9,6 +9,7 @@ use agentos_core::value::{self, ValueError};
 use thiserror::Error;
 
 use crate::backend::BackendError;
+use crate::place::Place;
 use crate::retry::Retry;
 
 /// A run to be created.
@@ -22,6 +23,8 @@ pub struct NewRun {
     pub first: Entry,
     /// What it has behind it already, if it is a fork. That is there together with the run, or the run is not there.
     pub history: Option<History>,
+    /// Where it belongs.
+    pub place: Place,
 }
 
 /// What a run has behind it when it is created.
@@ -110,6 +113,14 @@ pub enum CreateError {
         /// The run.
         run: RunId,
     },
+    /// Its place names a project or definition that the store does not know. Register that first.
+    #[error("run {run} can't be created: there is no {what}")]
+    NoSuchPlace {
+        /// The run.
+        run: RunId,
+        /// What is not there.
+        what: String,
+    },
     /// The backend failed; the run may or may not exist. Create it again: that is idempotent.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -120,7 +131,9 @@ impl CreateError {
     #[must_use]
     pub const fn retry(&self) -> Retry {
         match self {
-            Self::FirstEntry { .. } | Self::Conflict { .. } => Retry::Never,
+            Self::FirstEntry { .. } | Self::Conflict { .. } | Self::NoSuchPlace { .. } => {
+                Retry::Never
+            }
             Self::Backend(error) => error.retry(),
         }
     }

@@ -26,7 +26,7 @@ pub use fault::{Fault, FaultPlan, Verb};
 use crate::backend::{BackendError, BackendErrorKind};
 use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use crate::commit::{CommitError, Committed, TurnCommit};
-use crate::due::Due;
+use crate::due::{Due, Outlook};
 use crate::inbox::{Received, SendError, Sent};
 use crate::list::{ListError, RunCursor, RunFilter, RunPage};
 use crate::log::ReadError;
@@ -198,6 +198,10 @@ impl Store for SimulatedStore {
 
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>, BackendError> {
         self.perform(Verb::Due, |state| Ok(state.due(now, limit)))
+    }
+
+    async fn outlook(&self, owner: OwnerId, limit: usize) -> Result<Outlook, BackendError> {
+        self.perform(Verb::Outlook, |state| Ok(state.outlook(owner, limit)))
     }
 
     async fn list_runs(

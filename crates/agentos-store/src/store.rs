@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use crate::backend::BackendError;
 use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use crate::commit::{CommitError, Committed, TurnCommit};
-use crate::due::Due;
+use crate::due::{Due, Outlook};
 use crate::inbox::{Received, SendError, Sent};
 use crate::list::{ListError, RunCursor, RunFilter, RunPage};
 use crate::log::ReadError;
@@ -116,6 +116,13 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`BackendError`].
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>, BackendError>;
+
+    /// What `owner` has to look to: its runs for which messages wait, at most `limit`; and when the next parked run that
+    /// nobody who lives holds has its time, come or to come. Whoever has nothing else to do sleeps until then.
+    ///
+    /// # Errors
+    /// [`BackendError`].
+    async fn outlook(&self, owner: OwnerId, limit: usize) -> Result<Outlook, BackendError>;
 
     /// One page of the runs that `filter` shows, latest creation first, from the first page or from where another page
     /// ended.

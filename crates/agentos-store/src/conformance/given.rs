@@ -16,6 +16,7 @@ use super::fixture::Fixture;
 use crate::claim::ClaimMode;
 use crate::commit::{CommitError, Committed, TurnCommit};
 use crate::log::load_whole_log;
+use crate::place::Place;
 use crate::run::{Created, Head, NewRun};
 use crate::store::Store;
 use crate::tail::{TailCursor, TailEvent};
@@ -53,7 +54,7 @@ pub(super) fn new_run(number: u128) -> NewRun {
         parent: None,
         forked_from: None,
     });
-    NewRun { run, at: NOW, first, history: None }
+    NewRun { run, at: NOW, first, history: None, place: Place::default() }
 }
 
 /// An entry without meaning that can be told from others.

@@ -23,6 +23,8 @@ pub enum Verb {
     Inbox,
     /// [`due`](crate::store::Store::due)
     Due,
+    /// [`outlook`](crate::store::Store::outlook)
+    Outlook,
     /// [`list_runs`](crate::store::Store::list_runs)
     ListRuns,
     /// [`tail`](crate::store::Store::tail)

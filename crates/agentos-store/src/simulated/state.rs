@@ -6,6 +6,7 @@ use std::sync::Arc;
 use agentos_core::codec::Chunk;
 use agentos_core::id::{Epoch, OwnerId, RunId, Seq};
 use agentos_core::inbox::Message;
+use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 
 use super::run::Run;
@@ -13,7 +14,7 @@ use super::tail::Tail;
 use crate::bounds;
 use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use crate::commit::{CommitError, Committed, Outgoing, TurnCommit};
-use crate::due::{Due, is_due};
+use crate::due::{Due, Outlook, is_due};
 use crate::inbox::{self, SendError, Sent};
 use crate::list::{ListError, ListedRun, RunCursor, RunFilter, RunPage};
 use crate::log::ReadError;
@@ -81,7 +82,7 @@ impl State {
 
     pub(super) fn create_run(&mut self, new: NewRun) -> Result<Created, CreateError> {
         new.check().map_err(|source| CreateError::FirstEntry { run: new.run, source })?;
-        let NewRun { run, at, first, history } = new;
+        let NewRun { run, at, first, history, place: _ } = new;
         if let Some(existing) = self.runs.get(&run) {
             return if existing.began_with(&first) {
                 Ok(Created::Existed)
@@ -189,6 +190,22 @@ impl State {
             .filter(|(_, run)| self.is_free(run) && is_due(&run.standing, now, run.waiting() > 0));
         let due = due.map(|(id, run)| Due { run: *id, wake_at: run.standing.wake_at() });
         due.take(bounds::page(limit)).collect()
+    }
+
+    pub(super) fn outlook(&self, owner: OwnerId, limit: usize) -> Outlook {
+        let addressed = self.runs.iter().filter(|(_, run)| {
+            run.owner == Some(owner) && run.waiting() > 0 && !run.standing.is_ended()
+        });
+        let parked = self.runs.values().filter(|run| self.is_free(run)).filter_map(|run| match run
+            .standing
+        {
+            Standing::Parked { wake_at } => wake_at,
+            Standing::Working { .. } | Standing::Ended { .. } => None,
+        });
+        Outlook {
+            addressed: addressed.map(|(id, _)| *id).take(bounds::page(limit)).collect(),
+            wake_at: parked.min(),
+        }
     }
 
     /// The cursor is the number of runs created before those that were shown already.

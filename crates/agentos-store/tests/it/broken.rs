@@ -19,7 +19,7 @@ use agentos_core::time::Timestamp;
 use agentos_store::backend::BackendError;
 use agentos_store::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use agentos_store::commit::{CommitError, Committed, TurnCommit};
-use agentos_store::due::Due;
+use agentos_store::due::{Due, Outlook};
 use agentos_store::inbox::{Received, SendError, Sent};
 use agentos_store::list::{ListError, RunCursor, RunFilter, RunPage};
 use agentos_store::log::ReadError;
@@ -47,7 +47,7 @@ pub(crate) enum Defect {
     Commits(BadCommits),
     /// `send`, `inbox`
     Messages(BadMessages),
-    /// `due`, `load_log`, `tail`
+    /// `due`, `outlook`, `load_log`, `tail`
     Reads(BadReads),
     /// Every handle writes into a copy of its own: nothing is shared, nothing is kept.
     Volatile,
@@ -163,6 +163,13 @@ impl Store for Broken {
         match self.defect {
             Defect::Reads(bad) => self.due_badly(bad, now, limit).await,
             _ => self.inner.due(now, limit).await,
+        }
+    }
+
+    async fn outlook(&self, owner: OwnerId, limit: usize) -> Result<Outlook, BackendError> {
+        match self.defect {
+            Defect::Reads(bad) => self.outlook_badly(bad, owner, limit).await,
+            _ => self.inner.outlook(owner, limit).await,
         }
     }
 

@@ -13,6 +13,7 @@ use agentos_store::commit::{CommitError, TurnCommit};
 use agentos_store::inbox::{SendError, Sent};
 use agentos_store::list::RunFilter;
 use agentos_store::log::load_whole_log;
+use agentos_store::place::Place;
 use agentos_store::retry::Retry;
 use agentos_store::run::{CreateError, Created, NewRun};
 use agentos_store::simulated::{Fault, SimulatedStore, Verb};
@@ -44,7 +45,7 @@ fn new_run(run: RunId) -> NewRun {
         parent: None,
         forked_from: None,
     });
-    NewRun { run, at: NOW, first, history: None }
+    NewRun { run, at: NOW, first, history: None, place: Place::default() }
 }
 
 fn message(text: &str) -> Message {

@@ -5,3 +5,9 @@ mod catches;
 mod conformance;
 mod faults;
 mod fixture;
+mod folder;
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that unwraps fails with the right line, also in what it is made of"
+)]
+mod sqlite;

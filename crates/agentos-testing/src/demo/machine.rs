@@ -9,6 +9,7 @@ use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::name::Name;
 use agentos_core::path::OperationId;
 use agentos_core::time::Timestamp;
+use agentos_store::place::Place;
 use agentos_store::run::NewRun;
 use agentos_store::simulated::SimulatedStore;
 use agentos_store::store::Store;
@@ -58,7 +59,13 @@ impl Machine {
         let store = SimulatedStore::new(1);
         let scenario = Scenario::new(workflow::program());
         let (run, at) = (scenario.run(), scenario.start());
-        let new = NewRun { run, at, first: scenario.first_entry(), history: None };
+        let new = NewRun {
+            run,
+            at,
+            first: scenario.first_entry(),
+            history: None,
+            place: Place::default(),
+        };
         block_on(store.create_run(new)).expect("an empty store takes a run");
         Self { store, run, now: at.0, owners: 0, commands: Vec::new(), approved: false }
     }

@@ -15,6 +15,7 @@ use agentos_core::turn::Turn;
 use agentos_store::claim::{ClaimError, ClaimMode};
 use agentos_store::commit::{Outgoing, TurnCommit};
 use agentos_store::log::load_whole_log;
+use agentos_store::place::Place;
 use agentos_store::run::{History, NewRun};
 use agentos_store::simulated::SimulatedStore;
 use agentos_store::store::Store;
@@ -90,7 +91,7 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let store = SimulatedStore::new(u64::from(crate::chance::number(&scenario.seed)));
         let run = scenario.run();
-        let new = NewRun { run, at: scenario.start(), first, history };
+        let new = NewRun { run, at: scenario.start(), first, history, place: Place::default() };
         block_on(store.create_run(new)).expect("the simulated store takes a run");
         Self {
             scenario,

@@ -8,6 +8,7 @@ use agentos_core::name::Name;
 use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
 use agentos_store::inbox::SendError;
+use agentos_store::place::Place;
 use agentos_store::run::{Created, NewRun};
 use agentos_store::store::Store;
 use pollster::block_on;
@@ -121,7 +122,13 @@ impl Driver<'_> {
             operation.name().unwrap_or_else(|| Name::new("nameless").expect("a short name"));
         let parent = Parent { run, operation: operation.clone() };
         let first = self.scenario.child_entry(child, workflow, parent);
-        let new = NewRun { run: child, at: self.world.now(), first, history: None };
+        let new = NewRun {
+            run: child,
+            at: self.world.now(),
+            first,
+            history: None,
+            place: Place::default(),
+        };
         match block_on(self.store.create_run(new)) {
             Ok(Created::New) => {
                 let id = self.world.call(run, operation);

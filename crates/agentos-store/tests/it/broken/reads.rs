@@ -1,12 +1,12 @@
 //! What is due, logs and the tail, read wrong.
 
 use agentos_core::codec::Chunk;
-use agentos_core::id::{RunId, Seq};
+use agentos_core::id::{OwnerId, RunId, Seq};
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use agentos_store::backend::BackendError;
 use agentos_store::bounds::PAGE;
-use agentos_store::due::Due;
+use agentos_store::due::{Due, Outlook};
 use agentos_store::list::RunFilter;
 use agentos_store::log::ReadError;
 use agentos_store::store::Store;
@@ -30,6 +30,14 @@ pub(crate) enum BadReads {
     MessagesDoNotWake,
     /// Ended runs with messages are due.
     EndedIsDue,
+    /// An owner is told of everybody's messages.
+    TellsEverybody,
+    /// An owner is told of no message for a run that works.
+    WorkersUnheard,
+    /// What somebody alive holds is to be woken, too.
+    WakesHeld,
+    /// What works has a time to be woken at.
+    WakesWorking,
     /// Times in the log are lost.
     TimesLost,
     /// A page of a log begins with the last chunk of the page before.
@@ -91,6 +99,39 @@ impl Broken {
         }
         due.truncate(limit);
         Ok(due)
+    }
+
+    pub(super) async fn outlook_badly(
+        &self,
+        bad: BadReads,
+        owner: OwnerId,
+        limit: usize,
+    ) -> Result<Outlook, BackendError> {
+        let mut outlook = self.inner.outlook(owner, limit).await?;
+        let page = self.inner.list_runs(RunFilter::default(), None, PAGE).await;
+        for listed in page.expect("runs can be listed").runs {
+            let (run, standing) = (listed.run, listed.head.standing);
+            let working = matches!(standing, Standing::Working { .. });
+            let waits = !self.inner.inbox(run, 1).await.expect("the run exists").is_empty();
+            let wakes = match bad {
+                BadReads::WakesHeld => !working && listed.head.owner.is_some(),
+                BadReads::WakesWorking => working,
+                _ => false,
+            };
+            if wakes {
+                outlook.wake_at = outlook.wake_at.into_iter().chain(standing.wake_at()).min();
+            }
+            match bad {
+                BadReads::TellsEverybody if waits && !outlook.addressed.contains(&run) => {
+                    outlook.addressed.push(run);
+                }
+                BadReads::WorkersUnheard if working => {
+                    outlook.addressed.retain(|told| *told != run)
+                }
+                _ => {}
+            }
+        }
+        Ok(outlook)
     }
 
     pub(super) async fn load_log_badly(

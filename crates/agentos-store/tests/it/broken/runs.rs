@@ -1,6 +1,9 @@
 //! Creating and listing runs, done wrong.
 
 use agentos_core::entry::Entry;
+use agentos_core::id::Seq;
+use agentos_core::standing::Standing;
+use agentos_core::time::Millis;
 use agentos_store::bounds::PAGE;
 use agentos_store::claim::ClaimMode;
 use agentos_store::list::{ListError, ListedRun, RunCursor, RunFilter, RunPage};
@@ -22,6 +25,14 @@ pub(crate) enum BadRuns {
     AnyFirstEntry,
     /// The first entry is made fit.
     FirstEntryRepaired,
+    /// A history is left out.
+    HistoryLost,
+    /// How a run stands after its history is left out.
+    HistoryWorks,
+    /// The messages in a history are not known to have come.
+    HistoryUnheard,
+    /// A gap in a history is closed.
+    GapClosed,
     /// The oldest come first.
     OldestFirst,
     /// The cursor is a number of runs to be left out.
@@ -44,6 +55,10 @@ impl Broken {
                 let _created = self.inner.create_run(repaired(new)).await?;
                 return Ok(Created::New);
             }
+            BadRuns::HistoryLost
+            | BadRuns::HistoryWorks
+            | BadRuns::HistoryUnheard
+            | BadRuns::GapClosed => return self.inner.create_run(rewritten(bad, new)).await,
             BadRuns::BornOwned => {
                 let created = self.inner.create_run(new).await?;
                 let _claim = self.inner.claim(run, phantom(), ClaimMode::IfFree).await;
@@ -98,6 +113,25 @@ fn page_by_offset(all: &[ListedRun], after: Option<RunCursor>, limit: usize) -> 
     let end = offset + runs.len();
     let next = (end < all.len()).then(|| RunCursor(end.to_string()));
     RunPage { runs, next }
+}
+
+/// The run with another history.
+fn rewritten(bad: BadRuns, mut new: NewRun) -> NewRun {
+    let Some(mut history) = new.history.take() else { return new };
+    let mut next = 1;
+    for chunk in &mut history.rest {
+        if bad == BadRuns::GapClosed {
+            chunk.first = Seq(next);
+            next += chunk.entries.len() as u64;
+        }
+        if bad == BadRuns::HistoryUnheard {
+            chunk.entries.fill(Entry::RunResumed { away_ms: Millis::ZERO });
+        }
+    }
+    if bad == BadRuns::HistoryWorks {
+        history.standing = Standing::Working { wake_at: None };
+    }
+    NewRun { history: (bad != BadRuns::HistoryLost).then_some(history), ..new }
 }
 
 /// Something that can be created, whatever was asked for.

@@ -1,0 +1,221 @@
+//! One run in the hands of one process: loaded, executed turn by turn, and left.
+
+mod commit;
+mod effects;
+mod load;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentos_core::effect::Happening;
+use agentos_core::execution::Execution;
+use agentos_core::id::{Epoch, RunId};
+use agentos_core::program::Program;
+use agentos_core::standing::Standing;
+use agentos_core::time::Timestamp;
+use agentos_core::turn::Turn;
+use agentos_sdk::Actions;
+use agentos_store::claim::Claim;
+use tokio::sync::{Notify, mpsc};
+
+use crate::events::Throttle;
+use crate::performer::News;
+use crate::points::Point;
+use crate::shared::Shared;
+use effects::InFlight;
+
+/// How many messages are taken out of the inbox at once.
+const INBOX_PAGE: usize = 100;
+
+/// How a drive ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// The run is over.
+    Ended,
+    /// The run only waits, and was given back.
+    Parked,
+    /// The engine leaves; whoever comes next goes on.
+    Leaving,
+    /// Somebody else has the run now.
+    Lost,
+    /// The run could not be driven.
+    Trouble(String),
+    /// The process is as good as dead.
+    Dead,
+}
+
+/// Drives a run that was claimed, until it has to be left.
+pub(crate) async fn drive(
+    shared: &Arc<Shared>,
+    run: RunId,
+    claim: Claim,
+    mail: Arc<Notify>,
+) -> Left {
+    let epoch = claim.epoch;
+    let left = match Drive::load(shared, run, claim, mail).await {
+        Ok((mut drive, turn)) => match drive.run(turn).await {
+            Ok(left) | Err(left) => left,
+        },
+        Err(left) => left,
+    };
+    if shared.dead.is_cancelled() {
+        return Left::Dead;
+    }
+    // Whoever leaves a run that goes on has to give it back, or it would wait for this process to die.
+    if matches!(left, Left::Leaving | Left::Trouble(_)) {
+        let _stale = shared.store.release(run, epoch).await;
+    }
+    left
+}
+
+/// A run that is being driven.
+pub(super) struct Drive {
+    shared: Arc<Shared>,
+    run: RunId,
+    epoch: Epoch,
+    execution: Execution<Box<dyn Program>>,
+    actions: Option<Actions>,
+    standing: Standing,
+    in_flight: InFlight,
+    throttle: Throttle,
+    /// Somebody has put something into the inbox.
+    mail: Arc<Notify>,
+    news: mpsc::UnboundedReceiver<News>,
+}
+
+impl Drive {
+    /// Takes turns until the run has to be left.
+    async fn run(&mut self, first: Turn) -> Result<Left, Left> {
+        self.settle(first).await?;
+        let mut happenings = self.inbox().await?;
+        loop {
+            if !happenings.is_empty() {
+                let now = self.shared.clock.now();
+                let turn = self.execution.advance(happenings, now);
+                self.settle(turn.map_err(|error| Left::Trouble(error.to_string()))?).await?;
+            }
+            if self.standing.is_ended() {
+                return Ok(Left::Ended);
+            }
+            happenings = self.next_happenings().await?;
+        }
+    }
+
+    /// Commits a turn and performs its effects; and so on while there is more of it.
+    async fn settle(&mut self, mut turn: Turn) -> Result<(), Left> {
+        loop {
+            let Turn { chunk, consumed, outgoing, effects, lines, standing, more } = turn;
+            if !chunk.entries.is_empty() {
+                self.shared.pass(Point::Decided)?;
+                self.commit(chunk, consumed, outgoing, standing).await?;
+            }
+            self.standing = standing;
+            if !lines.is_empty() {
+                self.shared.lines.write(self.run, lines);
+            }
+            self.shared.pass(Point::Committed)?;
+            for effect in effects {
+                self.shared.pass(Point::Performing)?;
+                self.perform(effect);
+            }
+            if !more {
+                return Ok(());
+            }
+            let next = self.execution.advance(Vec::new(), self.shared.clock.now());
+            turn = next.map_err(|error| Left::Trouble(error.to_string()))?;
+        }
+    }
+
+    /// Waits until something happens to the run.
+    async fn next_happenings(&mut self) -> Result<Vec<Happening>, Left> {
+        loop {
+            let timers = self.due_timers();
+            if !timers.is_empty() {
+                return Ok(timers);
+            }
+            let wake_at = self.execution.timers().next().map(|(due, _)| due);
+            let parks = self.parks_until(wake_at);
+            let shared = Arc::clone(&self.shared);
+            tokio::select! {
+                biased;
+                () = shared.dead.cancelled() => return Err(Left::Dead),
+                () = shared.leaving.cancelled() => return Err(Left::Leaving),
+                Some(news) = self.news.recv() => {
+                    let mut happenings = Vec::new();
+                    happenings.extend(self.hear(news));
+                    while let Ok(news) = self.news.try_recv() {
+                        happenings.extend(self.hear(news));
+                    }
+                    if !happenings.is_empty() {
+                        return Ok(happenings);
+                    }
+                }
+                () = self.mail.notified() => {
+                    let messages = self.inbox().await?;
+                    if !messages.is_empty() {
+                        return Ok(messages);
+                    }
+                }
+                () = sleep_until(&shared, wake_at) => {}
+                () = linger(parks) => return self.park().await,
+            }
+        }
+    }
+
+    /// Timers whose time has come.
+    fn due_timers(&self) -> Vec<Happening> {
+        let now = self.shared.clock.now();
+        let due = self.execution.timers().take_while(|(due, _)| *due <= now);
+        due.map(|(_, timer)| Happening::Timer(timer.clone())).collect()
+    }
+
+    /// How long a run that only waits is kept, if it can be given back at all. One that is woken in a moment is not
+    /// worth the way.
+    fn parks_until(&self, wake_at: Option<Timestamp>) -> Option<Duration> {
+        let parked = matches!(self.standing, Standing::Parked { .. });
+        let linger = self.shared.limits.linger;
+        let soon = wake_at.is_some_and(|at| {
+            let left = at.0.saturating_sub(self.shared.clock.now().0).max(0);
+            Duration::from_millis(left.unsigned_abs()) <= linger
+        });
+        (parked && !soon && self.in_flight.is_empty()).then_some(linger)
+    }
+
+    /// Gives the run back: it needs nobody until its time comes or a message does.
+    async fn park(&mut self) -> Result<Vec<Happening>, Left> {
+        let messages = self.inbox().await?;
+        if !messages.is_empty() {
+            return Ok(messages);
+        }
+        self.shared.pass(Point::Parking)?;
+        let released = self.shared.store.release(self.run, self.epoch).await;
+        self.shared.pass(Point::Parked)?;
+        match released {
+            // A message that came meanwhile makes the run due.
+            Ok(()) => Err(Left::Parked),
+            Err(_) => Err(Left::Lost),
+        }
+    }
+
+    /// What waits in the inbox.
+    async fn inbox(&self) -> Result<Vec<Happening>, Left> {
+        let received = self.shared.store.inbox(self.run, INBOX_PAGE).await;
+        let received = received.map_err(|error| Left::Trouble(error.to_string()))?;
+        Ok(received.into_iter().map(|received| Happening::Message(received.message)).collect())
+    }
+}
+
+async fn sleep_until(shared: &Shared, at: Option<Timestamp>) {
+    match at {
+        Some(at) => shared.clock.sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn linger(length: Option<Duration>) {
+    match length {
+        Some(length) if length.is_zero() => {}
+        Some(length) => tokio::time::sleep(length).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,80 @@
+//! Taking a run up: its log is read and folded, its program executed to the end of it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use agentos_core::codec::Chunk;
+use agentos_core::entry::{Entry, Record};
+use agentos_core::execution::{Execution, Options};
+use agentos_core::id::{RunId, Try};
+use agentos_core::journal::Journal;
+use agentos_core::path::OperationId;
+use agentos_core::rebase::generation;
+use agentos_core::standing::Standing;
+use agentos_core::turn::Turn;
+use agentos_store::claim::Claim;
+use agentos_store::log::load_whole_log;
+use tokio::sync::{Notify, mpsc};
+
+use super::effects::InFlight;
+use super::{Drive, Left};
+use crate::events::Throttle;
+use crate::points::Point;
+use crate::shared::Shared;
+
+impl Drive {
+    /// Loads a run that was claimed, and executes it up to the end of its log.
+    pub(super) async fn load(
+        shared: &Arc<Shared>,
+        run: RunId,
+        claim: Claim,
+        mail: Arc<Notify>,
+    ) -> Result<(Self, Turn), Left> {
+        shared.pass(Point::Claimed)?;
+        let trouble = |error: &dyn std::fmt::Display| Left::Trouble(error.to_string());
+        let log = load_whole_log(&*shared.store, run).await.map_err(|error| trouble(&error))?;
+        let records: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
+        let ordered = orders(&records);
+        let journal = Journal::fold(records).map_err(|error| trouble(&error))?;
+        let start = journal.start().ok_or_else(|| trouble(&"its log is empty"))?;
+        let opened = shared.library.open(start).map_err(|error| trouble(&error))?;
+        let options = Options {
+            lines_written: shared.lines.last_written(run),
+            turn_entries: shared.limits.turn_entries,
+            was_parked: matches!(claim.standing, Standing::Parked { .. }),
+        };
+        let now = shared.clock.now();
+        let (execution, turn) = Execution::replay(opened.program, journal, options, now)
+            .map_err(|error| trouble(&error))?;
+        shared.pass(Point::Loaded)?;
+        let (sender, news) = mpsc::unbounded_channel();
+        let drive = Self {
+            shared: Arc::clone(shared),
+            run,
+            epoch: claim.epoch,
+            execution,
+            actions: opened.actions,
+            standing: claim.standing,
+            in_flight: InFlight::new(sender, ordered),
+            throttle: Throttle::default(),
+            mail,
+            news,
+        };
+        Ok((drive, turn))
+    }
+}
+
+/// What was ordered before anybody took the run up: somebody else may have begun it.
+fn orders(log: &[Record]) -> HashSet<(OperationId, Try)> {
+    let mut open = HashSet::new();
+    for record in generation(log) {
+        match &record.entry {
+            Entry::OperationOrdered { operation, r#try, .. }
+            | Entry::OperationRetried { operation, r#try } => {
+                open.insert((operation.clone(), *r#try));
+            }
+            _ => {}
+        }
+    }
+    open
+}

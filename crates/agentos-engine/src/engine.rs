@@ -1,0 +1,236 @@
+//! The engine as a whole: started, told, and left.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agentos_core::bounds;
+use agentos_core::entry::{Entry, RunStarted};
+use agentos_core::id::{OwnerId, RunId};
+use agentos_core::inbox::Message;
+use agentos_core::standing::Standing;
+use agentos_store::inbox::{SendError, Sent};
+use agentos_store::log::ReadError;
+use agentos_store::place::Place;
+use agentos_store::run::{CreateError, Created, NewRun};
+use agentos_store::store::Store;
+use tokio::sync::{Notify, broadcast, mpsc};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::{Clock, SystemClock};
+use crate::events::{Event, Events};
+use crate::library::Library;
+use crate::lines::{LineSink, NoLines};
+use crate::performer::Performers;
+use crate::points::{NoPoints, Points};
+use crate::scheduler::Scheduler;
+pub use crate::scheduler::{Bell, NoBell};
+use crate::shared::Shared;
+use crate::worker::Worker;
+
+/// What bounds an engine.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// How many runs are driven at once. One that only waits takes no slot.
+    pub slots: usize,
+    /// How many threads execute programs.
+    pub workers: usize,
+    /// How long a run that only waits is kept in memory.
+    pub linger: Duration,
+    /// How many entries a turn gathers before it is cut.
+    pub turn_entries: usize,
+    /// Whether others may drive runs in the same store, so that somebody has to notice when they die.
+    pub watch_others: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            slots: 256,
+            workers: std::thread::available_parallelism().map_or(2, |cores| cores.get().min(8)),
+            linger: Duration::from_millis(50),
+            turn_entries: bounds::TURN_ENTRIES,
+            watch_others: true,
+        }
+    }
+}
+
+/// An engine to be started.
+pub struct Builder {
+    store: Arc<dyn Store>,
+    owner: OwnerId,
+    library: Arc<dyn Library>,
+    clock: Arc<dyn Clock>,
+    performers: Performers,
+    lines: Arc<dyn LineSink>,
+    bell: Box<dyn Bell>,
+    limits: Limits,
+    points: Arc<dyn Points>,
+}
+
+impl Builder {
+    /// An engine over a store, with the machine's clock. `owner` is the name under which it claims runs; it has to be
+    /// alive in the eyes of the store for as long as the engine is.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, owner: OwnerId, library: Arc<dyn Library>) -> Self {
+        Self {
+            store,
+            owner,
+            library,
+            clock: Arc::new(SystemClock),
+            performers: Performers::new(),
+            lines: Arc::new(NoLines),
+            bell: Box::new(NoBell),
+            limits: Limits::default(),
+            points: Arc::new(NoPoints),
+        }
+    }
+
+    /// With another clock.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// With these performers.
+    #[must_use]
+    pub fn performers(mut self, performers: Performers) -> Self {
+        self.performers = performers;
+        self
+    }
+
+    /// With somebody who keeps log lines.
+    #[must_use]
+    pub fn lines(mut self, lines: impl LineSink) -> Self {
+        self.lines = Arc::new(lines);
+        self
+    }
+
+    /// With somebody who says when others have changed the store.
+    #[must_use]
+    pub fn bell(mut self, bell: impl Bell) -> Self {
+        self.bell = Box::new(bell);
+        self
+    }
+
+    /// Within these limits.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// With somebody who decides where the process dies.
+    #[must_use]
+    pub fn points(mut self, points: impl Points) -> Self {
+        self.points = Arc::new(points);
+        self
+    }
+
+    /// Starts the engine, on the runtime that this is called on.
+    ///
+    /// # Errors
+    /// The system has no threads to give.
+    pub fn start(self) -> std::io::Result<Engine> {
+        let Self { store, owner, library, clock, performers, lines, bell, limits, points } = self;
+        let shared = Arc::new(Shared {
+            store,
+            owner,
+            clock,
+            library,
+            performers,
+            lines,
+            events: Events::default(),
+            limits,
+            kick: Notify::new(),
+            changed: Notify::new(),
+            leaving: CancellationToken::new(),
+            dead: CancellationToken::new(),
+            points,
+            driven: Mutex::default(),
+        });
+        let (reporter, reports) = mpsc::unbounded_channel();
+        let workers: std::io::Result<Vec<Worker>> = (0..limits.workers.max(1))
+            .map(|number| Worker::start(Arc::clone(&shared), number, reporter.clone()))
+            .collect();
+        let scheduler = Scheduler::new(Arc::clone(&shared), workers?, bell, reports);
+        let scheduling = tokio::spawn(scheduler.run());
+        Ok(Engine { shared, scheduling })
+    }
+}
+
+/// An engine at work.
+pub struct Engine {
+    shared: Arc<Shared>,
+    scheduling: JoinHandle<()>,
+}
+
+impl Engine {
+    /// Creates a run. It is driven as soon as there is a slot.
+    ///
+    /// # Errors
+    /// As [`Store::create_run`].
+    pub async fn create(&self, start: RunStarted, place: Place) -> Result<Created, CreateError> {
+        let (run, at) = (start.run, self.shared.clock.now());
+        let new = NewRun { run, at, first: Entry::RunStarted(start), history: None, place };
+        let created = self.shared.store.create_run(new).await?;
+        self.shared.kick.notify_one();
+        Ok(created)
+    }
+
+    /// Sends a message to a run.
+    ///
+    /// # Errors
+    /// As [`Store::send`].
+    pub async fn send(&self, run: RunId, message: Message) -> Result<Sent, SendError> {
+        let sent = self.shared.store.send(run, message, self.shared.clock.now()).await?;
+        self.shared.ring(run);
+        Ok(sent)
+    }
+
+    /// Hears of everything that this engine does, from now on.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.shared.events.watch()
+    }
+
+    /// Something may be due that nobody has told of.
+    pub(crate) fn look_again(&self) {
+        self.shared.kick.notify_one();
+    }
+
+    /// How many runs are driven right now.
+    #[must_use]
+    pub fn driven(&self) -> usize {
+        self.shared.driven_count()
+    }
+
+    /// Waits until a run has ended, whoever drives it. How it stands then.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub async fn ended(&self, run: RunId) -> Result<Standing, ReadError> {
+        loop {
+            let changed = self.shared.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let standing = self.shared.store.head(run).await?.standing;
+            if standing.is_ended() {
+                return Ok(standing);
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits until the engine has left by itself, because its process is as good as dead.
+    pub async fn died(self) {
+        let _panicked = self.scheduling.await;
+    }
+
+    /// Leaves: every run is given back where it stands, and nothing is driven any more when this returns.
+    pub async fn leave(self) {
+        self.shared.leaving.cancel();
+        let _panicked = self.scheduling.await;
+    }
+}

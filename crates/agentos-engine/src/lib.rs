@@ -1,0 +1,25 @@
+//! The engine: the proven core with a real clock, real effects and real crashes.
+//!
+//! ```text
+//! scheduler ── claims what is due ──▶ worker threads ── one drive per run ──▶ store
+//!     ▲                                    │  turn, commit, then effects         │
+//!     └── kicked: a slot is free, a run was created, a message was sent ◀────────┘
+//! ```
+//!
+//! A run that is driven has a place in the memory of one process; a run that only waits has none: it is given back, and
+//! woken by its timer or by a message. Whoever dies leaves its runs to others: a dead owner is one whose lock can be
+//! taken. Nothing is done in the world before the entry that orders it is committed.
+
+pub mod clock;
+mod drive;
+pub mod engine;
+pub mod events;
+pub mod library;
+pub mod lines;
+pub mod performer;
+pub mod points;
+mod scheduler;
+mod shared;
+pub mod takeover;
+mod trouble;
+mod worker;

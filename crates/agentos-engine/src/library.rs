@@ -1,0 +1,71 @@
+//! Where programs come from.
+
+mod rust;
+
+use agentos_core::entry::{Parent, RunStarted};
+use agentos_core::failure::Failure;
+use agentos_core::id::RunId;
+use agentos_core::name::Name;
+use agentos_core::program::Program;
+use agentos_core::value::Value;
+use agentos_sdk::Actions;
+use thiserror::Error;
+
+pub use rust::RustLibrary;
+
+/// The workflows that an engine can execute.
+pub trait Library: Send + Sync + 'static {
+    /// The program of a run that started like this, fresh. Called on the thread that executes it; it stays there.
+    ///
+    /// # Errors
+    /// [`LibraryError`] if there is no such workflow, or it can't be loaded. The run waits until there is.
+    fn open(&self, start: &RunStarted) -> Result<Opened, LibraryError>;
+
+    /// What a child run starts with.
+    ///
+    /// # Errors
+    /// Why there can be none: the invocation fails with it.
+    fn start_of_child(&self, invocation: Invocation) -> Result<RunStarted, Failure>;
+}
+
+/// An invocation of a workflow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Invocation {
+    /// The run to be created.
+    pub child: RunId,
+    /// The workflow's name.
+    pub workflow: Name,
+    /// The input, not validated yet.
+    pub input: Value,
+    /// Who waits for its end.
+    pub parent: Parent,
+}
+
+/// A program, ready to be executed.
+pub struct Opened {
+    /// The program.
+    pub program: Box<dyn Program>,
+    /// The code of its own effects: a Rust workflow brings it along.
+    pub actions: Option<Actions>,
+}
+
+/// Why a program can't be opened.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LibraryError {
+    /// Nobody knows it.
+    #[error("there is no workflow `{workflow}` of version `{definition}`")]
+    Unknown {
+        /// Its name.
+        workflow: String,
+        /// The hash of its modules.
+        definition: String,
+    },
+    /// It is there, but can't be loaded.
+    #[error("the workflow `{workflow}` can't be loaded: {message}")]
+    Broken {
+        /// Its name.
+        workflow: String,
+        /// Why.
+        message: String,
+    },
+}

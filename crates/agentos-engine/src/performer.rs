@@ -1,0 +1,149 @@
+//! Who performs what runs order: an open set, by the kind of operation.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use agentos_core::entry::OperationResult;
+use agentos_core::id::{RunId, Try};
+use agentos_core::operation::OperationKind;
+use agentos_core::path::OperationId;
+use agentos_core::value::Value;
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use agentos_sdk::Action;
+
+/// Something that a run has ordered, by an entry that is committed.
+pub struct Order {
+    /// The run.
+    pub run: RunId,
+    /// The operation.
+    pub operation: OperationId,
+    /// The try. Whatever is left behind in the world is named after operation and try.
+    pub r#try: Try,
+    /// What it was asked for with.
+    pub args: Value,
+    /// What the latest try that started said of itself.
+    pub started: Option<Value>,
+    /// Whether somebody else may have begun it already: the order is older than this process's hold on the run.
+    pub recovered: bool,
+    /// What is to be done, if the program brings the code for it.
+    pub action: Option<Action>,
+}
+
+/// How it went.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Performed {
+    /// It is over, and nothing of it is alive.
+    Ended(OperationResult),
+    /// Whoever began it died, and nothing of it is alive. It is tried again.
+    Interrupted,
+}
+
+/// Performs operations of some kind.
+#[async_trait]
+pub trait Performer: Send + Sync + 'static {
+    /// Performs what was ordered, or finds what somebody else has begun, and sees it to its end.
+    ///
+    /// When `ticket.stop` is cancelled it ends what runs, proves that nothing is left, and answers with
+    /// [`OperationResult::Cancelled`]. If the future is dropped, the process is about to leave: what can go on without
+    /// it may.
+    async fn perform(&self, order: Order, ticket: Ticket) -> Performed;
+
+    /// Ends what an earlier owner of the run may have left behind, and returns when nothing is left. What never began
+    /// will not begin any more.
+    async fn stop(&self, run: RunId, operation: &OperationId, r#try: Try);
+}
+
+/// What a performer tells while it works, and hears.
+pub struct Ticket {
+    /// Cancelled when the operation is to be stopped.
+    pub stop: CancellationToken,
+    pub(crate) news: mpsc::UnboundedSender<News>,
+    pub(crate) operation: OperationId,
+    pub(crate) r#try: Try,
+}
+
+/// What a performer has to say.
+pub(crate) enum News {
+    Started { operation: OperationId, r#try: Try, detail: Value },
+    Progress { operation: OperationId, progress: Value },
+    Performed { operation: OperationId, r#try: Try, performed: Performed },
+}
+
+impl Ticket {
+    /// The operation has begun: where it can be found again. Becomes part of the log.
+    pub fn started(&self, detail: Value) {
+        let (operation, r#try) = (self.operation.clone(), self.r#try);
+        // The run may be gone; then nobody wants to know.
+        let _unheard = self.news.send(News::Started { operation, r#try, detail });
+    }
+
+    /// How far it has come: for whoever watches, and not part of the log.
+    pub fn progress(&self, progress: Value) {
+        let operation = self.operation.clone();
+        let _unheard = self.news.send(News::Progress { operation, progress });
+    }
+}
+
+/// The performers that there are.
+#[derive(Clone, Default)]
+pub struct Performers {
+    by_kind: HashMap<OperationKind, Arc<dyn Performer>>,
+}
+
+impl Performers {
+    /// Those that every engine has: a program's own effects.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default().with(OperationKind::Effect, OwnEffects)
+    }
+
+    /// The same with one more, in the place of whoever performed this kind before.
+    #[must_use]
+    pub fn with(mut self, kind: OperationKind, performer: impl Performer) -> Self {
+        self.by_kind.insert(kind, Arc::new(performer));
+        self
+    }
+
+    pub(crate) fn of(&self, kind: OperationKind) -> Option<Arc<dyn Performer>> {
+        self.by_kind.get(&kind).cloned()
+    }
+}
+
+/// Performs what programs do by themselves, in this process: nothing of it outlives the process.
+struct OwnEffects;
+
+#[async_trait]
+impl Performer for OwnEffects {
+    async fn perform(&self, order: Order, ticket: Ticket) -> Performed {
+        // Whoever began it is dead, and it died with them.
+        if order.recovered {
+            return Performed::Interrupted;
+        }
+        let Some(action) = order.action else {
+            let message = format!("the workflow brings no code for `{}`", order.operation);
+            return Performed::failed(message);
+        };
+        let result = tokio::select! {
+            result = action => result,
+            () = ticket.stop.cancelled() => return Performed::Ended(OperationResult::Cancelled {}),
+        };
+        Performed::Ended(match result {
+            Ok(value) => OperationResult::Ok { value },
+            Err(failure) => OperationResult::Failed { failure },
+        })
+    }
+
+    async fn stop(&self, _: RunId, _: &OperationId, _: Try) {}
+}
+
+impl Performed {
+    /// It failed, and trying again would not help.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        use agentos_core::failure::{Failure, FailureKind};
+        let failure = Failure::new(FailureKind::NonRetryable, message);
+        Self::Ended(OperationResult::Failed { failure })
+    }
+}

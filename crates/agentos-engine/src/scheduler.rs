@@ -1,0 +1,169 @@
+//! Who gets driven: claims what is due, as long as there are slots.
+
+use std::sync::Arc;
+
+use agentos_core::id::RunId;
+use agentos_core::time::{Millis, Timestamp};
+use agentos_store::backend::BackendError;
+use agentos_store::claim::{ClaimError, ClaimMode};
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+
+use crate::drive::Left;
+use crate::events::Event;
+use crate::shared::Shared;
+use crate::trouble::Troubled;
+use crate::worker::{Assignment, Report, Worker};
+
+/// How many runs are claimed at once at most.
+const CLAIMS: usize = 64;
+
+/// How many runs with mail are looked at in one go.
+const ADDRESSED: usize = 1_000;
+
+/// While others drive runs in the same store, it is looked this often whether they still live: nobody tells of a death.
+const OTHERS_MS: u64 = 500;
+
+/// Says when others have changed something in the store.
+#[async_trait]
+pub trait Bell: Send + 'static {
+    /// Waits until something has changed since this was last asked.
+    async fn rung(&mut self);
+}
+
+/// Nobody else uses the store.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoBell;
+
+#[async_trait]
+impl Bell for NoBell {
+    async fn rung(&mut self) {
+        std::future::pending().await
+    }
+}
+
+#[async_trait]
+impl Bell for agentos_store::sqlite::Watch {
+    async fn rung(&mut self) {
+        self.changed().await;
+    }
+}
+
+/// Hands out runs to workers.
+pub(crate) struct Scheduler {
+    shared: Arc<Shared>,
+    workers: Vec<Worker>,
+    bell: Box<dyn Bell>,
+    reports: mpsc::UnboundedReceiver<Report>,
+    troubled: Troubled,
+}
+
+impl Scheduler {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        workers: Vec<Worker>,
+        bell: Box<dyn Bell>,
+        reports: mpsc::UnboundedReceiver<Report>,
+    ) -> Self {
+        Self { shared, workers, bell, reports, troubled: Troubled::default() }
+    }
+
+    /// Schedules until the engine leaves, then waits for the workers.
+    pub(crate) async fn run(mut self) {
+        while !self.shared.leaving.is_cancelled() {
+            let next = match self.look().await {
+                Ok(next) => next,
+                Err(error) => {
+                    tracing::warn!(%error, "the store can't be asked what is due");
+                    Some(self.shared.clock.now().after(Millis::new(OTHERS_MS)))
+                }
+            };
+            self.shared.changed.notify_waiters();
+            self.wait(next).await;
+        }
+        let workers = std::mem::take(&mut self.workers);
+        let joined =
+            tokio::task::spawn_blocking(move || workers.into_iter().for_each(Worker::join));
+        let _cancelled = joined.await;
+    }
+
+    /// Waits until there may be something to do.
+    async fn wait(&mut self, next: Option<Timestamp>) {
+        let clock = Arc::clone(&self.shared.clock);
+        let time = async {
+            match next {
+                Some(at) => clock.sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.shared.leaving.cancelled() => {}
+            Some(report) = self.reports.recv() => self.hear(report),
+            () = self.shared.kick.notified() => {}
+            () = self.bell.rung() => {}
+            () = time => {}
+        }
+        while let Ok(report) = self.reports.try_recv() {
+            self.hear(report);
+        }
+    }
+
+    fn hear(&mut self, Report { run, left }: Report) {
+        match left {
+            Left::Trouble(message) => {
+                tracing::warn!(%run, message, "the run can't be driven");
+                self.troubled.add(run, self.shared.clock.now());
+                self.shared.events.tell(Event::Trouble { run, message });
+            }
+            Left::Ended | Left::Parked | Left::Leaving | Left::Lost | Left::Dead => {
+                self.troubled.remove(run);
+            }
+        }
+    }
+
+    /// Claims what is due, and tells those who have mail. When to look again.
+    async fn look(&mut self) -> Result<Option<Timestamp>, BackendError> {
+        let now = self.shared.clock.now();
+        let free = self.shared.limits.slots.saturating_sub(self.shared.driven_count());
+        if free > 0 {
+            // Those that rest are due as well; there may be more of them than slots.
+            let due = self.shared.store.due(now, free.min(CLAIMS) + self.troubled_count()).await?;
+            let runs = due.into_iter().map(|due| due.run);
+            let runs =
+                runs.filter(|run| !self.troubled.rests(*run, now) && !self.shared.is_driven(*run));
+            for run in runs.take(free).collect::<Vec<_>>() {
+                self.claim(run).await;
+            }
+        }
+        let outlook = self.shared.store.outlook(self.shared.owner, ADDRESSED).await?;
+        outlook.addressed.into_iter().for_each(|run| self.shared.ring(run));
+        // Without a slot nobody can be woken; the one that becomes free kicks.
+        let free = self.shared.limits.slots > self.shared.driven_count();
+        let wake_at = outlook.wake_at.filter(|at| free && *at > now);
+        let others =
+            (self.shared.limits.watch_others && free).then(|| now.after(Millis::new(OTHERS_MS)));
+        Ok([wake_at, self.troubled.next(now), others].into_iter().flatten().min())
+    }
+
+    fn troubled_count(&self) -> usize {
+        self.troubled.len()
+    }
+
+    async fn claim(&mut self, run: RunId) {
+        let claim = self.shared.store.claim(run, self.shared.owner, ClaimMode::IfFree).await;
+        match claim {
+            Ok(claim) => {
+                let mail = self.shared.enter(run);
+                let worker = self.workers.iter().min_by_key(|worker| worker.load());
+                let assigned =
+                    worker.is_some_and(|worker| worker.assign(Assignment { run, claim, mail }));
+                if !assigned {
+                    self.shared.leave(run);
+                }
+            }
+            // Somebody was faster, or it is over.
+            Err(ClaimError::Owned { .. } | ClaimError::Ended { .. }) => {}
+            Err(error) => tracing::warn!(%run, %error, "the run can't be claimed"),
+        }
+    }
+}

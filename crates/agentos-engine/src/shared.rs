@@ -1,0 +1,94 @@
+//! What the parts of one engine share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentos_core::id::{OwnerId, RunId};
+use agentos_store::store::Store;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::drive::Left;
+use crate::engine::Limits;
+use crate::events::Events;
+use crate::library::Library;
+use crate::lines::LineSink;
+use crate::performer::Performers;
+use crate::points::{Fate, Point, Points};
+
+/// See the module.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) owner: OwnerId,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) library: Arc<dyn Library>,
+    pub(crate) performers: Performers,
+    pub(crate) lines: Arc<dyn LineSink>,
+    pub(crate) events: Events,
+    pub(crate) limits: Limits,
+    /// The scheduler has something to look at: a run was created, a slot became free, a message was sent.
+    pub(crate) kick: Notify,
+    /// Something about the runs that are driven, or about what is due, has changed.
+    pub(crate) changed: Notify,
+    /// The engine is to leave.
+    pub(crate) leaving: CancellationToken,
+    /// The process is as good as dead.
+    pub(crate) dead: CancellationToken,
+    pub(crate) points: Arc<dyn Points>,
+    pub(crate) driven: Mutex<HashMap<RunId, Arc<Notify>>>,
+}
+
+impl Shared {
+    /// Passes a point; whether the process lives on. One that does not is gone with everything it had in mind.
+    pub(crate) fn pass(&self, point: Point) -> Result<(), Left> {
+        if self.dead.is_cancelled() {
+            return Err(Left::Dead);
+        }
+        match self.points.pass(point) {
+            Fate::Live => Ok(()),
+            Fate::Die => {
+                self.dead.cancel();
+                self.leaving.cancel();
+                Err(Left::Dead)
+            }
+        }
+    }
+
+    fn driven(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Notify>>> {
+        // Nothing in there is ever half done.
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many runs are driven.
+    pub(crate) fn driven_count(&self) -> usize {
+        self.driven().len()
+    }
+
+    pub(crate) fn is_driven(&self, run: RunId) -> bool {
+        self.driven().contains_key(&run)
+    }
+
+    /// A run takes a slot. What it is to be told when there is mail for it.
+    pub(crate) fn enter(&self, run: RunId) -> Arc<Notify> {
+        let mail = Arc::new(Notify::new());
+        self.driven().insert(run, Arc::clone(&mail));
+        mail
+    }
+
+    /// A run gives its slot back.
+    pub(crate) fn leave(&self, run: RunId) {
+        self.driven().remove(&run);
+        self.kick.notify_one();
+        self.changed.notify_waiters();
+    }
+
+    /// A message waits for a run: whoever drives it looks, or the scheduler finds out that somebody has to.
+    pub(crate) fn ring(&self, run: RunId) {
+        let mail = self.driven().get(&run).cloned();
+        match mail {
+            Some(mail) => mail.notify_one(),
+            None => self.kick.notify_one(),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The engine, from outside: real files, real threads, real deaths.
+
+mod crashes;
+mod driving;
+mod kills;
+mod part;
+mod support;

@@ -1,0 +1,243 @@
+//! Rows for people, derived from the log: what a commit changes about a run, its steps, comments, artifacts and sessions.
+//!
+//! [`Projection`] is a fold like the journal, but it judges nothing: the journal has accepted the entries, or nobody will
+//! drive the run. Whatever does not fit is passed over. It keeps only what is open, so it stays small however long the
+//! log is, and it knows no database: the same entries give the same changes everywhere, and rows can be thrown away and
+//! made again.
+//!
+//! Where rows take something out of values that only the engine knows (which agent, how many tokens, which branch), they
+//! look for the field names listed in [`operation`]; what is not there stays empty.
+
+mod operation;
+mod status;
+mod step;
+mod waiting;
+
+use std::collections::BTreeMap;
+
+use agentos_core::codec::Chunk;
+use agentos_core::entry::{CommentOn, Entry, RunOutcome};
+use agentos_core::id::{InboxKey, Seq};
+use agentos_core::path::{OperationId, ScopePath, StepPath};
+use agentos_core::standing::Standing;
+use agentos_core::time::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+pub(crate) use operation::{ArtifactRow, SessionPatch};
+pub use status::{SessionStatus, StepStatus, WorkflowStatus};
+pub(crate) use step::StepPatch;
+pub use waiting::{WaitKind, Waiting};
+
+use operation::OpenOperation;
+use step::OpenStep;
+
+/// What one chunk changes.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Changes {
+    /// Everything that was derived from the log so far is void; the log begins anew.
+    pub(crate) anew: bool,
+    pub(crate) run: RunPatch,
+    /// By step number.
+    pub(crate) steps: BTreeMap<u32, StepPatch>,
+    pub(crate) comments: Vec<CommentRow>,
+    /// By the position of the entry that ordered the session.
+    pub(crate) sessions: BTreeMap<Seq, SessionPatch>,
+    pub(crate) artifacts: Vec<ArtifactRow>,
+    /// Writes to the run's state, in order; `None` removes.
+    pub(crate) state: Vec<(String, Option<Value>)>,
+}
+
+/// What changes about the run itself. `None` leaves a column alone.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct RunPatch {
+    pub(crate) status: Option<WorkflowStatus>,
+    pub(crate) started_at: Option<Timestamp>,
+    pub(crate) completed_at: Option<Timestamp>,
+    pub(crate) output: Option<Value>,
+    pub(crate) error: Option<Value>,
+    pub(crate) definition: Option<String>,
+    pub(crate) branch_name: Option<String>,
+    pub(crate) commit_sha: Option<String>,
+    pub(crate) pr_url: Option<String>,
+    pub(crate) current_step: Option<u32>,
+    pub(crate) waiting: Option<Option<Waiting>>,
+}
+
+/// A remark.
+#[derive(Debug, PartialEq)]
+pub(crate) struct CommentRow {
+    pub(crate) seq: Seq,
+    /// The step that it is on; the run itself if there is none.
+    pub(crate) step: Option<u32>,
+    pub(crate) message: String,
+    pub(crate) metadata: Option<Value>,
+    pub(crate) at: Timestamp,
+}
+
+/// What of a run's log is still open.
+#[derive(Debug, Default)]
+pub(crate) struct Projection {
+    next: Seq0,
+    chunks: u64,
+    is_over: bool,
+    steps: BTreeMap<StepPath, OpenStep>,
+    operations: BTreeMap<OperationId, OpenOperation>,
+    /// What signals and decisions said that nobody has taken yet.
+    signals: BTreeMap<InboxKey, Value>,
+    taken: Vec<InboxKey>,
+    current: Option<u32>,
+    waiting: Option<Waiting>,
+}
+
+/// A position that begins at the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seq0(Seq);
+
+impl Default for Seq0 {
+    fn default() -> Self {
+        Self(Seq::FIRST)
+    }
+}
+
+impl Projection {
+    /// Where the next chunk has to begin.
+    pub(crate) const fn next(&self) -> Seq {
+        self.next.0
+    }
+
+    /// Folds a chunk in and says what it changes.
+    pub(crate) fn apply(&mut self, chunk: &Chunk, standing: Standing) -> Changes {
+        let mut changes = Changes::default();
+        let mut seq = chunk.first;
+        for entry in &chunk.entries {
+            self.entry(seq, chunk.at, entry, &mut changes);
+            seq = seq.next();
+        }
+        self.next = Seq0(seq);
+        self.chunks += 1;
+        self.has_begun(chunk.at, &mut changes);
+        self.forget_taken();
+        self.moved(standing, &mut changes);
+        changes
+    }
+
+    /// The creation is the first chunk; whatever follows is somebody's turn.
+    fn has_begun(&self, at: Timestamp, changes: &mut Changes) {
+        match self.chunks {
+            1 => changes.run.status = Some(WorkflowStatus::Pending),
+            2 => {
+                changes.run.started_at = Some(at);
+                changes.run.status = changes.run.status.or(Some(WorkflowStatus::Running));
+            }
+            _ => {}
+        }
+    }
+
+    /// A signal answers all its waits at once, and a decision is never kept.
+    fn forget_taken(&mut self) {
+        for key in std::mem::take(&mut self.taken) {
+            self.signals.remove(&key);
+        }
+    }
+
+    /// What follows for the run from what is open now.
+    fn moved(&mut self, standing: Standing, changes: &mut Changes) {
+        let latest = self.steps.values().filter_map(|step| step.number).max();
+        let alone = self.operations.values().filter(|operation| operation.is_open());
+        let latest = latest.max(alone.filter_map(|operation| operation.number).max());
+        let current = latest.or_else(|| changes.steps.keys().last().copied().max(self.current));
+        if current != self.current || changes.anew {
+            changes.run.current_step = current;
+            self.current = current;
+        }
+        let waiting = if self.is_over || standing.is_ended() { None } else { self.waits_for() };
+        if waiting != self.waiting || changes.anew {
+            changes.run.waiting = Some(waiting);
+            self.waiting = waiting;
+        }
+    }
+
+    fn entry(&mut self, seq: Seq, at: Timestamp, entry: &Entry, changes: &mut Changes) {
+        match entry {
+            Entry::RunEnded { outcome } => self.run_ended(at, outcome, changes),
+            Entry::SourceSwitched { definition, .. } => self.begin_anew(definition, changes),
+            Entry::StateWritten { operation, value } => {
+                if let Some(name) = operation.name() {
+                    changes.state.push((name.as_str().to_owned(), value.clone()));
+                }
+            }
+            Entry::CommentAdded { operation, on, message, meta } => {
+                let step = match on {
+                    CommentOn::Step => self.step_of(&operation.scope()),
+                    CommentOn::Run => None,
+                };
+                let metadata = Some(meta).filter(|meta| !meta.is_null()).cloned();
+                changes.comments.push(CommentRow {
+                    seq,
+                    step,
+                    message: message.clone(),
+                    metadata,
+                    at,
+                });
+            }
+            Entry::SignalArrived { key, payload, .. } => {
+                self.signals.insert(key.clone(), payload.clone());
+            }
+            Entry::ApprovalGiven { key, approved, by, comment, .. } => {
+                let said =
+                    serde_json::json!({ "approved": approved, "by": by, "comment": comment });
+                self.signals.insert(key.clone(), said);
+                self.taken.push(key.clone());
+            }
+            other => {
+                self.step_entry(at, other, changes);
+                self.operation_entry(seq, at, other, changes);
+            }
+        }
+    }
+
+    fn run_ended(&mut self, at: Timestamp, outcome: &RunOutcome, changes: &mut Changes) {
+        self.is_over = true;
+        let (status, error) = match outcome {
+            RunOutcome::Completed { output } => {
+                changes.run.output = Some(output.clone());
+                (WorkflowStatus::Completed, None)
+            }
+            RunOutcome::Failed { failure } => (WorkflowStatus::Failed, Some(failure)),
+            RunOutcome::TimedOut { failure } => (WorkflowStatus::TimedOut, Some(failure)),
+            RunOutcome::Cancelled { failure } => (WorkflowStatus::Cancelled, failure.as_ref()),
+        };
+        changes.run.status = Some(status);
+        changes.run.completed_at = Some(at);
+        changes.run.error = error.map(to_value);
+    }
+
+    /// What stood before is kept in the log for the record; the rows show the run under its new source.
+    fn begin_anew(&mut self, definition: &str, changes: &mut Changes) {
+        let (next, chunks) = (self.next, self.chunks);
+        *self = Self { next, chunks, ..Self::default() };
+        let run = RunPatch {
+            definition: Some(definition.to_owned()),
+            status: Some(WorkflowStatus::Running),
+            ..RunPatch::default()
+        };
+        *changes = Changes { anew: true, run, ..Changes::default() };
+    }
+
+    /// The number of the step around a scope; phases have none and stand aside.
+    fn step_of(&self, scope: &ScopePath) -> Option<u32> {
+        let mut scope = scope.clone();
+        while let Some(step) = scope.owner() {
+            if !step.is_phase() {
+                return self.steps.get(&step).and_then(|open| open.number);
+            }
+            scope = step.scope();
+        }
+        None
+    }
+}
+
+fn to_value(serialized: &impl Serialize) -> Value {
+    serde_json::to_value(serialized).unwrap_or(Value::Null)
+}

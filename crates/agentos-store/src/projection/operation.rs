@@ -1,0 +1,286 @@
+//! Rows that come from operations: steps that an operation forms by itself, agent sessions, artifacts, git's results.
+//!
+//! Field names, in the arguments, in what is known at the start, or in the result of an operation:
+//!
+//! | kind | fields |
+//! |---|---|
+//! | agent | `agent`, `model`, `session_id`, `session_file_path`, `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd`, `exit_code` |
+//! | artifact | `type`, `storage_path` (else `file`), `mime_type`, `size_bytes`, `metadata` |
+//! | git | `branch`, `commit_sha`, `pr_url` |
+
+use agentos_core::entry::{Entry, OperationResult, RunOutcome, StepOutcome};
+use agentos_core::failure::{Failure, FailureKind};
+use agentos_core::id::Seq;
+use agentos_core::operation::{OperationKind, Treatment};
+use agentos_core::path::OperationId;
+use agentos_core::time::Timestamp;
+use serde_json::Value;
+
+use super::step::{NewStep, StepPatch, phase_of};
+use super::{Changes, Projection, SessionStatus, StepStatus, to_value};
+
+/// An operation that has no answer yet, or whose answer may still be taken back.
+#[derive(Debug)]
+pub(super) struct OpenOperation {
+    pub(super) kind: OperationKind,
+    /// The row of the step that it forms by itself.
+    pub(super) number: Option<u32>,
+    pub(super) since: Timestamp,
+    pub(super) due: Option<Timestamp>,
+    ordered: Seq,
+    /// Kept only where a row is made of it in the end.
+    args: Value,
+    /// Its timer has fired; a signal that came first may still win.
+    fired: bool,
+}
+
+impl OpenOperation {
+    pub(super) const fn is_open(&self) -> bool {
+        !self.fired
+    }
+}
+
+/// What a row of a session becomes. `None` leaves a column alone.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct SessionPatch {
+    pub(crate) new: Option<NewSession>,
+    pub(crate) status: Option<SessionStatus>,
+    pub(crate) model: Option<String>,
+    pub(crate) session_id: Option<String>,
+    pub(crate) session_file_path: Option<String>,
+    pub(crate) input_tokens: Option<i64>,
+    pub(crate) output_tokens: Option<i64>,
+    pub(crate) cached_tokens: Option<i64>,
+    pub(crate) cost_usd: Option<f64>,
+    pub(crate) exit_code: Option<i64>,
+    pub(crate) error: Option<Value>,
+    pub(crate) completed_at: Option<Timestamp>,
+}
+
+/// What is said about a session when it is ordered.
+#[derive(Debug, PartialEq)]
+pub(crate) struct NewSession {
+    pub(crate) name: String,
+    pub(crate) agent: Option<String>,
+    pub(crate) step: Option<u32>,
+    pub(crate) at: Timestamp,
+}
+
+/// A file kept with the run.
+#[derive(Debug, PartialEq)]
+pub(crate) struct ArtifactRow {
+    pub(crate) seq: Seq,
+    pub(crate) step: Option<u32>,
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) storage_path: String,
+    pub(crate) mime_type: Option<String>,
+    pub(crate) size_bytes: Option<i64>,
+    pub(crate) metadata: Option<Value>,
+    pub(crate) at: Timestamp,
+}
+
+impl Projection {
+    pub(super) fn operation_entry(
+        &mut self,
+        seq: Seq,
+        at: Timestamp,
+        entry: &Entry,
+        changes: &mut Changes,
+    ) {
+        match entry {
+            Entry::OperationOrdered { .. } => self.ordered(seq, at, entry, changes),
+            Entry::OperationStarted { operation, detail, .. } => {
+                if let Some(open) = self.operations.get(operation)
+                    && open.kind == OperationKind::Agent
+                {
+                    changes.sessions.entry(open.ordered).or_default().take(detail);
+                }
+            }
+            Entry::OperationEnded { operation, result } => {
+                self.ended(seq, at, (operation, result), changes);
+            }
+            Entry::ChildEnded { operation, outcome, .. } => {
+                self.ended(seq, at, (operation, &of_child(outcome)), changes);
+            }
+            Entry::TimerFired { operation } => self.fired(at, operation, changes),
+            Entry::SignalConsumed { key, operation } => {
+                let value = self.signals.get(key).cloned().unwrap_or(Value::Null);
+                self.taken.push(key.clone());
+                self.ended(seq, at, (operation, &OperationResult::Ok { value }), changes);
+            }
+            _ => {}
+        }
+    }
+
+    fn ordered(&mut self, seq: Seq, at: Timestamp, entry: &Entry, changes: &mut Changes) {
+        let Entry::OperationOrdered { operation, number, args, due, .. } = entry else { return };
+        let Some(kind) = operation.kind() else { return };
+        let number = number.map(|number| number.0);
+        if let Some(number) = number {
+            let new = NewStep {
+                name: name_of(operation),
+                path: operation.as_str().to_owned(),
+                phase: phase_of(&operation.scope()),
+                max_attempts: 1,
+                input: Some(args.clone()),
+                at,
+            };
+            let mut patch = StepPatch::pending(new);
+            patch.status = StepStatus::Running;
+            patch.started_at = Some(at);
+            changes.steps.insert(number, patch);
+        }
+        if kind == OperationKind::Agent {
+            let step = number.or_else(|| self.step_of(&operation.scope()));
+            let patch = changes.sessions.entry(seq).or_default();
+            let agent = text(args, "agent");
+            patch.new = Some(NewSession { name: name_of(operation), agent, step, at });
+            patch.status = Some(SessionStatus::Running);
+            patch.take(args);
+        }
+        let keeps = matches!(kind, OperationKind::Artifact);
+        let args = if keeps { args.clone() } else { Value::Null };
+        let open =
+            OpenOperation { kind, number, since: at, due: *due, ordered: seq, args, fired: false };
+        self.operations.insert(operation.clone(), open);
+    }
+
+    fn fired(&mut self, at: Timestamp, operation: &OperationId, changes: &mut Changes) {
+        let Some(open) = self.operations.get_mut(operation) else { return };
+        let number = open.number;
+        let outcome = if open.kind.treatment() == Treatment::Signalled {
+            open.fired = true;
+            StepOutcome::Failed {
+                failure: Failure::new(FailureKind::Timeout, "nothing came in time"),
+            }
+        } else {
+            self.operations.remove(operation);
+            StepOutcome::Completed { output: Value::Null }
+        };
+        end_step(number, at, &outcome, changes);
+    }
+
+    fn ended(
+        &mut self,
+        seq: Seq,
+        at: Timestamp,
+        (operation, result): (&OperationId, &OperationResult),
+        changes: &mut Changes,
+    ) {
+        let Some(open) = self.operations.remove(operation) else { return };
+        end_step(open.number, at, &outcome_of(result), changes);
+        match (open.kind, result) {
+            (OperationKind::Agent, _) => end_session(open.ordered, at, result, changes),
+            (OperationKind::Artifact, OperationResult::Ok { value }) => {
+                let step = open.number.or_else(|| self.step_of(&operation.scope()));
+                changes.artifacts.push(artifact((seq, at), step, operation, (&open.args, value)));
+            }
+            (OperationKind::Git, OperationResult::Ok { value }) => {
+                let run = &mut changes.run;
+                run.branch_name = text(value, "branch").or(run.branch_name.take());
+                run.commit_sha = text(value, "commit_sha").or(run.commit_sha.take());
+                run.pr_url = text(value, "pr_url").or(run.pr_url.take());
+            }
+            _ => {}
+        }
+    }
+}
+
+impl SessionPatch {
+    /// Takes over whatever a value says about a session.
+    fn take(&mut self, value: &Value) {
+        let number = |name: &str| value.get(name).and_then(Value::as_i64);
+        self.model = text(value, "model").or(self.model.take());
+        self.session_id = text(value, "session_id").or(self.session_id.take());
+        self.session_file_path = text(value, "session_file_path").or(self.session_file_path.take());
+        self.input_tokens = number("input_tokens").or(self.input_tokens);
+        self.output_tokens = number("output_tokens").or(self.output_tokens);
+        self.cached_tokens = number("cached_tokens").or(self.cached_tokens);
+        self.cost_usd = value.get("cost_usd").and_then(Value::as_f64).or(self.cost_usd);
+        self.exit_code = number("exit_code").or(self.exit_code);
+    }
+}
+
+fn end_session(ordered: Seq, at: Timestamp, result: &OperationResult, changes: &mut Changes) {
+    let patch = changes.sessions.entry(ordered).or_default();
+    patch.completed_at = Some(at);
+    patch.status = Some(match result {
+        OperationResult::Ok { value } => {
+            patch.take(value);
+            SessionStatus::Completed
+        }
+        OperationResult::Failed { failure } => {
+            patch.error = Some(to_value(failure));
+            if let Some(detail) = &failure.detail {
+                patch.take(detail);
+            }
+            SessionStatus::Failed
+        }
+        OperationResult::Cancelled {} => SessionStatus::Cancelled,
+    });
+}
+
+fn end_step(number: Option<u32>, at: Timestamp, outcome: &StepOutcome, changes: &mut Changes) {
+    let Some(number) = number else { return };
+    let patch = changes.steps.entry(number).or_insert_with(|| StepPatch {
+        new: None,
+        status: StepStatus::Running,
+        attempt: 1,
+        started_at: None,
+        completed_at: None,
+        output: None,
+        error: None,
+    });
+    patch.end(at, outcome);
+}
+
+fn outcome_of(result: &OperationResult) -> StepOutcome {
+    match result {
+        OperationResult::Ok { value } => StepOutcome::Completed { output: value.clone() },
+        OperationResult::Failed { failure } => StepOutcome::Failed { failure: failure.clone() },
+        OperationResult::Cancelled {} => StepOutcome::Cancelled {},
+    }
+}
+
+fn of_child(outcome: &RunOutcome) -> OperationResult {
+    match outcome {
+        RunOutcome::Completed { output } => OperationResult::Ok { value: output.clone() },
+        RunOutcome::Failed { failure } | RunOutcome::TimedOut { failure } => {
+            OperationResult::Failed { failure: failure.clone() }
+        }
+        RunOutcome::Cancelled { .. } => OperationResult::Cancelled {},
+    }
+}
+
+fn artifact(
+    (seq, at): (Seq, Timestamp),
+    step: Option<u32>,
+    operation: &OperationId,
+    (args, value): (&Value, &Value),
+) -> ArtifactRow {
+    let name = name_of(operation);
+    let either = |field: &str| text(value, field).or_else(|| text(args, field));
+    let any = |field: &str| value.get(field).or_else(|| args.get(field)).cloned();
+    ArtifactRow {
+        seq,
+        step,
+        kind: either("type").unwrap_or_else(|| "OTHER".to_owned()),
+        storage_path: either("storage_path")
+            .or_else(|| either("file"))
+            .unwrap_or_else(|| name.clone()),
+        mime_type: either("mime_type"),
+        size_bytes: any("size_bytes").and_then(|size| size.as_i64()),
+        metadata: any("metadata"),
+        name,
+        at,
+    }
+}
+
+fn text(value: &Value, field: &str) -> Option<String> {
+    value.get(field).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn name_of(operation: &OperationId) -> String {
+    operation.name().map_or_else(|| operation.as_str().to_owned(), |name| name.as_str().to_owned())
+}

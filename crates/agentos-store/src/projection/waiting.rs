@@ -1,0 +1,62 @@
+//! What a run waits for, while it only waits.
+
+use agentos_core::operation::{OperationKind, Treatment};
+use agentos_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Projection;
+
+/// What a run waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The kind of thing.
+    pub kind: WaitKind,
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when at the latest, if there is a limit.
+    pub until: Option<Timestamp>,
+}
+
+/// The kinds of waits, the one that says most about a run first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitKind {
+    /// A person.
+    Approval,
+    /// An event.
+    Signal,
+    /// Another run.
+    Child,
+    /// A free slot.
+    Slot,
+    /// Room on the disk.
+    Disk,
+    /// The next attempt at a step.
+    Retry,
+    /// A time.
+    Timer,
+}
+
+impl Projection {
+    /// The wait that says most, if nothing else is open.
+    pub(super) fn waits_for(&self) -> Option<Waiting> {
+        let mut waits = Vec::new();
+        for operation in self.operations.values().filter(|operation| operation.is_open()) {
+            let kind = match operation.kind {
+                OperationKind::Approve => WaitKind::Approval,
+                OperationKind::Wait => WaitKind::Signal,
+                OperationKind::Invoke => WaitKind::Child,
+                OperationKind::Sleep => WaitKind::Timer,
+                kind if kind.treatment() == Treatment::Performed => return None,
+                _ => continue,
+            };
+            waits.push(Waiting { kind, since: operation.since, until: operation.due });
+        }
+        for step in self.steps.values() {
+            if let Some((since, until)) = step.retry {
+                waits.push(Waiting { kind: WaitKind::Retry, since, until: Some(until) });
+            }
+        }
+        waits.into_iter().min_by_key(|wait| (wait.kind, wait.since))
+    }
+}

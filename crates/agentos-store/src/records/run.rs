@@ -1,0 +1,317 @@
+//! A run as people see it.
+
+use std::collections::BTreeMap;
+
+use agentos_core::id::RunId;
+use agentos_core::time::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::list::RunCursor;
+use crate::projection::{SessionStatus, StepStatus, Waiting, WorkflowStatus};
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunRecord {
+    /// Its id.
+    pub id: RunId,
+    /// Its short name.
+    pub run_id: String,
+    /// The definition that it was made from, if that is registered.
+    pub workflow_def_id: Option<Uuid>,
+    /// The project.
+    pub project_id: Option<Uuid>,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The hash of its modules.
+    pub definition_hash: String,
+    /// The definition's version.
+    pub definition_version: Option<u32>,
+    /// How it is shown.
+    pub status: WorkflowStatus,
+    /// Its owner is dead and it can be resumed.
+    pub interrupted: bool,
+    /// What it waits for, while it only waits.
+    pub waiting: Option<Waiting>,
+    /// The step that it is at, or was at last.
+    pub current_step: Option<StepRecord>,
+    /// When somebody first drove it.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub completed_at: Option<Timestamp>,
+    /// How long that took, in milliseconds.
+    pub duration: Option<i64>,
+    /// The branch that it works on.
+    pub branch_name: Option<String>,
+    /// Its latest commit.
+    pub commit_sha: Option<String>,
+    /// Its pull request.
+    pub pr_url: Option<String>,
+    /// What it was started with.
+    pub input: Option<Value>,
+    /// What it returned.
+    pub output: Option<Value>,
+    /// Why it did not.
+    pub error: Option<Value>,
+    /// What it wrote with `set`.
+    pub state: Option<Value>,
+    /// Its log file, relative to the project.
+    pub log_file_path: Option<String>,
+    /// The worktree that it belongs to.
+    pub worktree_id: Option<String>,
+    /// The checkout that it was started from.
+    pub work_dir: Option<String>,
+    /// The workspace that it works in.
+    pub workspace_dir: Option<String>,
+    /// That workspace's id.
+    pub workspace_id: Option<String>,
+    /// Its input files, prompts and transcripts.
+    pub context_dir: Option<String>,
+    /// Who invoked it.
+    pub parent_run_id: Option<String>,
+    /// What it was forked from.
+    pub forked_from: Option<String>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// The number of entries in its log.
+    pub seq: u64,
+}
+
+/// A step of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepRecord {
+    /// Its id, which follows from the run and the number.
+    pub id: Uuid,
+    /// The run.
+    pub execution_id: RunId,
+    /// Counted from 1.
+    pub step_number: u32,
+    /// Its name.
+    pub name: String,
+    /// The phases around it.
+    pub phase: Option<String>,
+    /// How it is shown.
+    pub status: StepStatus,
+    /// When its first attempt began.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub completed_at: Option<Timestamp>,
+    /// How long that took, in milliseconds.
+    pub duration: Option<i64>,
+    /// What it was asked for with, if it is an operation outside of a step.
+    pub input: Option<Value>,
+    /// What it returned.
+    pub output: Option<Value>,
+    /// Why its latest attempt failed.
+    pub error: Option<Value>,
+    /// Its latest attempt.
+    pub attempt_number: u32,
+    /// How many it may have.
+    pub max_attempts: u32,
+    /// Its log file, relative to the project.
+    pub log_file_path: Option<String>,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A remark.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CommentRecord {
+    /// Its id.
+    pub id: Uuid,
+    /// The step that it is on; the run itself if there is none.
+    pub step_id: Option<Uuid>,
+    /// The remark.
+    pub message: String,
+    /// Whatever else was said.
+    pub metadata: Option<Value>,
+    /// Who, if it was a person.
+    pub author: Option<String>,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+/// What a person remarks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewComment {
+    /// A new id.
+    pub id: Uuid,
+    /// The run.
+    pub run: RunId,
+    /// The number of the step; none for the run itself.
+    pub step: Option<u32>,
+    /// The remark.
+    pub message: String,
+    /// Whatever else is said.
+    pub metadata: Option<Value>,
+    /// Who.
+    pub author: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A file kept with a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ArtifactRecord {
+    /// Its id.
+    pub id: Uuid,
+    /// The step that made it.
+    pub step_id: Option<Uuid>,
+    /// The session that made it.
+    pub agent_session_id: Option<Uuid>,
+    /// Its name.
+    pub name: String,
+    /// `SCREENSHOT`, `LOG_FILE`, `SESSION_FILE`, `TEST_REPORT`, `BUILD_OUTPUT`, `DOCUMENT` or `OTHER`.
+    pub r#type: String,
+    /// Where it is, relative to the project.
+    pub storage_path: String,
+    /// `FILESYSTEM`.
+    pub storage_type: String,
+    /// Its media type.
+    pub mime_type: Option<String>,
+    /// How large it is.
+    pub size_bytes: Option<i64>,
+    /// Whatever else was said.
+    pub metadata: Option<Value>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A session of a coding agent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionRecord {
+    /// Its id.
+    pub id: Uuid,
+    /// The step that it belongs to.
+    pub workflow_step_id: Option<Uuid>,
+    /// Its name.
+    pub name: String,
+    /// The agent.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The agent's own name for the session.
+    pub session_id: Option<String>,
+    /// How it is shown.
+    pub status: SessionStatus,
+    /// Its transcript.
+    pub session_file_path: Option<String>,
+    /// Tokens read.
+    pub input_tokens: Option<i64>,
+    /// Tokens written.
+    pub output_tokens: Option<i64>,
+    /// Tokens read from a cache.
+    pub cached_tokens: Option<i64>,
+    /// What it cost.
+    pub cost_usd: Option<f64>,
+    /// How the process ended.
+    pub exit_code: Option<i64>,
+    /// Why it failed.
+    pub error: Option<Value>,
+    /// When it began.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub completed_at: Option<Timestamp>,
+    /// How long that took, in milliseconds.
+    pub duration: Option<i64>,
+    /// When it was ordered.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A run with everything about it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunDetail {
+    /// The run.
+    #[serde(flatten)]
+    pub run: RunRecord,
+    /// Its steps, by number.
+    pub steps: Vec<StepRecord>,
+    /// Remarks, oldest first.
+    pub comments: Vec<CommentRecord>,
+    /// Files, oldest first.
+    pub artifacts: Vec<ArtifactRecord>,
+    /// Sessions, oldest first.
+    pub agent_sessions: Vec<SessionRecord>,
+}
+
+/// Which end of a listing comes first. What has not started counts as newest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Sort {
+    /// `-started_at`
+    #[default]
+    LatestFirst,
+    /// `started_at`
+    OldestFirst,
+}
+
+/// Where a page begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Paging {
+    /// The how-manieth page, counted from 1. Shifts when runs are added.
+    Page(u64),
+    /// Behind where another page ended. Does not.
+    After(RunCursor),
+}
+
+/// Which runs to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunQuery {
+    /// Those that are shown so; any if empty.
+    pub statuses: Vec<WorkflowStatus>,
+    /// Those of this workflow: a definition's id, or a name.
+    pub workflow: Option<String>,
+    /// Those of this project.
+    pub project: Option<Uuid>,
+    /// Those of this worktree.
+    pub worktree: Option<String>,
+    /// Those that started then or later, or have not started.
+    pub since: Option<Timestamp>,
+    /// Those in whose names or branch this text occurs.
+    pub text: Option<String>,
+    /// In which order.
+    pub sort: Sort,
+    /// From where on.
+    pub paging: Paging,
+    /// How many.
+    pub limit: usize,
+    /// Whether all that would be shown are counted.
+    pub with_total: bool,
+}
+
+impl Default for RunQuery {
+    fn default() -> Self {
+        Self {
+            statuses: Vec::new(),
+            workflow: None,
+            project: None,
+            worktree: None,
+            since: None,
+            text: None,
+            sort: Sort::default(),
+            paging: Paging::Page(1),
+            limit: 50,
+            with_total: false,
+        }
+    }
+}
+
+/// One page of runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunListing {
+    /// The runs. Their input, output and state are left out.
+    pub runs: Vec<RunRecord>,
+    /// How many there are in all, if that was asked for.
+    pub total: Option<u64>,
+    /// Where the next page begins; `None` if this was the last.
+    pub next: Option<RunCursor>,
+}
+
+/// How many runs there are, by status.
+pub type RunCounts = BTreeMap<WorkflowStatus, u64>;

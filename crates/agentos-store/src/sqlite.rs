@@ -1,0 +1,277 @@
+//! The store in one SQLite file.
+//!
+//! Many processes on one machine share the file. Whoever writes takes the writer lock and one `IMMEDIATE` transaction;
+//! whoever reads disturbs nobody. Every answer of a writing verb is durable: the transaction was forced to disk first
+//! (WAL, `synchronous=FULL`).
+//!
+//! | file | |
+//! |---|---|
+//! | `X.db`, `X.db-wal`, `X.db-shm` | the database |
+//! | `X.db.lock` | the writer lock |
+//! | `X.db.owners/{id}.lock` | one for every owner, held while it lives |
+//!
+//! Each module is about one concern and has the name that it has in every backend.
+
+mod blob;
+mod catalog;
+mod claim;
+mod commit;
+mod connection;
+mod due;
+mod error;
+mod file;
+mod hung;
+mod ids;
+mod inbox;
+mod list;
+mod lock;
+mod log;
+mod memory;
+mod migrate;
+mod open;
+mod owner;
+mod probe;
+mod project;
+mod project_rows;
+mod query;
+mod reader;
+mod records;
+mod row;
+mod run;
+mod tail;
+mod transaction;
+mod watch;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentos_core::codec::Chunk;
+use agentos_core::id::{Epoch, OwnerId, RunId, Seq};
+use agentos_core::inbox::Message;
+use agentos_core::time::Timestamp;
+use async_trait::async_trait;
+use uuid::Uuid;
+
+pub use hung::{EndOwnerError, OwnerEnd};
+pub use open::{Notice, OpenError};
+pub use owner::Owner;
+pub use watch::Watch;
+
+use crate::backend::{BackendError, BackendErrorKind};
+use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
+use crate::commit::{CommitError, Committed, TurnCommit};
+use crate::due::{Due, Outlook};
+use crate::inbox::{self as messages, Received, SendError, Sent};
+use crate::list::{ListError, RunCursor, RunFilter, RunPage};
+use crate::log::ReadError;
+use crate::run::{CreateError, Created, Head, NewRun};
+use crate::store::Store;
+use crate::tail::{TailCursor, TailError, TailPage};
+use commit::Prepared;
+use open::Location;
+use owner::Owners;
+use reader::Readers;
+use writer::{BatchFailure, Writer};
+
+/// How a store is opened.
+pub struct Options {
+    /// The identity of the history, if there is none yet and it begins here. A random one, made by whoever has chance.
+    pub new_id: Uuid,
+    /// Is told when the file had to be put back.
+    pub on_notice: Box<dyn Fn(Notice) + Send>,
+}
+
+impl Options {
+    /// Options that tell nobody.
+    #[must_use]
+    pub fn quiet(new_id: Uuid) -> Self {
+        Self { new_id, on_notice: Box::new(|_| ()) }
+    }
+}
+
+/// A store in a file. Clones are handles to the same.
+#[derive(Clone)]
+pub struct SqliteStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    path: PathBuf,
+    owners: Owners,
+    readers: Readers,
+    /// None if the store was opened to be looked at.
+    writer: Option<Writer>,
+}
+
+impl SqliteStore {
+    /// Opens the store in this file, and makes it if there is none.
+    ///
+    /// # Errors
+    /// [`OpenError`]; then not one byte has changed.
+    pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
+        let (mut location, found) = Location::find(path)?;
+        let file = location.open(found, options.new_id, options.on_notice)?;
+        let owners = location.owners;
+        let backend = |fault: error::Fault| OpenError::Backend {
+            path: path.to_owned(),
+            source: fault.into(),
+        };
+        let history = Some(file.history());
+        let writer = Writer::start(file).map_err(backend)?;
+        let readers = Readers::new(location.path.clone(), connection::reading, history);
+        Ok(Self::of(Inner { path: location.path, owners, readers, writer: Some(writer) }))
+    }
+
+    /// Opens the store only to be looked at: nothing is made or changed, neither in the file nor beside it, and every
+    /// verb that writes fails.
+    ///
+    /// # Errors
+    /// [`OpenError`]; [`OpenError::NotFound`] if there is none.
+    pub fn open_to_look(path: &Path) -> Result<Self, OpenError> {
+        let (Location { path, owners }, found) = Location::find(path)?;
+        if found == probe::Found::Nothing {
+            return Err(OpenError::NotFound { path });
+        }
+        let readers = Readers::new(path.clone(), connection::looking, None);
+        Ok(Self::of(Inner { path, owners, readers, writer: None }))
+    }
+
+    fn of(inner: Inner) -> Self {
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The file, with every link in its path followed.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// Makes this process, or a part of it, somebody who may own runs: until the answer is dropped or the process ends.
+    ///
+    /// # Errors
+    /// [`BackendError`] if the lock can't be made.
+    pub fn enlist(&self, id: OwnerId) -> Result<Owner, BackendError> {
+        Ok(self.inner.owners.enlist(id)?)
+    }
+
+    /// Ends an owner that hangs: its process is killed, and gone when this returns. Blocks.
+    ///
+    /// # Errors
+    /// [`EndOwnerError`]; then it lives.
+    pub fn end_owner(&self, owner: OwnerId) -> Result<OwnerEnd, EndOwnerError> {
+        hung::end_owner(&self.inner.owners, owner)
+    }
+
+    /// Begins to watch for commits, whoever makes them. Costs nothing while there are none.
+    ///
+    /// # Errors
+    /// [`BackendError`] if the file can't be read.
+    pub fn watch(&self) -> Result<Watch, BackendError> {
+        Ok(watch::watch(&self.inner.path)?)
+    }
+
+    async fn write<T: Send + 'static, E: From<BackendError> + Send + 'static>(
+        &self,
+        act: impl FnMut(&mut transaction::Tx<'_>) -> error::Done<Result<T, E>> + Send + 'static,
+    ) -> Result<T, E> {
+        match &self.inner.writer {
+            Some(writer) => writer.submit(act, |failure| Err(failure.error.clone().into())).await,
+            None => Err(only_to_look().into()),
+        }
+    }
+
+    async fn read<T: Send + 'static, E: From<BackendError> + Send + 'static>(
+        &self,
+        ask: impl FnOnce(&rusqlite::Connection) -> error::Done<Result<T, E>> + Send + 'static,
+    ) -> Result<T, E> {
+        self.inner.readers.ask(ask).await.map_err(BackendError::from)?
+    }
+}
+
+fn only_to_look() -> BackendError {
+    BackendError::new(BackendErrorKind::Permanent, "it was opened only to be looked at")
+}
+
+fn failed(failure: &BatchFailure) -> CommitError {
+    if failure.is_unknown {
+        CommitError::Unknown { message: failure.error.to_string() }
+    } else {
+        failure.error.clone().into()
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn create_run(&self, new: NewRun) -> Result<Created, CreateError> {
+        new.check().map_err(|source| CreateError::FirstEntry { run: new.run, source })?;
+        self.write(move |tx| run::create(tx, &new)).await
+    }
+
+    async fn claim(
+        &self,
+        run: RunId,
+        owner: OwnerId,
+        mode: ClaimMode,
+    ) -> Result<Claim, ClaimError> {
+        self.write(move |tx| claim::claim(tx, run, owner, mode)).await
+    }
+
+    async fn release(&self, run: RunId, epoch: Epoch) -> Result<(), ReleaseError> {
+        self.write(move |tx| claim::release(tx, run, epoch)).await
+    }
+
+    async fn head(&self, run: RunId) -> Result<Head, ReadError> {
+        self.read(move |connection| log::head(connection, run)).await
+    }
+
+    async fn load_log(&self, run: RunId, from: Seq, limit: usize) -> Result<Vec<Chunk>, ReadError> {
+        self.read(move |connection| log::load(connection, run, from, limit)).await
+    }
+
+    async fn commit(&self, batch: Vec<TurnCommit>) -> Vec<Result<Committed, CommitError>> {
+        let size = batch.len();
+        let batch: Vec<Prepared> = batch.into_iter().map(Prepared::new).collect();
+        let act = move |tx: &mut transaction::Tx<'_>| -> error::Done<Vec<_>> {
+            batch.iter().map(|commit| commit.apply(tx)).collect()
+        };
+        match &self.inner.writer {
+            Some(writer) => {
+                writer.submit(act, move |failure| vec![Err(failed(failure)); size]).await
+            }
+            None => vec![Err(only_to_look().into()); size],
+        }
+    }
+
+    async fn send(&self, run: RunId, message: Message, at: Timestamp) -> Result<Sent, SendError> {
+        messages::check(&message).map_err(|source| SendError::Message { run, source })?;
+        self.write(move |tx| inbox::send(tx, run, &message, at)).await
+    }
+
+    async fn inbox(&self, run: RunId, limit: usize) -> Result<Vec<Received>, ReadError> {
+        self.read(move |connection| inbox::read(connection, run, limit)).await
+    }
+
+    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>, BackendError> {
+        let owners = self.inner.owners.clone();
+        self.read(move |connection| due::due(connection, &owners, now, limit).map(Ok)).await
+    }
+
+    async fn outlook(&self, owner: OwnerId, limit: usize) -> Result<Outlook, BackendError> {
+        let owners = self.inner.owners.clone();
+        self.read(move |connection| due::outlook(connection, &owners, owner, limit).map(Ok)).await
+    }
+
+    async fn list_runs(
+        &self,
+        filter: RunFilter,
+        after: Option<RunCursor>,
+        limit: usize,
+    ) -> Result<RunPage, ListError> {
+        self.read(move |connection| list::list(connection, filter, after.as_ref(), limit)).await
+    }
+
+    async fn tail(&self, after: TailCursor, limit: usize) -> Result<TailPage, TailError> {
+        self.read(move |connection| tail::page(connection, &after, limit)).await
+    }
+}

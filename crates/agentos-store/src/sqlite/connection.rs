@@ -1,0 +1,80 @@
+//! How connections are set up: one for writing, some for reading.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::error::Done;
+use super::probe;
+
+/// How long SQLite itself waits for a lock. Our writers wait for each other elsewhere, so this is for programs that do
+/// not know our lock, and for recoveries after a crash.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The largest that the write-ahead log stays once everything in it is in the database, in bytes.
+const WAL_LIMIT: i64 = 64 << 20;
+
+const WRITER_CACHE_KIB: i64 = 64 << 10;
+const READER_CACHE_KIB: i64 = 16 << 10;
+
+/// How many prepared statements a connection keeps.
+const STATEMENTS: usize = 128;
+
+/// A connection that writes. Makes the file if there is none.
+pub(super) fn writing(path: &Path) -> Done<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+    connection.pragma_update_and_check(None, "journal_size_limit", WAL_LIMIT, |_| Ok(()))?;
+    // The writer thread does this itself, after it has answered.
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+/// A connection that can't change what is stored.
+pub(super) fn reading(path: &Path) -> Done<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    set_up_for_reading(Connection::open_with_flags(path, flags)?)
+}
+
+/// A connection that changes nothing at all, not even beside the file: for whoever only looks.
+///
+/// While anybody has the database open there is a write-ahead log beside it, and then its other files are there as well.
+/// Where there is none, nobody writes, and SQLite is told to leave locks and logs alone.
+pub(super) fn looking(path: &Path) -> Done<Connection> {
+    if probe::beside(path, "-wal").exists() {
+        set_up_for_reading(read_only(path, "mode=ro")?)
+    } else {
+        set_up_for_reading(frozen(path)?)
+    }
+}
+
+/// A connection to the file alone, as if nobody could change it: whatever lies beside it is not looked at.
+pub(super) fn frozen(path: &Path) -> Done<Connection> {
+    read_only(path, "immutable=1")
+}
+
+fn read_only(path: &Path, mode: &str) -> Done<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let uri = format!("file:{}?{mode}", probe::escaped(path));
+    Ok(Connection::open_with_flags(uri, flags)?)
+}
+
+fn set_up_for_reading(connection: Connection) -> Done<Connection> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}

@@ -1,0 +1,113 @@
+//! The schema, version by version.
+//!
+//! Versions are applied by hand rather than by a migration crate: what decides whether one may be applied at all (the
+//! file is ours, nobody else lives, the writer lock is held) has to be decided in the same transaction, and the version
+//! has to be where an older program looks before it writes: in the header (`user_version`).
+
+use rusqlite::{Connection, TransactionBehavior};
+use uuid::Uuid;
+
+use super::error::{Done, Fault};
+use super::owner::Owners;
+
+/// Marks the header of our databases: the letters `AgOS`.
+pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"AgOS");
+
+const VERSIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
+
+/// The version that this program writes.
+pub(super) const VERSION: u32 = 1;
+
+/// The version of the schema as of now, inside a transaction or not.
+pub(super) fn version(connection: &Connection) -> Done<u32> {
+    let mut asked = connection.prepare_cached("PRAGMA user_version")?;
+    Ok(asked.query_row((), |row| row.get(0))?)
+}
+
+/// Refuses a schema that this program does not write. Asked in every transaction: a newer program may have come and
+/// migrated while this one was running.
+pub(super) fn check(connection: &Connection) -> Done<()> {
+    match version(connection)? {
+        VERSION => Ok(()),
+        other => Err(Fault::permanent(format!(
+            "its schema has version {other} now and this program writes version {VERSION}; end this program and \
+             use the newer one"
+        ))),
+    }
+}
+
+/// Brings the schema to [`VERSION`]. The caller holds the writer lock. Says whether anything was to be done.
+///
+/// A database that has runs is changed only while no owner lives: an older program would go on writing into tables that
+/// are no longer what it thinks.
+pub(super) fn migrate(connection: &mut Connection, owners: &Owners, new_id: Uuid) -> Done<bool> {
+    migrate_by(&VERSIONS, connection, owners, new_id)
+}
+
+fn migrate_by(
+    versions: &[&str],
+    connection: &mut Connection,
+    owners: &Owners,
+    new_id: Uuid,
+) -> Done<bool> {
+    let to = u32::try_from(versions.len()).unwrap_or(u32::MAX);
+    if version(connection)? == to {
+        return Ok(false);
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let from = version(&transaction)?;
+    if from > 0
+        && let Some(owner) = owners.living()?.first()
+    {
+        return Err(Fault::permanent(format!(
+            "its schema has version {from} and has to become {to}, but owner {owner} is at work; wait for it or \
+             end it, then try again"
+        )));
+    }
+    for (index, text) in (1_u32..).zip(versions) {
+        if index > from {
+            transaction.execute_batch(text)?;
+        }
+    }
+    if from == 0 {
+        transaction.execute("INSERT INTO store (one, id) VALUES (1, ?1)", [new_id.to_string()])?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    transaction.pragma_update(None, "user_version", to)?;
+    transaction.commit()?;
+    // Into the file itself, where a probe looks.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?;
+    Ok(true)
+}
+
+/// The identity of the history in this database.
+pub(super) fn store_id(connection: &Connection) -> Done<String> {
+    Ok(connection.query_row("SELECT id FROM store", (), |row| row.get(0))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_core::id::OwnerId;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_is_changed_only_while_nobody_lives() {
+        let folder = tempfile::tempdir().unwrap();
+        let owners = Owners::new(folder.path().join("owners"));
+        let mut connection = Connection::open(folder.path().join("x.db")).unwrap();
+        assert!(migrate(&mut connection, &owners, Uuid::from_u128(1)).unwrap());
+        assert!(!migrate(&mut connection, &owners, Uuid::from_u128(2)).unwrap());
+        let id = store_id(&connection).unwrap();
+        let next = [VERSIONS[0], "CREATE TABLE more (x)"];
+        let owner = owners.enlist(OwnerId(Uuid::from_u128(7))).unwrap();
+        let refused = migrate_by(&next, &mut connection, &owners, Uuid::from_u128(2)).unwrap_err();
+        assert!(format!("{refused:?}").contains("is at work"), "{refused:?}");
+        assert_eq!(version(&connection).unwrap(), 1, "nothing has changed");
+        drop(owner);
+        assert!(migrate_by(&next, &mut connection, &owners, Uuid::from_u128(2)).unwrap());
+        assert_eq!(version(&connection).unwrap(), 2);
+        assert!(check(&connection).is_err(), "this program writes version 1 only");
+        assert_eq!(store_id(&connection).unwrap(), id, "it is still the same history");
+    }
+}

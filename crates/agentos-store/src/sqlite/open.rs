@@ -1,0 +1,209 @@
+//! Opening a store: which file, and why it can't be used.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::connection;
+use super::error::Fault;
+use super::file::{DatabaseFile, Tell};
+use super::lock::WriterLock;
+use super::migrate;
+use super::owner::Owners;
+use super::probe::{Found, beside, probe};
+use crate::backend::BackendError;
+
+/// Something happened to the file that people should know of. Nothing is lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// The file was removed while it was in use, and was put back with everything that was in it.
+    PutBack {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file was removed and another process has put it back; this one goes on with that.
+    FoundAgain {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Why a store can't be opened. The file was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum OpenError {
+    /// It is no database at all.
+    #[error("{} is not a database; name another file, or move it away", path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is the database of another program.
+    #[error(
+        "{} is a database of {program}, not of AgentOS; name another file with AGENTOS_WORKFLOW_DB",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// Whose it seems to be.
+        program: &'static str,
+    },
+    /// A newer program wrote it.
+    #[error(
+        "{} has schema version {version} and this program knows versions up to {known}; use the newer program",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+        /// The latest that this program knows.
+        known: u32,
+    },
+    /// Part of it is missing.
+    #[error(
+        "{} is cut off: it has {length} bytes of {expected}; bring it back from a copy",
+        path.display()
+    )]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// How long it is.
+        length: u64,
+        /// How long its header says it is.
+        expected: u64,
+    },
+    /// The path is a symbolic link to nothing.
+    #[error(
+        "{} is a link to {}, which does not exist; a second history is not begun there. Bring the target back or \
+         remove the link",
+        path.display(),
+        target.display()
+    )]
+    Dangling {
+        /// The link.
+        path: PathBuf,
+        /// Where it leads.
+        target: PathBuf,
+    },
+    /// There is no database yet, and reading makes none.
+    #[error("there is no database at {}", path.display())]
+    NotFound {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file system or SQLite refused.
+    #[error("{} can't be opened: {source}", path.display())]
+    Backend {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: BackendError,
+    },
+}
+
+impl OpenError {
+    pub(super) fn io(what: &str, path: &Path, error: &io::Error) -> Self {
+        Self::of(path, Fault::io(what, path, error))
+    }
+
+    fn of(path: &Path, fault: Fault) -> Self {
+        Self::Backend { path: path.to_owned(), source: fault.into() }
+    }
+}
+
+/// Where a store's files are.
+#[derive(Debug, Clone)]
+pub(super) struct Location {
+    /// The database, with every link in its path followed.
+    pub(super) path: PathBuf,
+    pub(super) owners: Owners,
+}
+
+impl Location {
+    /// Looks at the path and says what is there. Changes nothing.
+    pub(super) fn find(path: &Path) -> Result<(Self, Found), OpenError> {
+        let found = probe(path)?;
+        let path = match found {
+            Found::Ours => path.canonicalize(),
+            // The folder may have to be made; until then the path is as good as its real one.
+            Found::Nothing => path.canonicalize().or_else(|_| std::path::absolute(path)),
+        }
+        .map_err(|error| OpenError::io("can't be found", path, &error))?;
+        let owners = Owners::new(beside(&path, ".owners"));
+        Ok((Self { path, owners }, found))
+    }
+
+    /// Opens the file for writing, and makes it if there is none.
+    pub(super) fn open(
+        &mut self,
+        found: Found,
+        new_id: Uuid,
+        tell: Tell,
+    ) -> Result<DatabaseFile, OpenError> {
+        let path = self.path.clone();
+        if found == Found::Nothing
+            && let Some(folder) = path.parent()
+        {
+            make_folder(folder).map_err(|fault| OpenError::of(&path, fault))?;
+        }
+        let opened = self.open_locked(new_id, tell);
+        opened.map_err(|fault| OpenError::of(&path, fault))
+    }
+
+    fn open_locked(&mut self, new_id: Uuid, tell: Tell) -> Result<DatabaseFile, Fault> {
+        if let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) {
+            let folder = folder
+                .canonicalize()
+                .map_err(|error| Fault::io("can't find the folder of", &self.path, &error))?;
+            self.path = folder.join(name);
+        }
+        self.owners = Owners::new(beside(&self.path, ".owners"));
+        let owners = self.owners.clone();
+        let mut lock = WriterLock::open(beside(&self.path, ".lock"))
+            .map_err(|error| Fault::io("can't make the lock of", &self.path, &error))?;
+        let guard =
+            lock.lock().map_err(|error| Fault::io("can't take the lock of", &self.path, &error))?;
+        // Others may have been faster, so only what is seen under the lock counts.
+        if matches!(probe(&self.path), Ok(Found::Nothing)) {
+            make(&self.path, &owners, new_id)?;
+        }
+        let mut connection = connection::writing(&self.path)?;
+        migrate::migrate(&mut connection, &owners, new_id)?;
+        drop(guard);
+        owners.clear_away()?;
+        DatabaseFile::new(self.path.clone(), connection, lock, owners, tell)
+    }
+}
+
+/// Makes a new database. It is made under another name, so that whoever finds it finds it finished.
+fn make(path: &Path, owners: &Owners, new_id: Uuid) -> Result<(), Fault> {
+    let failed = |error: io::Error| Fault::io("can't make", path, &error);
+    let unfinished = beside(path, ".making");
+    for suffix in ["", "-wal", "-shm"] {
+        // Whoever was killed while making one may have left something behind.
+        let _removed = std::fs::remove_file(beside(&unfinished, suffix));
+    }
+    let mut connection = connection::writing(&unfinished)?;
+    migrate::migrate(&mut connection, owners, new_id)?;
+    connection.close().map_err(|(_, error)| error)?;
+    std::fs::rename(&unfinished, path).map_err(failed)?;
+    match path.parent() {
+        Some(folder) => File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed),
+        None => Ok(()),
+    }
+}
+
+/// Makes the folder of a database. Ours is not seen by git.
+pub(super) fn make_folder(folder: &Path) -> Result<(), Fault> {
+    if folder.file_name().is_some_and(|name| name == ".agentos") {
+        let made = crate::folder::make_self_ignoring(folder);
+        return made.map_err(|error| Fault::permanent(error.to_string()));
+    }
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Fault::io("can't make the folder", folder, &error))
+}

@@ -1,0 +1,185 @@
+//! The rows of steps, comments, sessions and artifacts, one statement each.
+
+use agentos_core::id::Seq;
+use agentos_core::time::Timestamp;
+use rusqlite::{OptionalExtension as _, named_params};
+
+use super::blob;
+use super::error::Done;
+use super::ids::Of;
+use super::project::{Target, id_of};
+use super::transaction::Tx;
+use crate::projection::{ArtifactRow, CommentRow, SessionPatch, StepPatch};
+
+/// Everything that was derived from the log goes. What people wrote stays, on the run.
+pub(super) fn begin_anew(tx: &Tx<'_>, target: Target) -> Done<()> {
+    let statements = [
+        "UPDATE workflow_comments SET step_id = NULL WHERE execution_id = ?1 AND author IS NOT NULL",
+        "DELETE FROM workflow_comments WHERE execution_id = ?1 AND author IS NULL",
+        "DELETE FROM workflow_artifacts WHERE execution_id = ?1",
+        "DELETE FROM agent_sessions WHERE execution_id = ?1",
+        "DELETE FROM workflow_steps WHERE execution_id = ?1",
+        "UPDATE workflow_runs SET output = NULL, error = NULL, state = NULL, waiting = NULL, \
+         current_workflow_step_id = NULL, completed_at = NULL, duration = NULL WHERE key = ?1",
+        "DELETE FROM blobs WHERE run = ?1 AND key NOT IN \
+         (SELECT input FROM workflow_runs WHERE key = ?1 AND typeof(input) = 'integer') AND key NOT IN \
+         (SELECT metadata FROM workflow_comments WHERE execution_id = ?1 AND typeof(metadata) = 'integer')",
+    ];
+    for sql in statements {
+        tx.statement(sql)?.execute([target.key])?;
+    }
+    tx.memory.borrow_mut().forget_rows(target.key);
+    Ok(())
+}
+
+/// The key of a step's row.
+pub(super) fn step_key(tx: &Tx<'_>, run: i64, number: Option<u32>) -> Done<Option<i64>> {
+    let Some(number) = number else { return Ok(None) };
+    if let Some(key) = tx.memory.borrow().step(run, number) {
+        return Ok(Some(key));
+    }
+    let mut find = tx
+        .statement("SELECT key FROM workflow_steps WHERE execution_id = ?1 AND step_number = ?2")?;
+    Ok(find.query_row((run, number), |row| row.get(0)).optional()?)
+}
+
+pub(super) fn step(
+    tx: &Tx<'_>,
+    target: Target,
+    (number, patch): (u32, &StepPatch),
+    at: Timestamp,
+) -> Done<()> {
+    const INSERT: &str = "INSERT INTO workflow_steps (id, execution_id, step_number, name, path, phase, status, \
+        started_at, completed_at, duration, input, output, error, attempt_number, max_attempts, created_at, \
+        updated_at) VALUES (:id, :run, :number, :name, :path, :phase, :status, :started, :completed, \
+        :completed - :started, :input, :output, :error, :attempt, :max, :created, :at) \
+        ON CONFLICT (execution_id, step_number) DO NOTHING";
+    const UPDATE: &str = "UPDATE workflow_steps SET status = ?2, started_at = coalesce(?3, started_at), \
+        completed_at = ?4, duration = ?4 - coalesce(?3, started_at), output = ?5, error = ?6, \
+        attempt_number = ?7, updated_at = ?8 WHERE key = ?1";
+    let started = patch.started_at.map(|at| at.0);
+    let completed = patch.completed_at.map(|at| at.0);
+    let output = blob::store(tx, target.key, patch.output.as_ref())?;
+    let error = blob::store(tx, target.key, patch.error.as_ref())?;
+    let Some(new) = &patch.new else {
+        let Some(key) = step_key(tx, target.key, Some(number))? else { return Ok(()) };
+        if completed.is_some() {
+            tx.memory.borrow_mut().forget_step(target.key, number);
+        }
+        tx.statement(UPDATE)?.execute((
+            key,
+            patch.status.as_str(),
+            started,
+            completed,
+            output,
+            error,
+            patch.attempt,
+            at.0,
+        ))?;
+        return Ok(());
+    };
+    let input = blob::store(tx, target.key, new.input.as_ref())?;
+    let inserted = tx.statement(INSERT)?.execute(named_params! {
+        ":id": id_of(target, Of::Step(number)),
+        ":run": target.key,
+        ":number": number,
+        ":name": new.name,
+        ":path": new.path,
+        ":phase": new.phase,
+        ":status": patch.status.as_str(),
+        ":started": started,
+        ":completed": completed,
+        ":input": input,
+        ":output": output,
+        ":error": error,
+        ":attempt": patch.attempt,
+        ":max": new.max_attempts,
+        ":created": new.at.0,
+        ":at": at.0,
+    })?;
+    if inserted > 0 {
+        let key = tx.connection.last_insert_rowid();
+        tx.memory.borrow_mut().keep_step(target.key, number, key);
+    }
+    Ok(())
+}
+
+pub(super) fn comment(tx: &Tx<'_>, target: Target, row: &CommentRow) -> Done<()> {
+    let metadata = blob::store(tx, target.key, row.metadata.as_ref())?;
+    let step = step_key(tx, target.key, row.step)?;
+    tx.statement(
+        "INSERT INTO workflow_comments (id, execution_id, step_id, message, metadata, created_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute((
+        id_of(target, Of::Entry(row.seq.0)),
+        target.key,
+        step,
+        &row.message,
+        metadata,
+        row.at.0,
+    ))?;
+    Ok(())
+}
+
+pub(super) fn session(
+    tx: &Tx<'_>,
+    target: Target,
+    (ordered, patch): (Seq, &SessionPatch),
+    at: Timestamp,
+) -> Done<()> {
+    const INSERT: &str = "INSERT INTO agent_sessions (id, execution_id, workflow_step_id, name, agent, status, \
+        started_at, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, 'RUNNING', ?6, ?6, ?6)";
+    const UPDATE: &str = "UPDATE agent_sessions SET status = coalesce(:status, status), \
+        model = coalesce(:model, model), session_id = coalesce(:session, session_id), \
+        session_file_path = coalesce(:file, session_file_path), \
+        input_tokens = coalesce(:input_tokens, input_tokens), \
+        output_tokens = coalesce(:output_tokens, output_tokens), \
+        cached_tokens = coalesce(:cached_tokens, cached_tokens), cost_usd = coalesce(:cost, cost_usd), \
+        exit_code = coalesce(:exit_code, exit_code), error = coalesce(:error, error), \
+        completed_at = coalesce(:completed, completed_at), duration = :completed - started_at, \
+        updated_at = :at WHERE id = :id";
+    let id = id_of(target, Of::Entry(ordered.0));
+    if let Some(new) = &patch.new {
+        let step = step_key(tx, target.key, new.step)?;
+        tx.statement(INSERT)?.execute((&id, target.key, step, &new.name, &new.agent, new.at.0))?;
+    }
+    let error = blob::store(tx, target.key, patch.error.as_ref())?;
+    tx.statement(UPDATE)?.execute(named_params! {
+        ":id": id,
+        ":status": patch.status.map(|status| status.as_str()),
+        ":model": patch.model,
+        ":session": patch.session_id,
+        ":file": patch.session_file_path,
+        ":input_tokens": patch.input_tokens,
+        ":output_tokens": patch.output_tokens,
+        ":cached_tokens": patch.cached_tokens,
+        ":cost": patch.cost_usd,
+        ":exit_code": patch.exit_code,
+        ":error": error,
+        ":completed": patch.completed_at.map(|at| at.0),
+        ":at": at.0,
+    })?;
+    Ok(())
+}
+
+pub(super) fn artifact(tx: &Tx<'_>, target: Target, row: &ArtifactRow) -> Done<()> {
+    const INSERT: &str = "INSERT INTO workflow_artifacts (id, execution_id, step_id, name, type, storage_path, \
+        mime_type, size_bytes, metadata, created_at) \
+        VALUES (:id, :run, :step, :name, :type, :path, :mime, :size, :metadata, :at)";
+    let metadata = blob::store(tx, target.key, row.metadata.as_ref())?;
+    let step = step_key(tx, target.key, row.step)?;
+    tx.statement(INSERT)?.execute(named_params! {
+        ":id": id_of(target, Of::Entry(row.seq.0)),
+        ":run": target.key,
+        ":step": step,
+        ":name": row.name,
+        ":type": row.kind,
+        ":path": row.storage_path,
+        ":mime": row.mime_type,
+        ":size": row.size_bytes,
+        ":metadata": metadata,
+        ":at": row.at.0,
+    })?;
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! Rows for people, read back in SQL.
+
+mod detail;
+mod listing;
+
+use std::path::Path;
+
+use agentos_core::id::{OwnerId, RunId};
+use agentos_core::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row};
+use serde_json::Value;
+use uuid::Uuid;
+
+pub(super) use detail::detail;
+pub(super) use listing::list;
+
+use super::blob;
+use super::error::{Done, Fault};
+use super::owner::Owners;
+use super::row::{from_i64, uuid};
+use crate::folder::RunFolder;
+use crate::projection::WorkflowStatus;
+use crate::records::{RecordError, RunCounts, RunRecord, StepRecord};
+
+/// What [`run_record`] reads, from `workflow_runs r`, without the wide values.
+const RUN_COLUMNS: &str = "r.key, r.id, r.run_id, \
+    (SELECT d.id FROM workflow_definitions d WHERE d.key = r.workflow_def_id), \
+    (SELECT p.id FROM projects p WHERE p.key = r.project_id), \
+    r.workflow, r.definition_hash, r.definition_version, r.status, r.waiting, r.current_workflow_step_id, \
+    r.started_at, r.completed_at, r.duration, r.branch_name, r.commit_sha, r.pr_url, r.log_file_path, \
+    r.worktree_id, r.work_dir, r.workspace_dir, r.workspace_id, r.context_dir, r.parent_run_id, r.forked_from, \
+    r.created_at, r.updated_at, r.head, r.owner, r.error";
+
+/// What [`step_record`] reads, from `workflow_steps s`.
+const STEP_COLUMNS: &str = "s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, \
+    s.duration, s.input, s.output, s.error, s.attempt_number, s.max_attempts, s.log_file_path, s.created_at, \
+    s.updated_at";
+
+/// Reads a run without its input, output and state.
+fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<RunRecord> {
+    let id = RunId(uuid_at(row, 1)?);
+    let status: String = row.get(8)?;
+    let status = WorkflowStatus::parse(&status)
+        .ok_or_else(|| Fault::permanent(format!("`{status}` stands where a status should")))?;
+    let waiting: Option<String> = row.get(9)?;
+    let current: Option<i64> = row.get(10)?;
+    let owner: Option<String> = row.get(28)?;
+    let interrupted = match owner {
+        Some(owner) => !owners.is_alive(OwnerId(uuid(&owner)?))?,
+        None => false,
+    };
+    Ok(RunRecord {
+        id,
+        run_id: row.get(2)?,
+        workflow_def_id: optional_uuid_at(row, 3)?,
+        project_id: optional_uuid_at(row, 4)?,
+        workflow: row.get(5)?,
+        definition_hash: row.get(6)?,
+        definition_version: row.get(7)?,
+        status,
+        interrupted,
+        waiting: waiting.and_then(|text| serde_json::from_str(&text).ok()),
+        current_step: match current {
+            Some(key) => step_by_key(connection, id, key)?,
+            None => None,
+        },
+        started_at: time_at(row, 11)?,
+        completed_at: time_at(row, 12)?,
+        duration: row.get(13)?,
+        branch_name: row.get(14)?,
+        commit_sha: row.get(15)?,
+        pr_url: row.get(16)?,
+        input: None,
+        output: None,
+        error: value_at(connection, row, 29)?,
+        state: None,
+        log_file_path: row.get(17)?,
+        worktree_id: row.get(18)?,
+        work_dir: row.get(19)?,
+        workspace_dir: row.get(20)?,
+        workspace_id: row.get(21)?,
+        context_dir: row.get(22)?,
+        parent_run_id: row.get(23)?,
+        forked_from: row.get(24)?,
+        created_at: Timestamp(row.get(25)?),
+        updated_at: Timestamp(row.get(26)?),
+        seq: from_i64(row.get(27)?),
+    })
+}
+
+fn step_by_key(connection: &Connection, run: RunId, key: i64) -> Done<Option<StepRecord>> {
+    // Its values are for whoever looks at the run itself.
+    const FIND: &str = "SELECT s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, \
+        s.duration, NULL, NULL, s.error, s.attempt_number, s.max_attempts, s.log_file_path, s.created_at, \
+        s.updated_at FROM workflow_steps s WHERE s.key = ?1";
+    let mut find = connection.prepare_cached(FIND)?;
+    let found = find.query_row([key], |row| Ok(step_record(connection, run, row))).optional()?;
+    found.transpose()
+}
+
+fn step_record(connection: &Connection, run: RunId, row: &Row<'_>) -> Done<StepRecord> {
+    let status: String = row.get(4)?;
+    let (step_number, name): (u32, String) = (row.get(1)?, row.get(2)?);
+    let log_file: Option<String> = row.get(13)?;
+    Ok(StepRecord {
+        id: uuid_at(row, 0)?,
+        execution_id: run,
+        // It follows from the rest, so it is written down only where it differs.
+        log_file_path: log_file.or_else(|| {
+            let file = RunFolder::new(Path::new(""), run).step_log_file(step_number, &name);
+            Some(file.to_string_lossy().into_owned())
+        }),
+        step_number,
+        name,
+        phase: row.get(3)?,
+        status: crate::projection::StepStatus::parse(&status)
+            .ok_or_else(|| Fault::permanent(format!("`{status}` stands where a status should")))?,
+        started_at: time_at(row, 5)?,
+        completed_at: time_at(row, 6)?,
+        duration: row.get(7)?,
+        input: value_at(connection, row, 8)?,
+        output: value_at(connection, row, 9)?,
+        error: value_at(connection, row, 10)?,
+        attempt_number: row.get(11)?,
+        max_attempts: row.get(12)?,
+        created_at: Timestamp(row.get(14)?),
+        updated_at: Timestamp(row.get(15)?),
+    })
+}
+
+pub(super) fn uuid_at(row: &Row<'_>, column: usize) -> Done<Uuid> {
+    uuid(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
+}
+
+pub(super) fn optional_uuid_at(row: &Row<'_>, column: usize) -> Done<Option<Uuid>> {
+    let text = row.get_ref(column)?.as_str_or_null().map_err(rusqlite::Error::from)?;
+    text.map(uuid).transpose()
+}
+
+fn time_at(row: &Row<'_>, column: usize) -> Done<Option<Timestamp>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp))
+}
+
+pub(super) fn value_at(
+    connection: &Connection,
+    row: &Row<'_>,
+    column: usize,
+) -> Done<Option<Value>> {
+    blob::load(connection, row.get_ref(column)?)
+}
+
+pub(super) fn counts(connection: &Connection) -> Done<RunCounts> {
+    let mut count =
+        connection.prepare_cached("SELECT status, count(*) FROM workflow_runs GROUP BY status")?;
+    let mut rows = count.query(())?;
+    let mut counts = RunCounts::new();
+    while let Some(row) = rows.next()? {
+        let status: String = row.get(0)?;
+        if let Some(status) = WorkflowStatus::parse(&status) {
+            counts.insert(status, from_i64(row.get(1)?));
+        }
+    }
+    Ok(counts)
+}
+
+/// How many candidates an ambiguous name is answered with.
+const CANDIDATES: usize = 5;
+
+pub(super) fn find(connection: &Connection, name: &str) -> Done<Result<RunId, RecordError>> {
+    let mut exact =
+        connection.prepare_cached("SELECT id FROM workflow_runs WHERE id = ?1 OR run_id = ?1")?;
+    if let Some(id) = exact.query_row([name], |row| row.get::<_, String>(0)).optional()? {
+        return Ok(Ok(RunId(uuid(&id)?)));
+    }
+    // Everything that begins so lies between the text and the text with the last of all characters behind it.
+    let mut begins = connection.prepare_cached(
+        "SELECT id, run_id FROM workflow_runs WHERE (id >= ?1 AND id < ?1 || char(1114111)) \
+         OR (run_id >= ?1 AND run_id < ?1 || char(1114111)) LIMIT 6",
+    )?;
+    let found = begins.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let found: Vec<(String, String)> = found.collect::<Result<_, _>>()?;
+    Ok(match found.as_slice() {
+        _ if name.is_empty() => {
+            Err(RecordError::NotFound { what: "run without a name".to_owned() })
+        }
+        [] => Err(RecordError::NotFound { what: format!("run `{name}`") }),
+        [(id, _)] => Ok(RunId(uuid(id)?)),
+        many => {
+            let candidates = many.iter().take(CANDIDATES).map(|(_, run_id)| run_id.clone());
+            Err(RecordError::Ambiguous {
+                prefix: name.to_owned(),
+                candidates: candidates.collect(),
+            })
+        }
+    })
+}

@@ -1,0 +1,129 @@
+//! A run with everything about it.
+
+use agentos_core::id::RunId;
+use agentos_core::time::Timestamp;
+use rusqlite::{Connection, Row};
+
+use super::{
+    RUN_COLUMNS, STEP_COLUMNS, optional_uuid_at, run_record, step_record, time_at, uuid_at,
+    value_at,
+};
+use crate::log::ReadError;
+use crate::projection::SessionStatus;
+use crate::records::{ArtifactRecord, CommentRecord, RunDetail, SessionRecord};
+use crate::sqlite::error::{Done, Fault};
+use crate::sqlite::owner::Owners;
+
+pub(in crate::sqlite) fn detail(
+    connection: &Connection,
+    owners: &Owners,
+    run: RunId,
+) -> Done<Result<RunDetail, ReadError>> {
+    let sql = format!(
+        "SELECT {RUN_COLUMNS}, r.input, r.output, r.state FROM workflow_runs r \
+         WHERE r.id = ?1"
+    );
+    let mut find = connection.prepare_cached(&sql)?;
+    let mut rows = find.query([run.to_string()])?;
+    let Some(row) = rows.next()? else {
+        return Ok(Err(ReadError::NotFound { run }));
+    };
+    let key: i64 = row.get(0)?;
+    let mut record = run_record(connection, owners, row)?;
+    record.input = value_at(connection, row, 30)?;
+    record.output = value_at(connection, row, 31)?;
+    record.state = value_at(connection, row, 32)?;
+    drop(rows);
+    let steps = format!(
+        "SELECT {STEP_COLUMNS} FROM workflow_steps s WHERE s.execution_id = ?1 ORDER BY s.step_number"
+    );
+    Ok(Ok(RunDetail {
+        run: record,
+        steps: all(connection, &steps, key, |row| step_record(connection, run, row))?,
+        comments: all(connection, COMMENTS, key, |row| comment(connection, row))?,
+        artifacts: all(connection, ARTIFACTS, key, |row| artifact(connection, row))?,
+        agent_sessions: all(connection, SESSIONS, key, |row| session(connection, row))?,
+    }))
+}
+
+const COMMENTS: &str = "SELECT c.id, (SELECT s.id FROM workflow_steps s WHERE s.key = c.step_id), c.message, \
+    c.metadata, c.author, c.created_at FROM workflow_comments c WHERE c.execution_id = ?1 \
+    ORDER BY c.created_at, c.key";
+
+const ARTIFACTS: &str = "SELECT a.id, (SELECT s.id FROM workflow_steps s WHERE s.key = a.step_id), \
+    (SELECT g.id FROM agent_sessions g WHERE g.key = a.agent_session_id), a.name, a.type, a.storage_path, \
+    a.storage_type, a.mime_type, a.size_bytes, a.metadata, a.created_at FROM workflow_artifacts a \
+    WHERE a.execution_id = ?1 ORDER BY a.key";
+
+const SESSIONS: &str = "SELECT g.id, (SELECT s.id FROM workflow_steps s WHERE s.key = g.workflow_step_id), g.name, \
+    g.agent, g.model, g.session_id, g.status, g.session_file_path, g.input_tokens, g.output_tokens, \
+    g.cached_tokens, g.cost_usd, g.exit_code, g.error, g.started_at, g.completed_at, g.duration, g.created_at, \
+    g.updated_at FROM agent_sessions g WHERE g.execution_id = ?1 ORDER BY g.key";
+
+fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    key: i64,
+    mut read: impl FnMut(&Row<'_>) -> Done<T>,
+) -> Done<Vec<T>> {
+    let mut find = connection.prepare_cached(sql)?;
+    let mut rows = find.query([key])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(row)?);
+    }
+    Ok(found)
+}
+
+fn comment(connection: &Connection, row: &Row<'_>) -> Done<CommentRecord> {
+    Ok(CommentRecord {
+        id: uuid_at(row, 0)?,
+        step_id: optional_uuid_at(row, 1)?,
+        message: row.get(2)?,
+        metadata: value_at(connection, row, 3)?,
+        author: row.get(4)?,
+        created_at: Timestamp(row.get(5)?),
+    })
+}
+
+fn artifact(connection: &Connection, row: &Row<'_>) -> Done<ArtifactRecord> {
+    Ok(ArtifactRecord {
+        id: uuid_at(row, 0)?,
+        step_id: optional_uuid_at(row, 1)?,
+        agent_session_id: optional_uuid_at(row, 2)?,
+        name: row.get(3)?,
+        r#type: row.get(4)?,
+        storage_path: row.get(5)?,
+        storage_type: row.get(6)?,
+        mime_type: row.get(7)?,
+        size_bytes: row.get(8)?,
+        metadata: value_at(connection, row, 9)?,
+        created_at: Timestamp(row.get(10)?),
+    })
+}
+
+fn session(connection: &Connection, row: &Row<'_>) -> Done<SessionRecord> {
+    let status: String = row.get(6)?;
+    Ok(SessionRecord {
+        id: uuid_at(row, 0)?,
+        workflow_step_id: optional_uuid_at(row, 1)?,
+        name: row.get(2)?,
+        agent: row.get(3)?,
+        model: row.get(4)?,
+        session_id: row.get(5)?,
+        status: SessionStatus::parse(&status)
+            .ok_or_else(|| Fault::permanent(format!("`{status}` stands where a status should")))?,
+        session_file_path: row.get(7)?,
+        input_tokens: row.get(8)?,
+        output_tokens: row.get(9)?,
+        cached_tokens: row.get(10)?,
+        cost_usd: row.get(11)?,
+        exit_code: row.get(12)?,
+        error: value_at(connection, row, 13)?,
+        started_at: time_at(row, 14)?,
+        completed_at: time_at(row, 15)?,
+        duration: row.get(16)?,
+        created_at: Timestamp(row.get(17)?),
+        updated_at: Timestamp(row.get(18)?),
+    })
+}

@@ -1,0 +1,100 @@
+//! The rows for people, as the trait wants them.
+
+use agentos_core::id::RunId;
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::project::Target;
+use super::{SqliteStore, catalog, project, query};
+use crate::backend::BackendError;
+use crate::list::ListError;
+use crate::log::ReadError;
+use crate::records::{
+    Definition, DefinitionVersion, NewComment, NewDefinition, Project, RecordError, Records,
+    RunCounts, RunDetail, RunListing, RunQuery, Workspace,
+};
+
+#[async_trait]
+impl Records for SqliteStore {
+    async fn find_run(&self, name: &str) -> Result<RunId, RecordError> {
+        let name = name.to_owned();
+        self.read(move |connection| query::find(connection, &name)).await
+    }
+
+    async fn run_detail(&self, run: RunId) -> Result<RunDetail, ReadError> {
+        let owners = self.inner.owners.clone();
+        self.read(move |connection| query::detail(connection, &owners, run)).await
+    }
+
+    async fn query_runs(&self, asked: RunQuery) -> Result<RunListing, ListError> {
+        let owners = self.inner.owners.clone();
+        self.read(move |connection| query::list(connection, &owners, &asked)).await
+    }
+
+    async fn count_runs(&self) -> Result<RunCounts, BackendError> {
+        self.read(|connection| query::counts(connection).map(Ok)).await
+    }
+
+    async fn delete_run(&self, run: RunId) -> Result<(), RecordError> {
+        self.write(move |tx| catalog::delete_run(tx, run)).await
+    }
+
+    async fn add_comment(&self, comment: NewComment) -> Result<(), RecordError> {
+        self.write(move |tx| catalog::add_comment(tx, &comment)).await
+    }
+
+    async fn rebuild(&self, run: RunId) -> Result<(), RecordError> {
+        self.write(move |tx| match tx.run(run)? {
+            None => Ok(Err(RecordError::NotFound { what: format!("run {run}") })),
+            Some(found) => {
+                let target = Target { key: found.key, run };
+                project::rebuild(tx, target, found.head.standing).map(Ok)
+            }
+        })
+        .await
+    }
+
+    async fn put_project(&self, project: Project) -> Result<(), RecordError> {
+        self.write(move |tx| catalog::put_project(tx, &project)).await
+    }
+
+    async fn projects(&self) -> Result<Vec<Project>, BackendError> {
+        self.read(|connection| catalog::projects(connection).map(Ok)).await
+    }
+
+    async fn delete_project(&self, project: Uuid) -> Result<(), RecordError> {
+        self.write(move |tx| catalog::delete_project(tx, project)).await
+    }
+
+    async fn put_definition(&self, definition: NewDefinition) -> Result<u32, RecordError> {
+        self.write(move |tx| catalog::put_definition(tx, &definition)).await
+    }
+
+    async fn definitions(&self, project: Option<Uuid>) -> Result<Vec<Definition>, BackendError> {
+        self.read(move |connection| catalog::definitions(connection, project).map(Ok)).await
+    }
+
+    async fn definition_versions(
+        &self,
+        definition: Uuid,
+    ) -> Result<Vec<DefinitionVersion>, BackendError> {
+        self.read(move |connection| catalog::versions(connection, definition).map(Ok)).await
+    }
+
+    async fn delete_definition(&self, definition: Uuid) -> Result<(), RecordError> {
+        self.write(move |tx| catalog::delete_definition(tx, definition)).await
+    }
+
+    async fn put_workspace(&self, workspace: Workspace, expected: u32) -> Result<u32, RecordError> {
+        self.write(move |tx| catalog::put_workspace(tx, &workspace, expected)).await
+    }
+
+    async fn workspaces(&self) -> Result<Vec<Workspace>, BackendError> {
+        self.read(|connection| catalog::workspaces(connection).map(Ok)).await
+    }
+
+    async fn delete_workspace(&self, id: &str) -> Result<(), RecordError> {
+        let id = id.to_owned();
+        self.write(move |tx| catalog::delete_workspace(tx, &id)).await
+    }
+}

@@ -1,0 +1,167 @@
+//! Creating a run in SQL.
+
+use agentos_core::codec::{self, Chunk};
+use agentos_core::entry::{Entry, RunStarted};
+use agentos_core::id::{RunId, Seq};
+use agentos_core::standing::Standing;
+use agentos_core::time::Timestamp;
+use rusqlite::named_params;
+
+use super::error::{Done, Fault};
+use super::project::Target;
+use super::row::{standing_columns, to_i64};
+use super::transaction::Tx;
+use super::{blob, inbox, log, project};
+use crate::log::end;
+use crate::place::Place;
+use crate::run::{CreateError, Created, History, NewRun};
+
+/// How many names are tried for a run before the store gives up.
+const NAMES: u64 = 1_000;
+
+pub(super) fn create(tx: &Tx<'_>, new: &NewRun) -> Done<Result<Created, CreateError>> {
+    let run = new.run;
+    if let Some(found) = tx.run(run)? {
+        let began_so = began_with(tx, found.key, &new.first)?;
+        return Ok(if began_so {
+            Ok(Created::Existed)
+        } else {
+            Err(CreateError::Conflict { run })
+        });
+    }
+    let Entry::RunStarted(started) = &new.first else {
+        return Err(Fault::permanent("a run was not checked before it came here"));
+    };
+    let (project, definition) = match keys(tx, &new.place)? {
+        Ok(keys) => keys,
+        Err(what) => return Ok(Err(CreateError::NoSuchPlace { run, what })),
+    };
+    let key = insert_row(tx, new, started, (project, definition))?;
+    insert_log(tx, key, new)?;
+    Ok(Ok(Created::New))
+}
+
+fn began_with(tx: &Tx<'_>, key: i64, first: &Entry) -> Done<bool> {
+    let mut find = tx.statement("SELECT chunk FROM run_log WHERE run = ?1 AND first = 0")?;
+    let text: String = find.query_row([key], |row| row.get(0))?;
+    Ok(codec::decode(&text).is_ok_and(|chunk| chunk.entries.first() == Some(first)))
+}
+
+type Keys = (Option<i64>, Option<i64>);
+
+fn keys(tx: &Tx<'_>, place: &Place) -> Done<Result<Keys, String>> {
+    let project = match place.project {
+        None => None,
+        Some(id) => match tx.key_of("SELECT key FROM projects WHERE id = ?1", &id.to_string())? {
+            None => return Ok(Err(format!("project {id}"))),
+            found => found,
+        },
+    };
+    let definition = match place.definition {
+        None => None,
+        Some(id) => {
+            let sql = "SELECT key FROM workflow_definitions WHERE id = ?1";
+            match tx.key_of(sql, &id.to_string())? {
+                None => return Ok(Err(format!("workflow definition {id}"))),
+                found => found,
+            }
+        }
+    };
+    Ok(Ok((project, definition)))
+}
+
+fn insert_row(tx: &Tx<'_>, new: &NewRun, started: &RunStarted, keys: Keys) -> Done<i64> {
+    const INSERT: &str = "INSERT INTO workflow_runs (id, run_id, project_id, workflow_def_id, definition_version, \
+        workflow, definition_hash, status, worktree_id, work_dir, workspace_dir, workspace_id, context_dir, \
+        branch_name, log_file_path, parent_run_id, forked_from, created_at, updated_at, head, epoch, standing, \
+        wake_at) \
+        VALUES (:id, :run_id, :project, :definition, :version, :workflow, :hash, 'PENDING', :worktree, :work_dir, \
+        :workspace_dir, :workspace, :context_dir, :branch, :log_file, :parent, :forked_from, :at, :at, :head, 0, \
+        :standing, :wake_at)";
+    let place = &new.place;
+    let head = rest_of(new).last().map_or(Seq(1), end);
+    let (number, wake_at) = standing_columns(standing_of(new));
+    let run_id = short_name(tx, new.run, started.workflow.as_str(), place)?;
+    tx.statement(INSERT)?.execute(named_params! {
+        ":id": new.run.to_string(),
+        ":run_id": run_id,
+        ":project": keys.0,
+        ":definition": keys.1,
+        ":version": place.definition_version,
+        ":workflow": started.workflow.as_str(),
+        ":hash": started.definition,
+        ":worktree": place.worktree_id,
+        ":work_dir": place.work_dir,
+        ":workspace_dir": place.workspace_dir,
+        ":workspace": place.workspace_id,
+        ":context_dir": place.context_dir,
+        ":branch": place.branch_name,
+        ":log_file": place.log_file_path,
+        ":parent": started.parent.as_ref().map(|parent| parent.run.to_string()),
+        ":forked_from": started.forked_from.map(|run| run.to_string()),
+        ":at": new.at.0,
+        ":head": to_i64(head.0),
+        ":standing": number,
+        ":wake_at": wake_at,
+    })?;
+    let key = tx.connection.last_insert_rowid();
+    blob::put(tx, key, "UPDATE workflow_runs SET input = ?2 WHERE key = ?1", key, &started.input)?;
+    Ok(key)
+}
+
+fn insert_log(tx: &Tx<'_>, key: i64, new: &NewRun) -> Done<()> {
+    let first = Chunk::new(Seq::FIRST, new.at, vec![new.first.clone()]);
+    for chunk in std::iter::once(&first).chain(rest_of(new)) {
+        log::append(tx, key, chunk.first, &codec::encode(chunk))?;
+        remember_messages(tx, key, chunk)?;
+    }
+    let target = Target { key, run: new.run };
+    project::created(tx, target, std::iter::once(&first).chain(rest_of(new)), standing_of(new))
+}
+
+fn rest_of(new: &NewRun) -> &[Chunk] {
+    new.history.as_ref().map_or(&[], |history| &history.rest)
+}
+
+fn standing_of(new: &NewRun) -> Standing {
+    match &new.history {
+        Some(History { standing, .. }) => *standing,
+        None => Standing::Working { wake_at: None },
+    }
+}
+
+fn remember_messages(tx: &Tx<'_>, key: i64, chunk: &Chunk) -> Done<()> {
+    let at: Timestamp = chunk.at;
+    let mut keys = chunk.entries.iter().filter_map(Entry::message_key);
+    keys.try_for_each(|message| inbox::remember(tx, key, message, at))
+}
+
+/// `{workflow}-{6 letters}`; the letters follow from the run's id, unless another run has them already.
+fn short_name(tx: &Tx<'_>, run: RunId, workflow: &str, place: &Place) -> Done<String> {
+    let is_taken = |name: &str| -> Done<bool> {
+        Ok(tx.statement("SELECT 1 FROM workflow_runs WHERE run_id = ?1")?.exists([name])?)
+    };
+    if let Some(name) = &place.run_id
+        && !is_taken(name)?
+    {
+        return Ok(name.clone());
+    }
+    for salt in 0..NAMES {
+        let name = format!("{workflow}-{}", letters(run, salt));
+        if !is_taken(&name)? {
+            return Ok(name);
+        }
+    }
+    Err(Fault::permanent(format!("no short name is left for a run of `{workflow}`")))
+}
+
+fn letters(run: RunId, salt: u64) -> String {
+    let (high, low) = run.0.as_u64_pair();
+    let mut bits = super::ids::mix(high ^ super::ids::mix(low.wrapping_add(salt)));
+    let letter = |_| {
+        let letter = b'a' + u8::try_from(bits % 26).unwrap_or(0);
+        bits /= 26;
+        char::from(letter)
+    };
+    (0..6).map(letter).collect()
+}

@@ -1,0 +1,239 @@
+//! Learning of commits as they happen, whoever makes them, without asking again and again.
+//!
+//! Whoever has committed touches the lock file, and inotify tells everybody who watches the folder. Because a process may
+//! die between the two, writes to the write-ahead log are watched as well; they come a moment before the commit can be
+//! seen, so they only start a short row of looks. A look asks SQLite's `data_version`, which changes exactly with what
+//! others commit. While nothing happens nothing is done.
+//!
+//! Where there is no inotify (other systems, or none of its watches is left) the file is looked at every
+//! [`LOOK_MS`] milliseconds, and only while somebody watches.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use rusqlite::Connection;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::sync::watch;
+
+use super::connection;
+use super::error::{Done, Fault};
+use super::lock::FileIdentity;
+use super::{file, migrate};
+
+/// How often the file is looked at where the system does not tell.
+const LOOK_MS: i64 = 250;
+
+/// How long the looks after a write to the write-ahead log are apart; each is twice as long as the one before.
+const FIRST_LOOK_MS: i64 = 1;
+const LAST_LOOK_MS: i64 = 1_000;
+
+/// Says when something was committed.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    commits: watch::Receiver<u64>,
+    _thread: Arc<WatchThread>,
+}
+
+impl Watch {
+    /// Waits until something was committed since this was last asked (or since the watch began).
+    ///
+    /// What is there then is seen by [`tail`](crate::store::Store::tail). It may be that nothing is new: then somebody
+    /// else has looked already.
+    pub async fn changed(&mut self) {
+        if self.commits.changed().await.is_err() {
+            // Nobody tells any more, which has to look like silence and not like news.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Ends the thread when the last watch is gone: the other end of the pipe is closed.
+#[derive(Debug)]
+struct WatchThread {
+    _end: OwnedFd,
+}
+
+/// Begins to watch the database.
+pub(super) fn watch(path: &Path) -> Done<Watch> {
+    let failed =
+        |error: rustix::io::Errno| Fault::permanent(format!("it can't be watched: {error}"));
+    let (closed, end) = rustix::pipe::pipe().map_err(failed)?;
+    let (tell, commits) = watch::channel(0);
+    let look = Look::new(path.to_owned())?;
+    let bell = bell::Bell::new(path);
+    thread::Builder::new()
+        .name("sqlite-watch".into())
+        .spawn(move || listen(look, &bell, &closed, &tell))
+        .map_err(|error| Fault::permanent(format!("no thread could be started: {error}")))?;
+    Ok(Watch { commits, _thread: Arc::new(WatchThread { _end: end }) })
+}
+
+/// A connection that asks whether others have committed.
+struct Look {
+    path: PathBuf,
+    connection: Connection,
+    identity: Option<FileIdentity>,
+    store_id: String,
+    version: i64,
+}
+
+impl Look {
+    fn new(path: PathBuf) -> Done<Self> {
+        let connection = connection::reading(&path)?;
+        let identity = FileIdentity::of_path(&path).ok().flatten();
+        let version = version(&connection)?;
+        let store_id = migrate::store_id(&connection)?;
+        Ok(Self { path, connection, identity, store_id, version })
+    }
+
+    fn has_changed(&mut self) -> bool {
+        let found = FileIdentity::of_path(&self.path).ok().flatten();
+        if found.is_some()
+            && found != self.identity
+            && file::holds(&self.path, &self.store_id)
+            && let Ok(connection) = connection::reading(&self.path)
+        {
+            (self.connection, self.identity, self.version) = (connection, found, -1);
+        }
+        match version(&self.connection) {
+            Ok(version) if version != self.version => {
+                self.version = version;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+fn version(connection: &Connection) -> Done<i64> {
+    let mut ask = connection.prepare_cached("PRAGMA data_version")?;
+    Ok(ask.query_row((), |row| row.get(0))?)
+}
+
+fn listen(mut look: Look, bell: &bell::Bell, closed: &OwnedFd, tell: &watch::Sender<u64>) {
+    let mut pause: Option<i64> = bell.pause();
+    loop {
+        let rung = match wait(bell, closed, pause) {
+            Wake::Closed => return,
+            Wake::Rung => true,
+            Wake::Time => false,
+        };
+        if look.has_changed() {
+            tell.send_modify(|commits| *commits += 1);
+            pause = bell.pause();
+        } else if rung {
+            pause = Some(FIRST_LOOK_MS);
+        } else {
+            let longer = pause.map(|ms| ms * 2).filter(|ms| *ms <= LAST_LOOK_MS);
+            pause = bell.pause().or(longer);
+        }
+    }
+}
+
+enum Wake {
+    Closed,
+    Rung,
+    Time,
+}
+
+fn wait(bell: &bell::Bell, closed: &OwnedFd, pause_ms: Option<i64>) -> Wake {
+    let timeout =
+        pause_ms.map(|ms| Timespec { tv_sec: ms / 1_000, tv_nsec: ms % 1_000 * 1_000_000 });
+    let mut fds = vec![PollFd::new(closed, PollFlags::IN | PollFlags::HUP)];
+    fds.extend(bell.fd().map(|fd| PollFd::new(fd, PollFlags::IN)));
+    if poll(&mut fds, timeout.as_ref()).is_err() {
+        return Wake::Time;
+    }
+    if !fds[0].revents().is_empty() {
+        return Wake::Closed;
+    }
+    let has_events = fds.get(1).is_some_and(|fd| !fd.revents().is_empty());
+    if has_events && bell.drain() { Wake::Rung } else { Wake::Time }
+}
+
+#[cfg(target_os = "linux")]
+mod bell {
+    //! inotify on the folder: it survives that the files in it are replaced.
+
+    use std::mem::MaybeUninit;
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+
+    use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init};
+
+    use super::LOOK_MS;
+
+    pub(super) struct Bell {
+        inotify: Option<OwnedFd>,
+        names: Vec<Vec<u8>>,
+    }
+
+    impl Bell {
+        pub(super) fn new(path: &Path) -> Self {
+            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+            let names = ["", "-wal", ".lock"].map(|suffix| [name, suffix.as_bytes()].concat());
+            Self { inotify: open(path), names: names.into() }
+        }
+
+        pub(super) const fn fd(&self) -> Option<&OwnedFd> {
+            self.inotify.as_ref()
+        }
+
+        /// How long to wait when nothing is going on; for ever if the system tells.
+        pub(super) const fn pause(&self) -> Option<i64> {
+            if self.inotify.is_some() { None } else { Some(LOOK_MS) }
+        }
+
+        /// Takes all events; whether one of them is about the database.
+        pub(super) fn drain(&self) -> bool {
+            let Some(inotify) = &self.inotify else { return false };
+            let mut buffer = [MaybeUninit::uninit(); 4_096];
+            let mut reader = Reader::new(inotify, &mut buffer);
+            let mut is_ours = false;
+            while let Ok(event) = reader.next() {
+                let name = event.file_name().map_or(&b""[..], std::ffi::CStr::to_bytes);
+                is_ours |= self.names.iter().any(|ours| ours == name);
+            }
+            is_ours
+        }
+    }
+
+    fn open(path: &Path) -> Option<OwnedFd> {
+        let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
+        let flags = WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::MOVED_TO;
+        add_watch(&inotify, path.parent()?, flags).ok()?;
+        Some(inotify)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod bell {
+    //! No inotify: the clock is the bell.
+
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+
+    use super::LOOK_MS;
+
+    pub(super) struct Bell;
+
+    impl Bell {
+        pub(super) const fn new(_path: &Path) -> Self {
+            Self
+        }
+
+        pub(super) const fn fd(&self) -> Option<&OwnedFd> {
+            None
+        }
+
+        pub(super) const fn pause(&self) -> Option<i64> {
+            Some(LOOK_MS)
+        }
+
+        pub(super) const fn drain(&self) -> bool {
+            false
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The writer thread: everything that waits to be written becomes one transaction.
+//!
+//! A durable transaction costs about the same whether it holds one commit or a hundred, so whatever comes in while one is
+//! being written shares the next. There is one such thread per process and store; between processes the writer lock
+//! decides whose turn it is, and every transaction begins `IMMEDIATE`, so nobody who has begun is turned away.
+//!
+//! Each piece of work checks before it changes anything, so one that is refused leaves nothing behind and its neighbours
+//! go on. Only a failure of the database undoes the whole batch. Then each piece is tried alone: what is the fault of
+//! one is the answer of that one.
+
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::oneshot;
+
+use super::error::{Done, Fault};
+use super::file::DatabaseFile;
+use super::transaction::Tx;
+use crate::backend::{BackendError, BackendErrorKind};
+
+/// Most pieces of work in one transaction.
+const BATCH: usize = 1_024;
+
+/// A piece of work that waits for its answer. It may be carried out again after it was undone.
+pub(super) trait Work: Send {
+    fn apply(&mut self, tx: &mut Tx<'_>) -> Done<()>;
+    fn settle(self: Box<Self>, failure: Option<&BatchFailure>);
+}
+
+/// Why a whole transaction came to nothing, or may have.
+#[derive(Debug, Clone)]
+pub(super) struct BatchFailure {
+    pub(super) error: BackendError,
+    /// Whether it may have been applied in spite of the error.
+    pub(super) is_unknown: bool,
+}
+
+impl BatchFailure {
+    fn not_applied(fault: Fault) -> Self {
+        Self { error: fault.into(), is_unknown: false }
+    }
+}
+
+struct Verb<A, F, G> {
+    act: F,
+    fail: G,
+    answer: Option<A>,
+    reply: oneshot::Sender<A>,
+}
+
+impl<A, F, G> Work for Verb<A, F, G>
+where
+    A: Send,
+    F: FnMut(&mut Tx<'_>) -> Done<A> + Send,
+    G: FnOnce(&BatchFailure) -> A + Send,
+{
+    fn apply(&mut self, tx: &mut Tx<'_>) -> Done<()> {
+        self.answer = Some((self.act)(tx)?);
+        Ok(())
+    }
+
+    fn settle(self: Box<Self>, failure: Option<&BatchFailure>) {
+        let this = *self;
+        let answer = match (failure, this.answer) {
+            (None, Some(answer)) => answer,
+            (Some(failure), _) => (this.fail)(failure),
+            (None, None) => (this.fail)(&gone()),
+        };
+        // Whoever has stopped waiting does not hear it.
+        let _heard = this.reply.send(answer);
+    }
+}
+
+/// The way to the writer thread. When the last one is dropped, the thread finishes what it has and ends.
+pub(super) struct Writer {
+    queue: Option<mpsc::Sender<Box<dyn Work>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(file: DatabaseFile) -> Done<Self> {
+        let (queue, work) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("sqlite-writer".into())
+            .spawn(move || write(file, &work))
+            .map_err(|error| Fault::permanent(format!("no thread could be started: {error}")))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Has `act` carried out, perhaps among others and perhaps more than once until it holds. What `fail` makes of a
+    /// failure is the answer if it could not be.
+    pub(super) async fn submit<A: Send + 'static>(
+        &self,
+        act: impl FnMut(&mut Tx<'_>) -> Done<A> + Send + 'static,
+        fail: impl FnOnce(&BatchFailure) -> A + Clone + Send + 'static,
+    ) -> A {
+        let (reply, answer) = oneshot::channel();
+        let work = Verb { act, fail: fail.clone(), answer: None, reply };
+        let queued = self.queue.as_ref().map(|queue| queue.send(Box::new(work)));
+        if !matches!(queued, Some(Ok(()))) {
+            return fail(&gone());
+        }
+        match answer.await {
+            Ok(answer) => answer,
+            Err(_) => fail(&gone()),
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic in there was everybody's answer already.
+            let _ended = thread.join();
+        }
+    }
+}
+
+fn gone() -> BatchFailure {
+    let error = BackendError::new(
+        BackendErrorKind::Permanent,
+        "its writer has ended; open the store again",
+    );
+    BatchFailure { error, is_unknown: true }
+}
+
+fn write(mut file: DatabaseFile, work: &mpsc::Receiver<Box<dyn Work>>) {
+    while let Ok(first) = work.recv() {
+        let mut batch = vec![first];
+        while batch.len() < BATCH
+            && let Ok(next) = work.try_recv()
+        {
+            batch.push(next);
+        }
+        write_batch(&mut file, batch);
+        file.keep_wal_bounded();
+    }
+}
+
+fn write_batch(file: &mut DatabaseFile, mut batch: Vec<Box<dyn Work>>) {
+    match write_once(file, &mut batch) {
+        Ok(()) => settle(batch, None),
+        Err(failure) if failure.is_unknown || batch.len() == 1 => settle(batch, Some(&failure)),
+        Err(_) => {
+            for single in batch {
+                let mut single = vec![single];
+                let failure = write_once(file, &mut single).err();
+                settle(single, failure.as_ref());
+            }
+        }
+    }
+}
+
+fn settle(batch: Vec<Box<dyn Work>>, failure: Option<&BatchFailure>) {
+    for work in batch {
+        work.settle(failure);
+    }
+}
+
+/// One transaction. Undone as a whole unless it is committed.
+fn write_once(file: &mut DatabaseFile, batch: &mut [Box<dyn Work>]) -> Result<(), BatchFailure> {
+    file.transact(|tx| batch.iter_mut().try_for_each(|work| work.apply(tx)))
+}
+
+impl From<Fault> for BatchFailure {
+    fn from(fault: Fault) -> Self {
+        Self::not_applied(fault)
+    }
+}

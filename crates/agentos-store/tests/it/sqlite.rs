@@ -1,0 +1,21 @@
+//! The store in a file: it keeps every promise, and what it does besides.
+
+mod child;
+mod crowd;
+mod deletes;
+mod differential;
+mod disk;
+mod faults;
+mod fixture;
+mod given;
+mod processes;
+mod records;
+mod rows;
+
+use fixture::SqliteFixture;
+
+mod conformance {
+    use super::SqliteFixture;
+
+    agentos_store::conformance_tests!(SqliteFixture::new());
+}
