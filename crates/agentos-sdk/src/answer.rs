@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use agentos_core::failure::Failure;
+use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::source::Site;
 use serde::de::DeserializeOwned;
 
@@ -33,6 +33,8 @@ enum Place {
     Slot(SlotId),
     /// It could not even be asked for.
     Nowhere(Failure),
+    /// The answer was handed out.
+    Fetched,
 }
 
 impl<T> Answer<T> {
@@ -43,8 +45,16 @@ impl<T> Answer<T> {
 
     /// Goes on without it. It still ends with its scope, but its failure is nobody's business.
     pub fn ignore(self) {
-        if let Place::Slot(slot) = self.place {
-            let _ = stage::enter(&self.run, |stage| stage.desk.ignore(slot));
+        if let Place::Slot(slot) = &self.place {
+            let _ = stage::enter(&self.run, |stage| stage.desk.ignore(*slot));
+        }
+    }
+}
+
+impl<T> Drop for Answer<T> {
+    fn drop(&mut self) {
+        if let Place::Slot(slot) = &self.place {
+            let _ = stage::enter(&self.run, |stage| stage.desk.leave(*slot));
         }
     }
 }
@@ -52,16 +62,21 @@ impl<T> Answer<T> {
 impl<T: DeserializeOwned> Future for Answer<T> {
     type Output = Result<T, Failure>;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
         let slot = match &self.place {
             Place::Slot(slot) => *slot,
             Place::Nowhere(failure) => return Poll::Ready(Err(failure.clone())),
+            Place::Fetched => {
+                let message = "the same answer was awaited twice";
+                return Poll::Ready(Err(Failure::new(FailureKind::NonRetryable, message)));
+            }
         };
         let (ticket, answer) = match stage::enter(&self.run, |stage| stage.desk.poll(slot)) {
             Ok(Poll::Ready(answered)) => answered,
             Ok(Poll::Pending) => return Poll::Pending,
             Err(outside) => return Poll::Ready(Err(outside)),
         };
+        self.place = Place::Fetched;
         let identity = || {
             let asked = stage::enter(&self.run, |stage| Some(stage.door.identity(ticket?)));
             format!("the answer of `{}`", asked.ok().flatten().unwrap_or_default())

@@ -9,6 +9,7 @@ use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::path::OperationId;
 use agentos_core::program::{ScopeId, Ticket};
 use agentos_core::value::Value;
+use slab::Slab;
 
 use crate::actions::{Action, Actions};
 use crate::body::BodyMaker;
@@ -18,29 +19,44 @@ use crate::run::Run;
 /// The number of a body under way: the workflow's, or that of one attempt at a step.
 pub(crate) type BodyId = usize;
 
-/// The place of one answer.
+/// The place of one answer. It is used again, but not before its answer was fetched or nobody can fetch it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SlotId(usize);
 
 #[derive(Debug)]
 struct Slot {
+    /// The how-manieth that was asked for.
+    nth: u64,
     scope: ScopeId,
     ticket: Option<Ticket>,
     answer: Option<Result<Value, Failure>>,
     /// Whether some code has looked for the answer, so that a failure is its business.
     seen: bool,
+    /// Whether nobody can look for the answer any more.
+    left: bool,
     /// Who looked last, and found nothing.
     waiter: Option<BodyId>,
     /// The effect whose closure is kept for it.
     action: Option<OperationId>,
 }
 
+impl Slot {
+    /// Whether it is of no further use: its answer has come, nobody can fetch it, and it is no failure that nobody saw.
+    const fn is_done(&self) -> bool {
+        match &self.answer {
+            Some(answer) => self.left && (self.seen || answer.is_ok()),
+            None => false,
+        }
+    }
+}
+
 /// All of it, for one execution.
 pub(crate) struct Desk {
     pub(crate) run: Arc<Run>,
     pub(crate) actions: Actions,
-    slots: HashMap<SlotId, Slot>,
-    next_slot: usize,
+    slots: Slab<Slot>,
+    /// How much was asked for so far.
+    asked: u64,
     tickets: HashMap<Ticket, SlotId>,
     bodies: HashMap<Ticket, BodyMaker>,
     /// The body that is being polled.
@@ -54,8 +70,8 @@ impl Desk {
         Self {
             run,
             actions: Actions::default(),
-            slots: HashMap::new(),
-            next_slot: 0,
+            slots: Slab::new(),
+            asked: 0,
             tickets: HashMap::new(),
             bodies: HashMap::new(),
             current: 0,
@@ -65,17 +81,18 @@ impl Desk {
 
     /// A place for the answer to what was asked for, or to a refusal.
     pub(crate) fn expect(&mut self, scope: ScopeId, asked: Result<Ticket, Failure>) -> SlotId {
-        let slot = SlotId(self.next_slot);
-        self.next_slot += 1;
+        self.asked += 1;
+        let nth = self.asked;
         let (ticket, answer) = match asked {
             Ok(ticket) => (Some(ticket), None),
             Err(failure) => (None, Some(Err(failure))),
         };
+        let (seen, left, waiter, action) = (false, false, None, None);
+        let slot = Slot { nth, scope, ticket, answer, seen, left, waiter, action };
+        let slot = SlotId(self.slots.insert(slot));
         if let Some(ticket) = ticket {
             self.tickets.insert(ticket, slot);
         }
-        let (seen, waiter, action) = (false, None, None);
-        self.slots.insert(slot, Slot { scope, ticket, answer, seen, waiter, action });
         slot
     }
 
@@ -91,12 +108,12 @@ impl Desk {
 
     /// What the answer in this place is awaited from.
     pub(crate) fn ticket(&self, slot: SlotId) -> Option<Ticket> {
-        self.slots.get(&slot)?.ticket
+        self.slots.get(slot.0)?.ticket
     }
 
     /// Keeps the work of an effect until it is taken, or answered without.
     pub(crate) fn keep_action(&mut self, slot: SlotId, operation: OperationId, action: Action) {
-        if let Some(slot) = self.slots.get_mut(&slot) {
+        if let Some(slot) = self.slots.get_mut(slot.0) {
             slot.action = Some(operation.clone());
             self.actions.keep(operation, action);
         }
@@ -104,8 +121,19 @@ impl Desk {
 
     /// A failure in this place is nobody's business any more.
     pub(crate) fn ignore(&mut self, slot: SlotId) {
-        if let Some(slot) = self.slots.get_mut(&slot) {
+        if let Some(slot) = self.slots.get_mut(slot.0) {
             slot.seen = true;
+        }
+    }
+
+    /// Nobody can look for the answer in this place any more.
+    pub(crate) fn leave(&mut self, id: SlotId) {
+        if let Some(slot) = self.slots.get_mut(id.0) {
+            slot.left = true;
+            slot.waiter = None;
+            if slot.is_done() {
+                self.slots.remove(id.0);
+            }
         }
     }
 
@@ -116,25 +144,29 @@ impl Desk {
         result: Result<Value, Failure>,
     ) -> Option<BodyId> {
         panics::drop_quietly(self.bodies.remove(&ticket));
-        let slot = self.tickets.remove(&ticket).and_then(|slot| self.slots.get_mut(&slot))?;
+        let id = self.tickets.remove(&ticket)?;
+        let slot = self.slots.get_mut(id.0)?;
         if let Some(operation) = slot.action.take() {
             self.actions.discard(&operation);
         }
         slot.answer = Some(result);
-        slot.waiter.take()
+        let waiter = slot.waiter.take();
+        if slot.is_done() {
+            self.slots.remove(id.0);
+        }
+        waiter
     }
 
     /// Looks for an answer on behalf of the body that is polled.
     pub(crate) fn poll(&mut self, id: SlotId) -> Poll<(Option<Ticket>, Result<Value, Failure>)> {
-        let Some(slot) = self.slots.get_mut(&id) else {
-            let message = "the same answer was awaited twice";
-            return Poll::Ready((None, Err(Failure::new(FailureKind::NonRetryable, message))));
+        let Some(slot) = self.slots.get_mut(id.0) else {
+            return Poll::Pending;
         };
         slot.seen = true;
         match slot.answer.take() {
             Some(answer) => {
                 let ticket = slot.ticket;
-                self.slots.remove(&id);
+                self.slots.remove(id.0);
                 Poll::Ready((ticket, answer))
             }
             None => {
@@ -167,11 +199,13 @@ impl Desk {
     pub(crate) fn unhandled(&self, scope: ScopeId) -> Option<Failure> {
         let unseen = self.slots.iter().filter(|(_, slot)| slot.scope == scope && !slot.seen);
         unseen
-            .filter_map(|(id, slot)| match &slot.answer {
-                Some(Err(failure)) if failure.kind != FailureKind::Cancelled => Some((id, failure)),
+            .filter_map(|(_, slot)| match &slot.answer {
+                Some(Err(failure)) if failure.kind != FailureKind::Cancelled => {
+                    Some((slot.nth, failure))
+                }
                 _ => None,
             })
-            .min_by_key(|(id, _)| id.0)
+            .min_by_key(|(nth, _)| *nth)
             .map(|(_, failure)| failure.clone())
     }
 }

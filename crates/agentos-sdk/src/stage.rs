@@ -45,8 +45,13 @@ pub(crate) fn enter<R>(
     run: &Arc<Run>,
     act: impl FnOnce(&mut Stage<'_>) -> R,
 ) -> Result<R, Failure> {
-    let own = STAGE.is_set() && STAGE.with(|stage| Arc::ptr_eq(&stage.desk.run, run));
-    if own { Ok(STAGE.with(|mut stage| act(&mut stage))) } else { Err(outside()) }
+    if !STAGE.is_set() {
+        return Err(outside());
+    }
+    STAGE.with(|mut stage| match Arc::ptr_eq(&stage.desk.run, run) {
+        true => Ok(act(&mut stage)),
+        false => Err(outside()),
+    })
 }
 
 fn outside() -> Failure {

@@ -1,12 +1,21 @@
 //! Any number of futures of one type.
 
 use std::future::poll_fn;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use super::branch::Branch;
 
 fn branches<F: IntoFuture>(futures: impl IntoIterator<Item = F>) -> Vec<Branch<F::IntoFuture>> {
     futures.into_iter().map(Branch::new).collect()
+}
+
+/// Lets each of them go on, and says whether one is open.
+fn advance<F: Future>(branches: &mut [Branch<F>], cx: &mut Context<'_>) -> bool {
+    let mut open = false;
+    for branch in branches {
+        open |= !branch.advance(cx);
+    }
+    open
 }
 
 /// Waits until all are done, and gives what they came to, in their order.
@@ -15,13 +24,10 @@ pub fn join_all<F: IntoFuture>(
 ) -> impl Future<Output = Vec<F::Output>> {
     let mut branches = branches(futures);
     poll_fn(move |cx| {
-        // Not `all`: each of them has to go on.
-        let open =
-            branches.iter_mut().filter_map(|branch| (!branch.advance(cx)).then_some(())).count();
-        match open {
-            0 => Poll::Ready(branches.iter_mut().filter_map(Branch::take).collect()),
-            _ => Poll::Pending,
+        if advance(&mut branches, cx) {
+            return Poll::Pending;
         }
+        Poll::Ready(branches.iter_mut().filter_map(Branch::take).collect())
     })
 }
 
@@ -31,12 +37,9 @@ pub fn try_join_all<T, E, F: IntoFuture<Output = Result<T, E>>>(
 ) -> impl Future<Output = Result<Vec<T>, E>> {
     let mut branches = branches(futures);
     poll_fn(move |cx| {
-        let mut open = false;
-        for branch in &mut branches {
-            open |= !branch.advance(cx);
-            if let Some(failure) = branch.take_failure() {
-                return Poll::Ready(Err(failure));
-            }
+        let open = advance(&mut branches, cx);
+        if let Some(failure) = branches.iter_mut().find_map(Branch::take_failure) {
+            return Poll::Ready(Err(failure));
         }
         if open {
             return Poll::Pending;
@@ -51,10 +54,7 @@ pub fn race_all<F: IntoFuture>(
 ) -> impl Future<Output = F::Output> {
     let mut branches = branches(futures);
     poll_fn(move |cx| {
-        let first = branches.iter_mut().find_map(|branch| {
-            branch.advance(cx);
-            branch.take()
-        });
-        first.map_or(Poll::Pending, Poll::Ready)
+        advance(&mut branches, cx);
+        branches.iter_mut().find_map(Branch::take).map_or(Poll::Pending, Poll::Ready)
     })
 }

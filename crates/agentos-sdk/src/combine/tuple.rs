@@ -67,10 +67,10 @@ pub fn either<A: IntoFuture, B: IntoFuture>(
     let (mut left, mut right) = (Branch::new(left), Branch::new(right));
     poll_fn(move |cx| {
         left.advance(cx);
+        right.advance(cx);
         if let Some(output) = left.take() {
             return Poll::Ready(Either::Left(output));
         }
-        right.advance(cx);
         right.take().map_or(Poll::Pending, |output| Poll::Ready(Either::Right(output)))
     })
 }
@@ -111,8 +111,8 @@ macro_rules! tuples {
                 $(let mut $future = Branch::new($future);)+
                 poll_fn(move |cx| {
                     let mut open = false;
+                    $(open |= !$future.advance(cx);)+
                     $(
-                        open |= !$future.advance(cx);
                         if let Some(failure) = $future.take_failure() {
                             return Poll::Ready(Err(failure));
                         }
@@ -136,8 +136,8 @@ macro_rules! tuples {
                 let ($($future,)+) = self;
                 $(let mut $future = Branch::new($future);)+
                 poll_fn(move |cx| {
+                    $($future.advance(cx);)+
                     $(
-                        $future.advance(cx);
                         if let Some(output) = $future.take() {
                             return Poll::Ready(output);
                         }

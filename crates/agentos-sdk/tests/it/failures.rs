@@ -1,12 +1,17 @@
 //! What goes wrong in workflow code ends a step or run with a sentence.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use agentos_sdk::{Ctx, Error, FailureKind, Result, RetryPolicy, Workflow};
+use agentos_sdk::{
+    Ctx, Either, Error, Failure, FailureKind, Result, RetryPolicy, Workflow, either, race,
+    race_all, try_join, try_join_all,
+};
+use futures_util::FutureExt;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::support::Bench;
+use crate::support::{Bench, failure};
 
 #[test]
 fn an_input_that_does_not_fit_is_refused() {
@@ -39,7 +44,7 @@ fn a_result_that_is_no_json_fails_its_step_or_run() {
 #[test]
 fn a_panic_is_a_failure() {
     let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
-        ctx.sleep(std::time::Duration::ZERO).await?;
+        ctx.sleep(Duration::ZERO).await?;
         if ctx.attempt() == 1 {
             panic!("index {} is wrong", 7);
         }
@@ -77,7 +82,7 @@ fn errors_keep_their_kind_and_name_their_causes() {
     });
     let message = Bench::new(workflow).run().failure().message.clone();
     assert_eq!(message, "the plan is no good: invalid digit found in string");
-    let limit = agentos_sdk::Failure::new(FailureKind::Limit, "full");
+    let limit = Failure::new(FailureKind::Limit, "full");
     assert_eq!(Error::from(limit.clone()).failure(), Some(&limit));
 }
 
@@ -91,7 +96,7 @@ fn a_failure_that_nobody_waited_for_fails_the_scope_unless_it_is_ignored() {
             } else {
                 drop(broken);
             }
-            ctx.sleep(std::time::Duration::from_millis(10)).await?;
+            ctx.sleep(Duration::from_millis(10)).await?;
             Ok("done".to_owned())
         });
         Ok(step.await?)
@@ -130,4 +135,38 @@ fn a_name_that_is_none_is_refused_at_the_call() {
     let output = Bench::new(workflow).run().output().clone();
     assert_eq!(output[0], json!("`` can't be a name: a name must not be empty"));
     assert!(output[1].as_str().unwrap().ends_with("this one has 300"), "{output}");
+}
+
+#[test]
+fn what_lost_a_race_or_was_left_by_a_join_may_fail() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let ready = || async { Ok::<_, Failure>(None) };
+        let failed = || async { Err(failure("at once")) };
+        let broken = || {
+            let broken = ctx.shell("break").start();
+            async move { Ok(Some(broken.await?)) }
+        };
+        let mut seen = Vec::new();
+        seen.push(race((ready(), broken())).await.is_ok());
+        seen.push(race_all([ready().boxed(), broken().boxed()]).await.is_ok());
+        seen.push(matches!(either(ready(), broken()).await, Either::Left(Ok(None))));
+        seen.push(
+            try_join((failed(), broken())).await.is_err_and(|e: Failure| e.message == "at once"),
+        );
+        seen.push(try_join_all([failed().boxed(), broken().boxed()]).await.is_err());
+        ctx.sleep(Duration::from_millis(50)).await?;
+        Ok(seen)
+    });
+    assert_eq!(*Bench::new(workflow).run().output(), json!(vec![true; 5]));
+}
+
+#[test]
+fn an_answer_is_handed_out_once() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let mut answer = ctx.shell("x").start();
+        let first = (&mut answer).await?;
+        Ok((first.stdout, answer.await.unwrap_err().message))
+    });
+    let twice = "the same answer was awaited twice";
+    assert_eq!(*Bench::new(workflow).run().output(), json!(["x", twice]));
 }

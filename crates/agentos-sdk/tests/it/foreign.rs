@@ -6,6 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use agentos_core::entry::{Entry, StepOutcome};
+use agentos_core::time::Timestamp;
 use agentos_sdk::{Ctx, Failure, FailureKind, Result, Workflow, either, join, race};
 use futures_channel::oneshot;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -25,6 +26,8 @@ where
     assert_eq!(failure.kind, FailureKind::NonRetryable);
     let detail = failure.detail.as_ref().unwrap_or(&json!({}))["reason"].clone();
     assert_eq!(detail, json!("foreign_await"), "{failure}");
+    // At once: not only when what it awaits beside that has come.
+    assert_eq!(driven.log.last().map(|last| last.at), Some(Timestamp(0)));
     for remedy in ["ctx.sleep", "ctx.effect", "ctx.wait_for"] {
         assert!(failure.message.contains(remedy), "{failure}");
     }
