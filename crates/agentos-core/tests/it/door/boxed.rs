@@ -16,7 +16,7 @@ impl Program for Careless {
     fn resume(&mut self, delivery: Delivery, door: &mut Door<'_>) {
         let Delivery::Run { scope, .. } = delivery else { return };
         let mut lent = door.reborrow();
-        lent.set(scope, name("x"), Some(Value::Null)).unwrap();
+        lent.set(scope, name("x"), Some(Value::Null)).expect("it is written");
         door.finish(scope, BodyOutcome::Returned(Value::Null));
     }
 
