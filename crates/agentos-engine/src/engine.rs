@@ -13,7 +13,7 @@ use agentos_store::log::ReadError;
 use agentos_store::place::Place;
 use agentos_store::run::{CreateError, Created, NewRun};
 use agentos_store::store::Store;
-use tokio::sync::{Notify, broadcast, mpsc};
+use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -144,7 +144,8 @@ impl Builder {
             events: Events::default(),
             limits,
             kick: Notify::new(),
-            changed: Notify::new(),
+            idle: watch::Sender::new(false),
+            waiting: Mutex::default(),
             leaving: CancellationToken::new(),
             dead: CancellationToken::new(),
             points,
@@ -211,15 +212,31 @@ impl Engine {
     /// # Errors
     /// [`ReadError`].
     pub async fn ended(&self, run: RunId) -> Result<Standing, ReadError> {
-        loop {
-            let changed = self.shared.changed.notified();
-            tokio::pin!(changed);
-            changed.as_mut().enable();
-            let standing = self.shared.store.head(run).await?.standing;
-            if standing.is_ended() {
-                return Ok(standing);
+        let ended = self.shared.await_end(run);
+        let standing = loop {
+            let told = ended.notified();
+            tokio::pin!(told);
+            told.as_mut().enable();
+            match self.shared.store.head(run).await {
+                Ok(head) if !head.standing.is_ended() => told.await,
+                Ok(head) => break Ok(head.standing),
+                Err(error) => break Err(error),
             }
-            changed.await;
+        };
+        self.shared.forget_end(run);
+        standing
+    }
+
+    /// Waits until nothing has been to do for a while: no run is driven, none is due, and none has a time to be woken at.
+    pub async fn idle(&self, length: Duration) {
+        let mut idle = self.shared.idle.subscribe();
+        loop {
+            // The other end is ours, so it is never gone.
+            let _gone = idle.wait_for(|idle| *idle).await.is_err();
+            let busy = tokio::time::timeout(length, idle.wait_for(|idle| !*idle));
+            if busy.await.is_err() {
+                return;
+            }
         }
     }
 

@@ -78,7 +78,6 @@ impl Scheduler {
                     Some(self.shared.clock.now().after(Millis::new(OTHERS_MS)))
                 }
             };
-            self.shared.changed.notify_waiters();
             self.wait(next).await;
         }
         let workers = std::mem::take(&mut self.workers);
@@ -100,7 +99,7 @@ impl Scheduler {
             () = self.shared.leaving.cancelled() => {}
             Some(report) = self.reports.recv() => self.hear(report),
             () = self.shared.kick.notified() => {}
-            () = self.bell.rung() => {}
+            () = self.bell.rung() => self.shared.tell_all_who_wait(),
             () = time => {}
         }
         while let Ok(report) = self.reports.try_recv() {
@@ -125,9 +124,11 @@ impl Scheduler {
     async fn look(&mut self) -> Result<Option<Timestamp>, BackendError> {
         let now = self.shared.clock.now();
         let free = self.shared.limits.slots.saturating_sub(self.shared.driven_count());
+        let mut found = false;
         if free > 0 {
             // Those that rest are due as well; there may be more of them than slots.
             let due = self.shared.store.due(now, free.min(CLAIMS) + self.troubled_count()).await?;
+            found = !due.is_empty();
             let runs = due.into_iter().map(|due| due.run);
             let runs =
                 runs.filter(|run| !self.troubled.rests(*run, now) && !self.shared.is_driven(*run));
@@ -137,6 +138,8 @@ impl Scheduler {
         }
         let outlook = self.shared.store.outlook(self.shared.owner, ADDRESSED).await?;
         outlook.addressed.into_iter().for_each(|run| self.shared.ring(run));
+        let idle = !found && self.shared.driven_count() == 0 && outlook.wake_at.is_none();
+        self.shared.idle.send_if_modified(|was| std::mem::replace(was, idle) != idle);
         // Without a slot nobody can be woken; the one that becomes free kicks.
         let free = self.shared.limits.slots > self.shared.driven_count();
         let wake_at = outlook.wake_at.filter(|at| free && *at > now);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentos_core::id::{OwnerId, RunId};
 use agentos_store::store::Store;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
@@ -29,8 +29,10 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     /// The scheduler has something to look at: a run was created, a slot became free, a message was sent.
     pub(crate) kick: Notify,
-    /// Something about the runs that are driven, or about what is due, has changed.
-    pub(crate) changed: Notify,
+    /// Whether there is nothing to do, now or at some time.
+    pub(crate) idle: watch::Sender<bool>,
+    /// Who waits for the end of which run.
+    pub(crate) waiting: Mutex<HashMap<RunId, Arc<Notify>>>,
     /// The engine is to leave.
     pub(crate) leaving: CancellationToken,
     /// The process is as good as dead.
@@ -80,7 +82,32 @@ impl Shared {
     pub(crate) fn leave(&self, run: RunId) {
         self.driven().remove(&run);
         self.kick.notify_one();
-        self.changed.notify_waiters();
+        if let Some(ended) = self.waiting().get(&run) {
+            ended.notify_waiters();
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Notify>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Is told when a run has been left, or when somebody else has changed something.
+    pub(crate) fn await_end(&self, run: RunId) -> Arc<Notify> {
+        Arc::clone(self.waiting().entry(run).or_default())
+    }
+
+    /// Nobody waits for the end of this run any more, if that was the last who did.
+    pub(crate) fn forget_end(&self, run: RunId) {
+        let mut waiting = self.waiting();
+        // One is in the map, the other with whoever asks.
+        if waiting.get(&run).is_some_and(|ended| Arc::strong_count(ended) <= 2) {
+            waiting.remove(&run);
+        }
+    }
+
+    /// Somebody else has changed something; it may have been an end.
+    pub(crate) fn tell_all_who_wait(&self) {
+        self.waiting().values().for_each(|ended| ended.notify_waiters());
     }
 
     /// A message waits for a run: whoever drives it looks, or the scheduler finds out that somebody has to.

@@ -118,7 +118,8 @@ pub(super) fn notices(
     let kept = history.log.iter().filter(|record| history.selection.asked(record));
     let old = Asked::new(kept.map(|record| &record.entry));
     let new = Asked::new(chunks.iter().flat_map(|chunk| &chunk.entries));
-    check_kinds(&old, &new)?;
+    let ever = Asked::new(history.log.iter().map(|record| &record.entry));
+    check_kinds(&old, &ever, &new)?;
     let mut notices = Vec::new();
     let finished = history.log.iter().filter_map(|record| ordered(&record.entry));
     let finished = finished.filter(|(operation, _)| history.answers.contains_key(operation));
@@ -146,13 +147,14 @@ pub(super) fn notices(
     Ok(notices)
 }
 
-/// In the place of something that is not asked for any more, nothing of another kind may be asked for.
-fn check_kinds(old: &Asked<'_>, new: &Asked<'_>) -> Result<(), RebaseError> {
+/// In the place of something that is kept and not asked for any more, nothing of another kind may be asked for that was
+/// not there before.
+fn check_kinds(old: &Asked<'_>, ever: &Asked<'_>, new: &Asked<'_>) -> Result<(), RebaseError> {
     let asked = new.places();
     let mut recorded: Vec<(String, Place)> = old.places().into_iter().collect();
     recorded.sort_by(|a, b| a.0.cmp(&b.0));
     for (name, recorded) in recorded.into_iter().filter(|(_, place)| !new.has(place)) {
-        if let Some(asked) = asked.get(&name).filter(|asked| !old.has(asked)) {
+        if let Some(asked) = asked.get(&name).filter(|asked| !ever.has(asked)) {
             return Err(RebaseError::OtherKind { recorded, asked: asked.clone() });
         }
     }

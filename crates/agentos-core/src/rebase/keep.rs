@@ -92,7 +92,8 @@ impl Selection {
         match &record.entry {
             Entry::OperationOrdered { operation, .. } => self.operation(operation),
             Entry::StepRequested { step, .. } => {
-                record.seq < self.cut && !self.failed.contains(&Failed::Step(step.clone()))
+                let within = |failed: &Failed| matches!(failed, Failed::Step(failed) if failed == step || step.scope().is_within(failed));
+                record.seq < self.cut && !self.failed.iter().any(within)
             }
             _ => false,
         }

@@ -1,5 +1,6 @@
 //! The engine, from outside: real files, real threads, real deaths.
 
+mod background;
 mod crashes;
 mod driving;
 mod kills;

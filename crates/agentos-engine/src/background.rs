@@ -1,0 +1,101 @@
+//! The one background executor of a database: starts on demand, stays while there is something to run or to wait for, and
+//! leaves when there is not.
+//!
+//! Whoever has given it something to do tries to start one. If there is one already, its bell has rung. If that one is
+//! about to leave, it looks once more *after* it has given up its seat; so either it sees what there is to do, or whoever
+//! brought that found the seat free.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agentos_core::id::OwnerId;
+use agentos_store::backend::BackendError;
+use agentos_store::store::Store;
+use thiserror::Error;
+
+use crate::clock::Clock;
+use crate::engine::Engine;
+
+/// How long nothing must be to do before the executor leaves: whoever brings one thing often brings another.
+const IDLE_FOR: Duration = Duration::from_millis(300);
+
+/// The right to be the executor of a database. Given back when it is dropped, or the process ends.
+#[derive(Debug)]
+pub struct Seat {
+    _lock: File,
+}
+
+impl Seat {
+    /// Takes the seat, if nobody has it.
+    ///
+    /// # Errors
+    /// The lock file beside the database can't be made or locked.
+    pub fn take(database: &Path) -> io::Result<Option<Self>> {
+        let file =
+            OpenOptions::new().create(true).truncate(false).write(true).open(seat(database))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _lock: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+fn seat(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(".executor");
+    name.into()
+}
+
+/// How an executor's time ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attended {
+    /// There is another one.
+    Another,
+    /// Nothing is left to do.
+    Idle,
+}
+
+/// Why nobody could attend to a database.
+#[derive(Debug, Error)]
+pub enum AttendError {
+    /// The seat or the engine could not be had.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The store could not be asked.
+    #[error(transparent)]
+    Store(#[from] BackendError),
+}
+
+/// Attends to a database until nothing is left to do. `start` is called for an engine over `store`.
+///
+/// # Errors
+/// [`AttendError`]; what there is to do waits for the next one.
+pub async fn attend(
+    database: &Path,
+    store: &dyn Store,
+    clock: &impl Clock,
+    start: impl Fn() -> io::Result<Engine>,
+) -> Result<Attended, AttendError> {
+    loop {
+        let Some(seat) = Seat::take(database)? else {
+            return Ok(Attended::Another);
+        };
+        let engine = start()?;
+        engine.idle(IDLE_FOR).await;
+        engine.leave().await;
+        drop(seat);
+        if is_idle(store, clock).await? {
+            return Ok(Attended::Idle);
+        }
+    }
+}
+
+/// Whether there is nothing to do, now or at some time.
+async fn is_idle(store: &dyn Store, clock: &impl Clock) -> Result<bool, BackendError> {
+    let nobody = OwnerId(uuid::Uuid::nil());
+    let due = store.due(clock.now(), 1).await?;
+    Ok(due.is_empty() && store.outlook(nobody, 1).await?.wake_at.is_none())
+}

@@ -1,0 +1,72 @@
+//! Timers and messages with nobody running: the executor starts, delivers, and leaves.
+
+use agentos_core::entry::{Entry, RunStarted};
+use agentos_core::id::{InboxKey, RunId};
+use agentos_core::inbox::{Message, MessageBody};
+use agentos_core::name::Name;
+use agentos_core::time::Timestamp;
+use agentos_engine::background::{Attended, Seat, attend};
+use agentos_engine::clock::SystemClock;
+use agentos_store::place::Place;
+use agentos_store::run::NewRun;
+use agentos_store::store::Store as _;
+use agentos_testing::script::build::{seq, shell, sleep, wait};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::support::{House, MAIN, Scripts};
+
+/// Creates a run, and does nothing for it.
+async fn create(house: &House) -> RunId {
+    let run = RunId(Uuid::from_u128(5));
+    let start = RunStarted::new(run, Name::new(MAIN).expect("a name"));
+    let first = Entry::RunStarted(start);
+    let new = NewRun { run, at: Timestamp(1), first, history: None, place: Place::default() };
+    house.store().create_run(new).await.expect("the run is created");
+    run
+}
+
+/// Attends to a house until nothing is left to do.
+async fn attends(house: &House) -> Attended {
+    let store = house.store();
+    let mut owners = Vec::new();
+    let owners_of = std::cell::RefCell::new(&mut owners);
+    let start = || {
+        let life = house.live(|builder| builder);
+        owners_of.borrow_mut().push(life.owner);
+        Ok(life.engine)
+    };
+    attend(store.path(), &store, &SystemClock, start).await.expect("somebody attends")
+}
+
+#[tokio::test]
+async fn the_executor_sees_runs_to_their_ends_and_leaves() {
+    let house = House::new(Scripts::of(seq([shell("a"), sleep("s", 30), shell("b")])));
+    let run = create(&house).await;
+    assert_eq!(attends(&house).await, Attended::Idle);
+    assert!(house.store().head(run).await.expect("a head").standing.is_ended());
+    assert_eq!(house.ledger().counts().len(), 2);
+}
+
+#[tokio::test]
+async fn the_executor_leaves_a_run_that_waits_for_a_message_and_the_next_one_delivers_it() {
+    let house = House::new(Scripts::of(seq([wait("go"), shell("a")])));
+    let run = create(&house).await;
+    assert_eq!(attends(&house).await, Attended::Idle);
+    assert!(!house.store().head(run).await.expect("a head").standing.is_ended());
+    let body = MessageBody::Signal { name: Name::new("go").expect("a name"), payload: json!(1) };
+    let message = Message { key: InboxKey("k".into()), body };
+    house.store().send(run, message, Timestamp(2)).await.expect("it is sent");
+    assert_eq!(attends(&house).await, Attended::Idle);
+    assert!(house.store().head(run).await.expect("a head").standing.is_ended());
+}
+
+#[tokio::test]
+async fn there_is_one_executor_at_a_time() {
+    let house = House::new(Scripts::of(shell("a")));
+    let path = house.store().path().to_owned();
+    let seat = Seat::take(&path).expect("the seat can be asked for").expect("it is free");
+    assert_eq!(attends(&house).await, Attended::Another);
+    drop(seat);
+    assert!(Seat::take(&path).expect("the seat can be asked for").is_some());
+}
