@@ -145,10 +145,11 @@ impl RunFolder {
 pub fn make_self_ignoring(folder: &Path) -> Result<(), FolderError> {
     fs::create_dir_all(folder).map_err(FolderError::at(folder))?;
     let path = folder.join(".gitignore");
-    if path.exists() {
-        return Ok(());
+    // An empty one is what a crash left of ours: it would show everything.
+    match fs::metadata(&path) {
+        Ok(found) if found.len() > 0 => Ok(()),
+        _ => fs::write(&path, "*\n").map_err(FolderError::at(&path)),
     }
-    fs::write(&path, "*\n").map_err(FolderError::at(&path))
 }
 
 fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -1,15 +1,17 @@
 //! Log files: every line once, also after a crash.
 //!
-//! A workflow's own lines are numbered, and the same line has the same number whenever the workflow is executed. So each
-//! file is asked for its last number when it is opened, and takes only lines after it. What a crash left of a last line is
-//! cut off first; the line comes again. A step's file is written before the run's, so a line that the run's file has is
-//! not missing there.
+//! A workflow's own lines are numbered, and the same line has the same number whenever the workflow is executed. Numbers
+//! follow from positions in the run's log: they only grow, and leave large gaps. So each file is asked for its last number
+//! when it is opened, and takes only lines after it. What a crash left of a last line is cut off first; the line comes
+//! again. A step's file is written before the run's, so a line that the run's file has is not missing there.
 //!
-//! Lines of commands and agents have no number here: they are kept by whoever runs those.
+//! Lines of commands and agents have no number here: they are kept by whoever runs those. If writing fails, every file is
+//! cut back to what it was, so that all the lines can be given again.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
 use agentos_core::time::Timestamp;
@@ -22,6 +24,12 @@ use super::{FolderError, RunFolder};
 
 /// How much is read at once when the end of a file is looked at.
 const BLOCK: u64 = 64 * 1024;
+
+/// How the end of a numbered line begins: the number is the last field.
+const NUMBER: &[u8] = b",\"n\":";
+
+/// How much of a line's end holds its number, however large.
+const NUMBER_BYTES: u64 = 32;
 
 /// Who said a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -51,7 +59,8 @@ pub struct StepName {
 /// A line for the log files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// The how-manieth of the workflow's own lines, from 1. Other lines have none.
+    /// The number of the workflow's own line: larger than that of the line before, not the next after it. Other lines
+    /// have none.
     pub ordinal: Option<u64>,
     /// When.
     pub at: Timestamp,
@@ -72,12 +81,8 @@ struct Written<'a> {
     step_id: Option<Uuid>,
     stream: Stream,
     msg: &'a str,
+    /// Has to be the last: see [`number_at_end`].
     #[serde(skip_serializing_if = "Option::is_none")]
-    n: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Numbered {
     n: Option<u64>,
 }
 
@@ -106,7 +111,7 @@ impl RunLogs {
     /// Writes lines. Those that a file has already are left out.
     ///
     /// # Errors
-    /// [`FolderError`]; then some of them may be written. Give all of them again.
+    /// [`FolderError`]; then none of them is written. Give all of them again.
     pub fn append(&mut self, lines: &[Line]) -> Result<(), FolderError> {
         let mut of_steps: BTreeMap<u32, (&StepName, Vec<&Line>)> = BTreeMap::new();
         for line in lines {
@@ -114,17 +119,44 @@ impl RunLogs {
                 of_steps.entry(step.number).or_insert_with(|| (step, Vec::new())).1.push(line);
             }
         }
+        let mut written = Vec::new();
+        let done = self.append_to_all(of_steps, lines, &mut written);
+        if done.is_err() {
+            for (number, end) in written {
+                if let Some(file) = self.steps.get_mut(&number) {
+                    file.cut_back(end);
+                }
+            }
+        }
+        done
+    }
+
+    /// `written` is told which steps' files have grown, and where they ended before.
+    fn append_to_all(
+        &mut self,
+        of_steps: BTreeMap<u32, (&StepName, Vec<&Line>)>,
+        lines: &[Line],
+        written: &mut Vec<(u32, End)>,
+    ) -> Result<(), FolderError> {
         for (number, (step, lines)) in of_steps {
             if !self.steps.contains_key(&number) {
                 let path = self.folder.step_log_file(number, &step.name);
                 self.steps.insert(number, LogFile::open(self.folder.project.join(path))?);
             }
             if let Some(file) = self.steps.get_mut(&number) {
-                file.append(lines.into_iter())?;
+                written.push((number, file.append(lines.into_iter())?));
             }
         }
-        self.run.append(lines.iter())
+        self.run.append(lines.iter())?;
+        Ok(())
     }
+}
+
+/// Where a file ends, and the last number in it.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    length: u64,
+    last: u64,
 }
 
 #[derive(Debug)]
@@ -132,26 +164,34 @@ struct LogFile {
     path: PathBuf,
     file: File,
     last: u64,
+    /// Where the file has to be cut before anything else is written, if that failed.
+    torn_at: Option<u64>,
+    /// How much is written before the disk is full.
+    #[cfg(test)]
+    room: Option<usize>,
 }
 
 impl LogFile {
     fn open(path: PathBuf) -> Result<Self, FolderError> {
         let opened = || -> io::Result<(File, u64)> {
-            let mut file = OpenOptions::new()
-                .create(true)
-                .truncate(false)
-                .read(true)
-                .write(true)
-                .open(&path)?;
-            let last = mend(&mut file)?;
-            file.seek(SeekFrom::End(0))?;
+            let file = OpenOptions::new().create(true).read(true).append(true).open(&path)?;
+            let last = mend(&file)?;
             Ok((file, last))
         };
         let (file, last) = opened().map_err(FolderError::at(&path))?;
-        Ok(Self { path, file, last })
+        let torn_at = None;
+        Ok(Self {
+            path,
+            file,
+            last,
+            torn_at,
+            #[cfg(test)]
+            room: None,
+        })
     }
 
-    fn append<'a>(&mut self, lines: impl Iterator<Item = &'a Line>) -> Result<(), FolderError> {
+    /// Answers with where the file ended before.
+    fn append<'a>(&mut self, lines: impl Iterator<Item = &'a Line>) -> Result<End, FolderError> {
         let mut text = Vec::new();
         let mut last = self.last;
         for line in lines {
@@ -174,42 +214,83 @@ impl LogFile {
             })?;
             text.push(b'\n');
         }
-        self.file.write_all(&text).map_err(FolderError::at(&self.path))?;
+        let before = self.end().map_err(FolderError::at(&self.path))?;
+        if let Err(error) = self.write(&text) {
+            self.cut_back(before);
+            return Err(FolderError::at(&self.path)(error));
+        }
         self.last = last;
-        Ok(())
+        Ok(before)
+    }
+
+    fn end(&mut self) -> io::Result<End> {
+        if let Some(length) = self.torn_at {
+            self.cut(length)?;
+            self.torn_at = None;
+        }
+        Ok(End { length: self.file.metadata()?.len(), last: self.last })
+    }
+
+    fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        #[cfg(test)]
+        if let Some(room) = self.room.take() {
+            self.file.write_all(&text[..room.min(text.len())])?;
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.file.write_all(text)
+    }
+
+    /// Takes back what was written since. If that fails as well, it is done before anything else is written.
+    fn cut_back(&mut self, to: End) {
+        self.last = to.last;
+        self.torn_at = self.cut(to.length).is_err().then_some(to.length);
+    }
+
+    fn cut(&self, length: u64) -> io::Result<()> {
+        if self.file.metadata()?.len() > length { self.file.set_len(length) } else { Ok(()) }
     }
 }
 
 /// Cuts off what is left of an unfinished line, and finds the last number.
-fn mend(file: &mut File) -> io::Result<u64> {
+///
+/// The file is read backwards, each byte once and a block at a time, however much of it was said by commands.
+fn mend(file: &File) -> io::Result<u64> {
     let length = file.metadata()?.len();
-    let mut tail = Vec::new();
-    let mut begin = length;
-    loop {
-        begin = begin.saturating_sub(BLOCK);
-        tail.clear();
-        file.seek(SeekFrom::Start(begin))?;
-        file.take(length - begin).read_to_end(&mut tail)?;
-        let end = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        if end == 0 && begin > 0 {
-            continue;
-        }
-        // The first line of the block may be a part of one, unless the block begins with the file.
-        let whole =
-            if begin == 0 { 0 } else { tail.iter().position(|byte| *byte == b'\n').unwrap_or(0) };
-        let number = last_number(&tail[whole..end]);
-        if number.is_some() || begin == 0 {
-            if begin + end as u64 != length {
-                file.set_len(begin + end as u64)?;
+    let mut whole = None;
+    let mut block = Vec::new();
+    let mut end = length;
+    let mut number = None;
+    while end > 0 && number.is_none() {
+        let begin = end.saturating_sub(BLOCK);
+        // A number that lies across the edge of two blocks is read with the later one.
+        let first = begin.saturating_sub(NUMBER_BYTES);
+        block.resize(usize::try_from(end - first).unwrap_or(0), 0);
+        file.read_exact_at(&mut block, first)?;
+        let edge = usize::try_from(begin - first).unwrap_or(0);
+        let line_ends = (edge..block.len()).rev().filter(|at| block[*at] == b'\n');
+        for line_end in line_ends {
+            whole.get_or_insert(first + line_end as u64 + 1);
+            number = number_at_end(&block[..line_end]);
+            if number.is_some() {
+                break;
             }
-            return Ok(number.unwrap_or(0));
         }
+        end = begin;
     }
+    let whole = whole.unwrap_or(0);
+    if whole != length {
+        file.set_len(whole)?;
+    }
+    Ok(number.unwrap_or(0))
 }
 
-fn last_number(text: &[u8]) -> Option<u64> {
-    let lines = text.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    lines.filter_map(|line| serde_json::from_slice::<Numbered>(line).ok()).find_map(|line| line.n)
+/// The number of the line that ends so. A line without one ends with its message, so with a quotation mark.
+fn number_at_end(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_suffix(b"}")?;
+    let begin = digits.iter().rposition(|byte| !byte.is_ascii_digit())? + 1;
+    let (before, digits) = digits.split_at(begin);
+    before.ends_with(NUMBER).then_some(())?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -285,5 +366,93 @@ mod tests {
         logs.append(&[line(1, 1)]).unwrap();
         logs.append(&vec![output; 50]).unwrap();
         assert_eq!(folder.open_logs().unwrap().last_ordinal(), 1);
+    }
+
+    fn output(text: &str) -> Line {
+        Line { ordinal: None, stream: Stream::Stdout, message: text.into(), ..line(1, 1) }
+    }
+
+    #[test]
+    fn opening_a_log_reads_every_byte_of_its_output_once() {
+        let project = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
+        let mut logs = folder.open_logs().unwrap();
+        logs.append(&vec![output(&"y".repeat(1_000)); 16 << 10]).unwrap();
+        let path = project.path().join(folder.log_file());
+        let length = std::fs::metadata(&path).unwrap().len();
+        let began = std::time::Instant::now();
+        assert_eq!(folder.open_logs().unwrap().last_ordinal(), 0);
+        assert!(began.elapsed().as_secs() < 3, "{:?}", began.elapsed());
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), length);
+    }
+
+    #[test]
+    fn a_number_is_found_wherever_it_lies_in_its_block() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.log");
+        let block = usize::try_from(BLOCK).unwrap();
+        for behind in (block - 60..block + 10).chain(2 * block - 40..2 * block + 5) {
+            let flood = format!("{}\n", "x".repeat(behind));
+            let text = format!("{{\"n\":1}}\n{{\"msg\":\"\",\"n\":{}}}\n{flood}torn", u64::MAX);
+            std::fs::write(&path, &text).unwrap();
+            let file = OpenOptions::new().read(true).append(true).open(&path).unwrap();
+            assert_eq!(mend(&file).unwrap(), u64::MAX, "{behind}");
+            assert_eq!(file.metadata().unwrap().len() as usize, text.len() - "torn".len());
+        }
+    }
+
+    #[test]
+    fn what_a_message_says_is_no_number() {
+        let project = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
+        let mut logs = folder.open_logs().unwrap();
+        logs.append(&[line(7, 1), output(",\"n\":9}"), output("\",\"n\":9}\n")]).unwrap();
+        assert_eq!(folder.open_logs().unwrap().last_ordinal(), 7);
+    }
+
+    #[test]
+    fn lines_given_again_after_a_failure_are_written_once() {
+        let lines: Vec<Line> =
+            (1..=4).flat_map(|n| [line(n * 1_000 + 1, 1), output("said")]).collect();
+        let text = |room: Option<(bool, usize)>| {
+            let project = tempfile::tempdir().unwrap();
+            let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
+            let mut logs = folder.open_logs().unwrap();
+            logs.append(&lines[..2]).unwrap();
+            if let Some((of_run, room)) = room {
+                let file = if of_run { &mut logs.run } else { logs.steps.get_mut(&1).unwrap() };
+                file.room = Some(room);
+                assert!(logs.append(&lines[2..]).is_err());
+                assert_eq!(logs.last_ordinal(), 1_001);
+            }
+            logs.append(&lines[2..]).unwrap();
+            assert_eq!(logs.last_ordinal(), 4_001);
+            let files = [folder.log_file(), folder.step_log_file(1, "Write Plan!")];
+            files.map(|file| lines_of(&project.path().join(file)))
+        };
+        let expected = text(None);
+        for room in (0..700).step_by(23) {
+            for of_run in [true, false] {
+                assert_eq!(
+                    text(Some((of_run, room))),
+                    expected,
+                    "{room} bytes, the run's: {of_run}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_could_not_be_cut_off_is_cut_off_later() {
+        let project = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
+        let mut logs = folder.open_logs().unwrap();
+        logs.append(&[output("whole")]).unwrap();
+        let length = logs.run.file.metadata().unwrap().len();
+        logs.run.file.write_all(b"{\"at\":\"to").unwrap();
+        logs.run.torn_at = Some(length);
+        logs.append(&[output("whole")]).unwrap();
+        let lines = lines_of(&project.path().join(folder.log_file()));
+        assert_eq!((lines.len(), &lines[0]), (2, &lines[1]));
     }
 }

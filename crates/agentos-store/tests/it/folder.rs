@@ -3,7 +3,7 @@
 use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
 use agentos_core::turn::LogLevel;
-use agentos_store::folder::{FolderError, Line, RunFolder, StepName, Stream};
+use agentos_store::folder::{FolderError, Line, RunFolder, StepName, Stream, make_self_ignoring};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -67,4 +67,16 @@ fn paths_are_relative_to_the_project_and_stay_in_the_folder() {
     let long = folder.step_log_file(1, &"x".repeat(300));
     assert_eq!(long.file_name().unwrap().len(), "step-1-.log".len() + 60);
     assert!(folder.step_log_file(3, "…").ends_with("step-3-step.log"));
+}
+
+#[test]
+fn a_folder_goes_on_being_ignored_after_a_crash_while_it_was_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let ignored = folder.path().join(".gitignore");
+    std::fs::write(&ignored, "").unwrap();
+    make_self_ignoring(folder.path()).unwrap();
+    assert_eq!(std::fs::read_to_string(&ignored).unwrap(), "*\n");
+    std::fs::write(&ignored, "*\n!kept\n").unwrap();
+    make_self_ignoring(folder.path()).unwrap();
+    assert_eq!(std::fs::read_to_string(&ignored).unwrap(), "*\n!kept\n", "that is somebody's own");
 }
