@@ -9,6 +9,10 @@ pub const KEY_BYTES: usize = 1_024;
 /// itself, and there are only as many children as the run has ordered.
 pub const INBOX_MESSAGES: usize = 10_000;
 
+/// Largest chunk that a commit adds to a log, in bytes of its text. Single values have a bound of their own; this one is for
+/// many of them at once.
+pub const COMMIT_BYTES: usize = 64 * 1024 * 1024;
+
 /// Most items that one page holds, whatever was asked for.
 pub const PAGE: usize = 1_000;
 

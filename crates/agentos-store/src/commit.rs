@@ -3,13 +3,14 @@
 //! A commit is the only way into a log. What belongs together is one [`TurnCommit`]: the entries, the messages they
 //! came from, how the run stands afterwards, and what other runs have to hear of it. It is applied whole or not at all.
 
-use agentos_core::codec::Chunk;
+use agentos_core::codec::{self, Chunk};
 use agentos_core::id::{Epoch, InboxKey, RunId, Seq};
 use agentos_core::inbox::Message;
 use agentos_core::standing::Standing;
 use thiserror::Error;
 
 use crate::backend::BackendError;
+use crate::bounds;
 use crate::inbox::{self, MessageError};
 use crate::retry::Retry;
 
@@ -45,11 +46,11 @@ pub struct Outgoing {
 }
 
 impl TurnCommit {
-    /// Checks what can be checked without the store. Every backend does so first.
+    /// Checks what can be checked without the store, and answers with the chunk's text. Every backend does so first.
     ///
     /// # Errors
     /// [`MalformedCommit`] says what is wrong.
-    pub fn check(&self) -> Result<(), MalformedCommit> {
+    pub fn check(&self) -> Result<String, MalformedCommit> {
         if self.chunk.entries.is_empty() {
             return Err(MalformedCommit::Empty);
         }
@@ -60,7 +61,11 @@ impl TurnCommit {
             inbox::check(message)
                 .map_err(|source| MalformedCommit::Outgoing { to: *to, source })?;
         }
-        Ok(())
+        let text = codec::encode(&self.chunk);
+        if text.len() > bounds::COMMIT_BYTES {
+            return Err(MalformedCommit::TooLarge { bytes: text.len() });
+        }
+        Ok(text)
     }
 }
 
@@ -82,6 +87,15 @@ pub enum MalformedCommit {
     Misplaced {
         /// Where they begin.
         first: Seq,
+    },
+    /// Its entries together are over the bound. Nobody can make them smaller: the turn has to fail its run.
+    #[error(
+        "its entries are {bytes} bytes long, more than {}; make the largest values artifacts, and pass on their paths",
+        bounds::COMMIT_BYTES
+    )]
+    TooLarge {
+        /// How long they are.
+        bytes: usize,
     },
     /// A message for another run is over a bound.
     #[error("its message for run {to} is not taken: {source}")]

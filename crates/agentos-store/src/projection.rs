@@ -41,8 +41,8 @@ pub(crate) struct Changes {
     /// By step number.
     pub(crate) steps: BTreeMap<u32, StepPatch>,
     pub(crate) comments: Vec<CommentRow>,
-    /// By the position of the entry that ordered the session.
-    pub(crate) sessions: BTreeMap<Seq, SessionPatch>,
+    /// By the position of the entry that ordered the session, and the operation.
+    pub(crate) sessions: BTreeMap<(Seq, OperationId), SessionPatch>,
     pub(crate) artifacts: Vec<ArtifactRow>,
     /// Writes to the run's state, in order; `None` removes.
     pub(crate) state: Vec<(String, Option<Value>)>,
@@ -67,7 +67,7 @@ pub(crate) struct RunPatch {
 /// A remark.
 #[derive(Debug, PartialEq)]
 pub(crate) struct CommentRow {
-    pub(crate) seq: Seq,
+    pub(crate) operation: OperationId,
     /// The step that it is on; the run itself if there is none.
     pub(crate) step: Option<u32>,
     pub(crate) message: String,
@@ -80,6 +80,7 @@ pub(crate) struct CommentRow {
 pub(crate) struct Projection {
     next: Seq0,
     chunks: u64,
+    was_switched: bool,
     is_over: bool,
     steps: BTreeMap<StepPath, OpenStep>,
     operations: BTreeMap<OperationId, OpenOperation>,
@@ -104,6 +105,11 @@ impl Projection {
     /// Where the next chunk has to begin.
     pub(crate) const fn next(&self) -> Seq {
         self.next.0
+    }
+
+    /// Whether the run has begun anew under another source, so that there may be something left of rows that are gone.
+    pub(crate) const fn was_switched(&self) -> bool {
+        self.was_switched
     }
 
     /// Folds a chunk in and says what it changes.
@@ -174,7 +180,7 @@ impl Projection {
                 };
                 let metadata = Some(meta).filter(|meta| !meta.is_null()).cloned();
                 changes.comments.push(CommentRow {
-                    seq,
+                    operation: operation.clone(),
                     step,
                     message: message.clone(),
                     metadata,
@@ -216,7 +222,7 @@ impl Projection {
     /// What stood before is kept in the log for the record; the rows show the run under its new source.
     fn begin_anew(&mut self, definition: &str, changes: &mut Changes) {
         let (next, chunks) = (self.next, self.chunks);
-        *self = Self { next, chunks, ..Self::default() };
+        *self = Self { next, chunks, was_switched: true, ..Self::default() };
         let run = RunPatch {
             definition: Some(definition.to_owned()),
             status: Some(WorkflowStatus::Running),

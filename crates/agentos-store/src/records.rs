@@ -65,7 +65,7 @@ pub enum RecordError {
 /// Reading rows for people, and keeping those that have no log.
 #[async_trait]
 pub trait Records: Send + Sync {
-    /// The run of this id, this short name, or the only one that begins so.
+    /// The run of this id, this short name, or the only one that begins so. Ids may be written in capitals.
     ///
     /// # Errors
     /// [`RecordError::NotFound`], [`RecordError::Ambiguous`].
@@ -95,10 +95,11 @@ pub trait Records: Send + Sync {
     /// [`RecordError::InUse`] if it has not ended.
     async fn delete_run(&self, run: RunId) -> Result<(), RecordError>;
 
-    /// What a person remarks on a run or step. It is no part of the log, so it can be made when the run has ended.
+    /// What a person remarks on a run or step. It is no part of the log, so it can be made when the run has ended. Asking
+    /// again is harmless.
     ///
     /// # Errors
-    /// [`RecordError::NotFound`] if there is no such run or step.
+    /// [`RecordError::NotFound`] if there is no such run or step, [`RecordError::InUse`] if another comment has its id.
     async fn add_comment(&self, comment: NewComment) -> Result<(), RecordError>;
 
     /// Throws away what was derived from the run's log and makes it again.
@@ -122,13 +123,16 @@ pub trait Records: Send + Sync {
     /// Removes a project with its definitions, runs and all that belongs to them.
     ///
     /// # Errors
-    /// [`RecordError::InUse`] while one of its runs has not ended.
+    /// [`RecordError::InUse`] while one of its runs has not ended, or a run elsewhere was made from one of its
+    /// definitions.
     async fn delete_project(&self, project: Uuid) -> Result<(), RecordError>;
 
-    /// Adds a definition, or a version to it if its hash is new. Answers with the version of that hash.
+    /// Adds a definition, or a version to it if its hash is new. Answers with the version of that hash, which the
+    /// definition is at from now on.
     ///
     /// # Errors
-    /// [`RecordError::NotFound`] if there is no such project.
+    /// [`RecordError::NotFound`] if there is no such project, [`RecordError::InUse`] if it is new and another definition
+    /// has its id.
     async fn put_definition(&self, definition: NewDefinition) -> Result<u32, RecordError>;
 
     /// Definitions, by name; of one project or of all.

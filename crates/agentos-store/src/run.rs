@@ -17,7 +17,7 @@ use crate::retry::Retry;
 pub struct NewRun {
     /// Its id, chosen by whoever creates it: that makes creating it again harmless.
     pub run: RunId,
-    /// When it is created.
+    /// When it is created: now, also if it is a fork.
     pub at: Timestamp,
     /// The first entry of its log: [`Entry::RunStarted`] of this very run.
     pub first: Entry,
@@ -30,6 +30,8 @@ pub struct NewRun {
 /// What a run has behind it when it is created.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
+    /// The time of the first entry. A log never goes back in time, so it is that of the history's beginning.
+    pub began: Timestamp,
     /// The log after the first entry, without a gap.
     pub rest: Vec<Chunk>,
     /// How the run stands after that.
@@ -37,6 +39,12 @@ pub struct History {
 }
 
 impl NewRun {
+    /// The time of the first entry.
+    #[must_use]
+    pub fn began(&self) -> Timestamp {
+        self.history.as_ref().map_or(self.at, |history| history.began)
+    }
+
     /// Checks what can be checked without the store. Every backend does so first.
     ///
     /// # Errors

@@ -10,9 +10,13 @@ use super::given::{
     waiting,
 };
 use crate::inbox::Sent;
+use crate::list::RunFilter;
 use crate::log::{ReadError, load_whole_log};
 use crate::run::{CreateError, Created, FirstEntryError, Head, History, NewRun};
 use crate::tail::TailCursor;
+
+/// When what the run was forked from began.
+const EARLIER: Timestamp = Timestamp(NOW.0 - 1_000);
 
 /// Run 1 with two chunks behind it, the first of them at this position.
 fn forked(first: u64) -> NewRun {
@@ -20,7 +24,7 @@ fn forked(first: u64) -> NewRun {
         Chunk::new(Seq(first), NOW, texts.iter().map(|text| note(text)).collect())
     };
     let rest = vec![chunk(first, &["one", "two"]), chunk(first + 2, &["three"])];
-    NewRun { history: Some(History { rest, standing: PARKED }), ..new_run(1) }
+    NewRun { history: Some(History { began: EARLIER, rest, standing: PARKED }), ..new_run(1) }
 }
 
 pub(super) async fn a_run_is_created_with_its_history(fixture: &dyn Fixture) {
@@ -31,6 +35,10 @@ pub(super) async fn a_run_is_created_with_its_history(fixture: &dyn Fixture) {
     assert_eq!(notes(&*store, run_id(1)).await, ["one", "two", "three"]);
     let log = load_whole_log(&*store, run_id(1)).await.expect("a log can be read");
     assert_eq!(log.len(), 3, "chunks stay as they were");
+    let times: Vec<Timestamp> = log.iter().map(|chunk| chunk.at).collect();
+    assert_eq!(times, [EARLIER, NOW, NOW], "the log does not go back in time");
+    let listed = store.list_runs(RunFilter::default(), None, 1).await.expect("runs can be listed");
+    assert_eq!(listed.runs[0].created_at, new_run(1).at, "the run itself is new");
     let mut cursor = TailCursor::start();
     let events = read_tail(fixture, &store, &mut cursor, (3, 10)).await;
     let firsts: Vec<u64> = events.iter().map(|event| event.chunk.first.0).collect();
@@ -41,7 +49,7 @@ pub(super) async fn a_run_with_a_history_stands_as_that_says(fixture: &dyn Fixtu
     let store = fixture.open().await;
     assert_eq!(store.create_run(forked(1)).await, Ok(Created::New));
     assert!(due(&*store, Timestamp(i64::MAX)).await.is_empty(), "it only waits");
-    let history = History { rest: Vec::new(), standing: COMPLETED };
+    let history = History { began: NOW, rest: Vec::new(), standing: COMPLETED };
     let ended = NewRun { history: Some(history), ..new_run(2) };
     assert_eq!(store.create_run(ended).await, Ok(Created::New));
     assert_eq!(head(&*store, run_id(2)).await.standing, COMPLETED);

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use agentos_core::time::Timestamp;
@@ -252,36 +252,38 @@ impl LogFile {
 }
 
 /// Cuts off what is left of an unfinished line, and finds the last number.
-///
-/// The file is read backwards, each byte once and a block at a time, however much of it was said by commands.
 fn mend(file: &File) -> io::Result<u64> {
     let length = file.metadata()?.len();
+    let (whole, last) = whole_lines(file, length)?;
+    if whole != length {
+        file.set_len(whole)?;
+    }
+    Ok(last)
+}
+
+/// Where the last whole line ends, and the last number; 0 if there is none.
+///
+/// The file is read backwards, each byte once and a block at a time, however much of it was said by commands.
+fn whole_lines(file: &impl FileExt, length: u64) -> io::Result<(u64, u64)> {
     let mut whole = None;
     let mut block = Vec::new();
     let mut end = length;
-    let mut number = None;
-    while end > 0 && number.is_none() {
+    while end > 0 {
         let begin = end.saturating_sub(BLOCK);
         // A number that lies across the edge of two blocks is read with the later one.
         let first = begin.saturating_sub(NUMBER_BYTES);
         block.resize(usize::try_from(end - first).unwrap_or(0), 0);
         file.read_exact_at(&mut block, first)?;
         let edge = usize::try_from(begin - first).unwrap_or(0);
-        let line_ends = (edge..block.len()).rev().filter(|at| block[*at] == b'\n');
-        for line_end in line_ends {
-            whole.get_or_insert(first + line_end as u64 + 1);
-            number = number_at_end(&block[..line_end]);
-            if number.is_some() {
-                break;
+        for line_end in (edge..block.len()).rev().filter(|at| block[*at] == b'\n') {
+            let whole = *whole.get_or_insert(first + line_end as u64 + 1);
+            if let Some(number) = number_at_end(&block[..line_end]) {
+                return Ok((whole, number));
             }
         }
         end = begin;
     }
-    let whole = whole.unwrap_or(0);
-    if whole != length {
-        file.set_len(whole)?;
-    }
-    Ok(number.unwrap_or(0))
+    Ok((whole.unwrap_or(0), 0))
 }
 
 /// The number of the line that ends so. A line without one ends with its message, so with a quotation mark.
@@ -372,18 +374,31 @@ mod tests {
         Line { ordinal: None, stream: Stream::Stdout, message: text.into(), ..line(1, 1) }
     }
 
+    /// Output without a number, as long as one likes. Counts what is read of it.
+    struct Flood(std::cell::Cell<usize>);
+
+    impl FileExt for Flood {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            self.0.set(self.0.get() + buffer.len());
+            for (at, byte) in (offset..).zip(buffer.iter_mut()) {
+                *byte = if at % 100 == 99 { b'\n' } else { b'}' };
+            }
+            Ok(buffer.len())
+        }
+
+        fn write_at(&self, _buffer: &[u8], _offset: u64) -> io::Result<usize> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
     #[test]
     fn opening_a_log_reads_every_byte_of_its_output_once() {
-        let project = tempfile::tempdir().unwrap();
-        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
-        let mut logs = folder.open_logs().unwrap();
-        logs.append(&vec![output(&"y".repeat(1_000)); 16 << 10]).unwrap();
-        let path = project.path().join(folder.log_file());
-        let length = std::fs::metadata(&path).unwrap().len();
-        let began = std::time::Instant::now();
-        assert_eq!(folder.open_logs().unwrap().last_ordinal(), 0);
-        assert!(began.elapsed().as_secs() < 3, "{:?}", began.elapsed());
-        assert_eq!(std::fs::metadata(&path).unwrap().len(), length);
+        let flood = Flood(std::cell::Cell::new(0));
+        let length = 4 * 1024 * 1024 + 17;
+        let (whole, last) = whole_lines(&flood, length).unwrap();
+        assert_eq!((whole, last), (length - length % 100, 0));
+        let once = usize::try_from(length).unwrap();
+        assert!((once..once + once / 100).contains(&flood.0.get()), "{:?}", flood.0);
     }
 
     #[test]

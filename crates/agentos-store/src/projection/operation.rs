@@ -5,7 +5,7 @@
 //! | kind | fields |
 //! |---|---|
 //! | agent | `agent`, `model`, `session_id`, `session_file_path`, `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd`, `exit_code` |
-//! | artifact | `type`, `storage_path` (else `file`), `mime_type`, `size_bytes`, `metadata` |
+//! | artifact | `type`, `storage_path` (else `file`), `mime_type`, `size_bytes`, `metadata`; `agent_session_id`, or the agent's own `session_id` |
 //! | git | `branch`, `commit_sha`, `pr_url` |
 
 use agentos_core::entry::{Entry, OperationResult, RunOutcome, StepOutcome};
@@ -69,7 +69,9 @@ pub(crate) struct NewSession {
 /// A file kept with the run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ArtifactRow {
-    pub(crate) seq: Seq,
+    pub(crate) operation: OperationId,
+    /// The session that made it: the id of its row, or the agent's own name for it.
+    pub(crate) session: Option<String>,
     pub(crate) step: Option<u32>,
     pub(crate) name: String,
     pub(crate) kind: String,
@@ -94,20 +96,21 @@ impl Projection {
                 if let Some(open) = self.operations.get(operation)
                     && open.kind == OperationKind::Agent
                 {
-                    changes.sessions.entry(open.ordered).or_default().take(detail);
+                    let key = (open.ordered, operation.clone());
+                    changes.sessions.entry(key).or_default().take(detail);
                 }
             }
             Entry::OperationEnded { operation, result } => {
-                self.ended(seq, at, (operation, result), changes);
+                self.ended(at, (operation, result), changes);
             }
             Entry::ChildEnded { operation, outcome, .. } => {
-                self.ended(seq, at, (operation, &of_child(outcome)), changes);
+                self.ended(at, (operation, &of_child(outcome)), changes);
             }
             Entry::TimerFired { operation } => self.fired(at, operation, changes),
             Entry::SignalConsumed { key, operation } => {
                 let value = self.signals.get(key).cloned().unwrap_or(Value::Null);
                 self.taken.push(key.clone());
-                self.ended(seq, at, (operation, &OperationResult::Ok { value }), changes);
+                self.ended(at, (operation, &OperationResult::Ok { value }), changes);
             }
             _ => {}
         }
@@ -133,7 +136,7 @@ impl Projection {
         }
         if kind == OperationKind::Agent {
             let step = number.or_else(|| self.step_of(&operation.scope()));
-            let patch = changes.sessions.entry(seq).or_default();
+            let patch = changes.sessions.entry((seq, operation.clone())).or_default();
             let agent = text(args, "agent");
             patch.new = Some(NewSession { name: name_of(operation), agent, step, at });
             patch.status = Some(SessionStatus::Running);
@@ -163,7 +166,6 @@ impl Projection {
 
     fn ended(
         &mut self,
-        seq: Seq,
         at: Timestamp,
         (operation, result): (&OperationId, &OperationResult),
         changes: &mut Changes,
@@ -171,10 +173,13 @@ impl Projection {
         let Some(open) = self.operations.remove(operation) else { return };
         end_step(open.number, at, &outcome_of(result), changes);
         match (open.kind, result) {
-            (OperationKind::Agent, _) => end_session(open.ordered, at, result, changes),
+            (OperationKind::Agent, _) => {
+                let patch = changes.sessions.entry((open.ordered, operation.clone())).or_default();
+                end_session(patch, at, result);
+            }
             (OperationKind::Artifact, OperationResult::Ok { value }) => {
                 let step = open.number.or_else(|| self.step_of(&operation.scope()));
-                changes.artifacts.push(artifact((seq, at), step, operation, (&open.args, value)));
+                changes.artifacts.push(artifact(at, step, operation, (&open.args, value)));
             }
             (OperationKind::Git, OperationResult::Ok { value }) => {
                 let run = &mut changes.run;
@@ -202,8 +207,7 @@ impl SessionPatch {
     }
 }
 
-fn end_session(ordered: Seq, at: Timestamp, result: &OperationResult, changes: &mut Changes) {
-    let patch = changes.sessions.entry(ordered).or_default();
+fn end_session(patch: &mut SessionPatch, at: Timestamp, result: &OperationResult) {
     patch.completed_at = Some(at);
     patch.status = Some(match result {
         OperationResult::Ok { value } => {
@@ -231,6 +235,7 @@ fn end_step(number: Option<u32>, at: Timestamp, outcome: &StepOutcome, changes: 
         completed_at: None,
         output: None,
         error: None,
+        replaces_error: false,
     });
     patch.end(at, outcome);
 }
@@ -254,7 +259,7 @@ fn of_child(outcome: &RunOutcome) -> OperationResult {
 }
 
 fn artifact(
-    (seq, at): (Seq, Timestamp),
+    at: Timestamp,
     step: Option<u32>,
     operation: &OperationId,
     (args, value): (&Value, &Value),
@@ -263,7 +268,8 @@ fn artifact(
     let either = |field: &str| text(value, field).or_else(|| text(args, field));
     let any = |field: &str| value.get(field).or_else(|| args.get(field)).cloned();
     ArtifactRow {
-        seq,
+        operation: operation.clone(),
+        session: either("agent_session_id").or_else(|| either("session_id")),
         step,
         kind: either("type").unwrap_or_else(|| "OTHER".to_owned()),
         storage_path: either("storage_path")

@@ -14,6 +14,8 @@ pub(super) struct OpenStep {
     pub(super) number: Option<u32>,
     attempt: u32,
     started_at: Option<Timestamp>,
+    /// An attempt failed, so the row has said why.
+    has_failed: bool,
     /// When the next attempt begins, if one failed; and when that was.
     pub(super) retry: Option<(Timestamp, Timestamp)>,
 }
@@ -29,6 +31,8 @@ pub(crate) struct StepPatch {
     pub(crate) completed_at: Option<Timestamp>,
     pub(crate) output: Option<Value>,
     pub(crate) error: Option<Value>,
+    /// The row may hold the error of an earlier attempt.
+    pub(crate) replaces_error: bool,
 }
 
 /// What is said about a step when it is asked for.
@@ -52,6 +56,7 @@ impl StepPatch {
             completed_at: None,
             output: None,
             error: None,
+            replaces_error: false,
         }
     }
 
@@ -64,6 +69,7 @@ impl StepPatch {
             completed_at: None,
             output: None,
             error: None,
+            replaces_error: step.has_failed,
         }
     }
 
@@ -87,7 +93,13 @@ impl Projection {
         match entry {
             Entry::StepRequested { step, number, retry, .. } => {
                 let number = number.map(|number| number.0);
-                let open = OpenStep { number, attempt: 1, started_at: None, retry: None };
+                let open = OpenStep {
+                    number,
+                    attempt: 1,
+                    started_at: None,
+                    has_failed: false,
+                    retry: None,
+                };
                 self.steps.insert(step.clone(), open);
                 if let Some(number) = number {
                     let new = NewStep {
@@ -111,6 +123,7 @@ impl Projection {
                     patch.status = StepStatus::Retrying;
                     patch.error = Some(to_value(failure));
                 }
+                open.has_failed = true;
             }
             Entry::StepEnded { step, outcome } => {
                 if let Some(open) = self.steps.remove(step)

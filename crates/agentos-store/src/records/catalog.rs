@@ -58,7 +58,7 @@ pub struct Definition {
     pub name: String,
     /// For people.
     pub description: Option<String>,
-    /// The latest version.
+    /// The version that it is at: that of the hash which was found last.
     pub version: u32,
     /// The file, relative to the project.
     pub file_path: Option<String>,

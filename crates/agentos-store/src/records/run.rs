@@ -26,7 +26,7 @@ pub struct RunRecord {
     pub workflow: String,
     /// The hash of its modules.
     pub definition_hash: String,
-    /// The definition's version.
+    /// The version of that definition; none if the run's source is no version of it.
     pub definition_version: Option<u32>,
     /// How it is shown.
     pub status: WorkflowStatus,
@@ -36,7 +36,7 @@ pub struct RunRecord {
     pub waiting: Option<Waiting>,
     /// The step that it is at, or was at last.
     pub current_step: Option<StepRecord>,
-    /// When somebody first drove it.
+    /// When somebody first drove it. A fork begins when it is created, however old its history is.
     pub started_at: Option<Timestamp>,
     /// When it ended.
     pub completed_at: Option<Timestamp>,
@@ -83,7 +83,7 @@ pub struct RunRecord {
 /// A step of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepRecord {
-    /// Its id, which follows from the run and the number.
+    /// Its id, which follows from the run and the names on the way to the step.
     pub id: Uuid,
     /// The run.
     pub execution_id: RunId,

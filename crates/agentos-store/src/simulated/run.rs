@@ -30,9 +30,9 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(first: Arc<Chunk>) -> Self {
+    pub(super) fn new(first: Arc<Chunk>, created_at: Timestamp) -> Self {
         Self {
-            created_at: first.at,
+            created_at,
             epoch: Epoch(0),
             owner: None,
             standing: Standing::Working { wake_at: None },

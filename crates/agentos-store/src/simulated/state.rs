@@ -82,6 +82,7 @@ impl State {
 
     pub(super) fn create_run(&mut self, new: NewRun) -> Result<Created, CreateError> {
         new.check().map_err(|source| CreateError::FirstEntry { run: new.run, source })?;
+        let began = new.began();
         let NewRun { run, at, first, history, place: _ } = new;
         if let Some(existing) = self.runs.get(&run) {
             return if existing.began_with(&first) {
@@ -90,10 +91,10 @@ impl State {
                 Err(CreateError::Conflict { run })
             };
         }
-        let chunk = Arc::new(Chunk::new(Seq::FIRST, at, vec![first]));
+        let chunk = Arc::new(Chunk::new(Seq::FIRST, began, vec![first]));
         self.tail.append(run, Arc::clone(&chunk), self.operations);
-        let mut created = Run::new(chunk);
-        if let Some(History { rest, standing }) = history {
+        let mut created = Run::new(chunk, at);
+        if let Some(History { rest, standing, .. }) = history {
             created.standing = standing;
             for chunk in rest.into_iter().map(Arc::new) {
                 self.tail.append(run, Arc::clone(&chunk), self.operations);

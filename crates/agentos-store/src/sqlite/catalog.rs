@@ -76,6 +76,17 @@ pub(super) fn delete_project(tx: &Tx<'_>, project: Uuid) -> Answer<()> {
     if let Some(run) = active.query_row([key], |row| row.get::<_, String>(0)).optional()? {
         return in_use(what, format!("run {run} has not ended"));
     }
+    let mut elsewhere = tx.statement(
+        "SELECT r.run_id, d.name FROM workflow_definitions d JOIN workflow_runs r ON r.workflow_def_id = d.key \
+         WHERE d.project_id = ?1 AND r.project_id IS NOT ?1 LIMIT 1",
+    )?;
+    let by: Option<(String, String)> =
+        elsewhere.query_row([key], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    if let Some((run, name)) = by {
+        let why =
+            format!("run {run}, which is not of this project, was made from its workflow `{name}`");
+        return in_use(what, why);
+    }
     tx.statement("DELETE FROM projects WHERE key = ?1")?.execute([key])?;
     tx.memory.borrow_mut().clear();
     Ok(Ok(()))
@@ -86,13 +97,33 @@ pub(super) fn put_definition(tx: &Tx<'_>, new: &NewDefinition) -> Answer<u32> {
     let Some(project) = tx.key_of("SELECT key FROM projects WHERE id = ?1", &project)? else {
         return not_found(format!("project {project}"));
     };
-    tx.statement(
+    let mut known =
+        tx.statement("SELECT key FROM workflow_definitions WHERE project_id = ?1 AND name = ?2")?;
+    let known: Option<i64> = known.query_row((project, &new.name), |row| row.get(0)).optional()?;
+    if known.is_none() {
+        let mut taken = tx.statement(
+            "SELECT d.name, p.path FROM workflow_definitions d JOIN projects p ON p.key = d.project_id \
+             WHERE d.id = ?1",
+        )?;
+        let id = new.id.to_string();
+        let by: Option<(String, String)> =
+            taken.query_row([&id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        if let Some((name, path)) = by {
+            return in_use(format!("the id {id}"), format!("workflow `{name}` in {path} has it"));
+        }
+    }
+    let version = put_definition_row(tx, project, new).and_then(|key| put_version(tx, key, new))?;
+    Ok(Ok(version))
+}
+
+fn put_definition_row(tx: &Tx<'_>, project: i64, new: &NewDefinition) -> Done<i64> {
+    let mut put = tx.statement(
         "INSERT INTO workflow_definitions (id, project_id, name, description, version, file_path, config, is_active, \
          created_at, updated_at) VALUES (:id, :project, :name, :description, 0, :file, :config, :active, :at, :at) \
          ON CONFLICT (project_id, name) DO UPDATE SET description = :description, file_path = :file, \
-         config = :config, is_active = :active, updated_at = :at",
-    )?
-    .execute(named_params! {
+         config = :config, is_active = :active, updated_at = :at RETURNING key",
+    )?;
+    let parameters = named_params! {
         ":id": new.id.to_string(),
         ":project": project,
         ":name": new.name,
@@ -101,20 +132,26 @@ pub(super) fn put_definition(tx: &Tx<'_>, new: &NewDefinition) -> Answer<u32> {
         ":config": new.config.to_string(),
         ":active": new.is_active,
         ":at": new.at.0,
-    })?;
-    let key: i64 = tx
-        .statement("SELECT key FROM workflow_definitions WHERE project_id = ?1 AND name = ?2")?
-        .query_row((project, &new.name), |row| row.get(0))?;
-    put_version(tx, key, new).map(Ok)
+    };
+    Ok(put.query_row(parameters, |row| row.get(0))?)
 }
 
+/// The version of this hash, which the definition is at from now on: a new one, or one that it had before.
 fn put_version(tx: &Tx<'_>, key: i64, new: &NewDefinition) -> Done<u32> {
     let mut known = tx.statement(
         "SELECT version FROM workflow_definition_versions WHERE definition_id = ?1 AND hash = ?2",
     )?;
-    if let Some(version) = known.query_row((key, &new.hash), |row| row.get(0)).optional()? {
-        return Ok(version);
-    }
+    let known: Option<u32> = known.query_row((key, &new.hash), |row| row.get(0)).optional()?;
+    let version = match known {
+        Some(version) => version,
+        None => add_version(tx, key, new)?,
+    };
+    tx.statement("UPDATE workflow_definitions SET version = ?2 WHERE key = ?1")?
+        .execute((key, version))?;
+    Ok(version)
+}
+
+fn add_version(tx: &Tx<'_>, key: i64, new: &NewDefinition) -> Done<u32> {
     let version: u32 = tx
         .statement(
             "SELECT coalesce(max(version), 0) + 1 FROM workflow_definition_versions WHERE definition_id = ?1",
@@ -125,8 +162,6 @@ fn put_version(tx: &Tx<'_>, key: i64, new: &NewDefinition) -> Done<u32> {
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
     .execute((key, version, &new.hash, &new.author_version, &new.source, new.at.0))?;
-    tx.statement("UPDATE workflow_definitions SET version = ?2 WHERE key = ?1")?
-        .execute((key, version))?;
     Ok(version)
 }
 
@@ -202,6 +237,18 @@ pub(super) fn delete_run(tx: &Tx<'_>, run: RunId) -> Answer<()> {
 
 pub(super) fn add_comment(tx: &Tx<'_>, new: &NewComment) -> Answer<()> {
     let Some(found) = tx.run(new.run)? else { return not_found(format!("run {}", new.run)) };
+    let id = new.id.to_string();
+    let mut had = tx.statement(
+        "SELECT execution_id, message FROM workflow_comments WHERE id = ?1 AND author IS NOT NULL",
+    )?;
+    let had: Option<(i64, String)> =
+        had.query_row([&id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    match had {
+        // The answer was lost.
+        Some((run, message)) if run == found.key && message == new.message => return Ok(Ok(())),
+        Some(_) => return in_use(format!("the id {id}"), "another comment has it"),
+        None => {}
+    }
     let step = project_rows::step_key(tx, found.key, new.step)?;
     if let Some(number) = new.step
         && step.is_none()
@@ -210,11 +257,11 @@ pub(super) fn add_comment(tx: &Tx<'_>, new: &NewComment) -> Answer<()> {
     }
     let metadata = blob::store(tx, found.key, new.metadata.as_ref())?;
     tx.statement(
-        "INSERT INTO workflow_comments (id, execution_id, step_id, message, metadata, author, created_at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO workflow_comments (id, execution_id, step_id, step_path, message, metadata, author, created_at) \
+         VALUES (?1, ?2, ?3, (SELECT path FROM workflow_steps WHERE key = ?3), ?4, ?5, ?6, ?7)",
     )?
     .execute((
-        new.id.to_string(),
+        &id,
         found.key,
         step,
         &new.message,

@@ -5,8 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use agentos_core::codec;
-
 use super::error::Done;
 use super::project::Target;
 use super::row::{RunRow, standing_columns, to_i64};
@@ -18,28 +16,30 @@ use crate::run::Head;
 /// A commit with everything that can be done for it before its transaction.
 pub(super) struct Prepared {
     commit: TurnCommit,
-    text: String,
-    check: Result<(), MalformedCommit>,
+    /// The chunk as the log holds it.
+    text: Result<String, MalformedCommit>,
 }
 
 impl Prepared {
     pub(super) fn new(commit: TurnCommit) -> Self {
-        let check = commit.check();
-        let text = if check.is_ok() { codec::encode(&commit.chunk) } else { String::new() };
-        Self { commit, text, check }
+        let text = commit.check();
+        Self { commit, text }
     }
 
     pub(super) fn apply(&self, tx: &Tx<'_>) -> Done<Result<Committed, CommitError>> {
         let run = self.commit.run;
-        if let Err(source) = &self.check {
-            return Ok(Err(CommitError::Malformed { run, source: source.clone() }));
-        }
+        let text = match &self.text {
+            Ok(text) => text,
+            Err(source) => {
+                return Ok(Err(CommitError::Malformed { run, source: source.clone() }));
+            }
+        };
         let Some(found) = tx.run(run)? else {
             return Ok(Err(CommitError::NotFound { run }));
         };
         match self.refusal(tx, &found)? {
             Some(error) => Ok(Err(error)),
-            None => self.write(tx, &found).map(Ok),
+            None => self.write(tx, &found, text).map(Ok),
         }
     }
 
@@ -63,23 +63,23 @@ impl Prepared {
         Ok(None)
     }
 
-    fn write(&self, tx: &Tx<'_>, found: &RunRow) -> Done<Committed> {
+    fn write(&self, tx: &Tx<'_>, found: &RunRow, text: &str) -> Done<Committed> {
         let TurnCommit { chunk, consumed, standing, outgoing, .. } = &self.commit;
         let head = crate::log::end(chunk);
-        log::append(tx, found.key, chunk.first, &self.text)?;
+        log::append(tx, found.key, chunk.first, text)?;
         let target = Target { key: found.key, run: self.commit.run };
         let step = project::commit(tx, target, chunk, *standing)?;
         if *standing == found.head.standing {
             // The usual case leaves the index on standings alone.
             tx.statement(
-                "UPDATE workflow_runs SET head = ?2, updated_at = ?3, \
+                "UPDATE workflow_runs SET head = ?2, updated_at = max(updated_at, ?3), \
                  current_workflow_step_id = coalesce(?4, current_workflow_step_id) WHERE key = ?1",
             )?
             .execute((found.key, to_i64(head.0), chunk.at.0, step))?;
         } else {
             let (number, wake_at) = standing_columns(*standing);
             tx.statement(
-                "UPDATE workflow_runs SET head = ?2, updated_at = ?3, \
+                "UPDATE workflow_runs SET head = ?2, updated_at = max(updated_at, ?3), \
                  current_workflow_step_id = coalesce(?4, current_workflow_step_id), standing = ?5, wake_at = ?6, \
                  owner = CASE WHEN ?5 < 2 THEN owner END WHERE key = ?1",
             )?

@@ -47,11 +47,17 @@ pub(super) fn list(
 /// A cursor of ours names a key that was given out.
 fn parse(connection: &Connection, cursor: &RunCursor) -> Done<Option<i64>> {
     let key: Option<i64> = cursor.0.strip_prefix('r').and_then(|key| key.parse().ok());
+    let given_out = last_key(connection)?;
+    Ok(key.filter(|key| (1..=given_out).contains(key) && cursor.0 == format!("r{key}")))
+}
+
+/// The last key of a run that was given out.
+pub(super) fn last_key(connection: &Connection) -> Done<i64> {
     let given_out: Option<i64> = connection
         .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'workflow_runs'")?
         .query_row((), |row| row.get(0))
         .optional()?;
-    Ok(key.filter(|key| (1..=given_out.unwrap_or(0)).contains(key)))
+    Ok(given_out.unwrap_or(0))
 }
 
 /// The range of numbers that stand for these standings.

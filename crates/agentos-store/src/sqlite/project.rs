@@ -56,7 +56,11 @@ pub(super) fn commit(
         None => fold_log(tx, target.key, chunk.first)?,
     };
     let changes = fold.apply(chunk, standing);
+    let has_new_steps = changes.steps.values().any(|patch| patch.new.is_some());
     let step = write(tx, target, chunk, changes)?;
+    if fold.was_switched() && has_new_steps {
+        project_rows::put_remarks_back(tx, target.key)?;
+    }
     if !standing.is_ended() {
         tx.memory.borrow_mut().keep_fold(target.key, fold);
     }
@@ -100,6 +104,7 @@ pub(super) fn rebuild(tx: &Tx<'_>, target: Target, standing: Standing) -> Done<(
         let step = write(tx, target, chunk, changes)?;
         touch(tx, target.key, chunk, step)?;
     }
+    project_rows::put_remarks_back(tx, target.key)?;
     tx.memory.borrow_mut().forget_rows(target.key);
     Ok(())
 }
@@ -107,7 +112,7 @@ pub(super) fn rebuild(tx: &Tx<'_>, target: Target, standing: Standing) -> Done<(
 /// What changes with every commit.
 fn touch(tx: &Tx<'_>, key: i64, chunk: &Chunk, step: Option<i64>) -> Done<()> {
     tx.statement(
-        "UPDATE workflow_runs SET updated_at = ?2, \
+        "UPDATE workflow_runs SET updated_at = max(updated_at, ?2), \
          current_workflow_step_id = coalesce(?3, current_workflow_step_id) WHERE key = ?1",
     )?
     .execute((key, chunk.at.0, step))?;
@@ -125,8 +130,8 @@ fn write(tx: &Tx<'_>, target: Target, chunk: &Chunk, changes: Changes) -> Done<O
     for comment in &comments {
         project_rows::comment(tx, target, comment)?;
     }
-    for (ordered, patch) in &sessions {
-        project_rows::session(tx, target, (*ordered, patch), chunk.at)?;
+    for ((_, operation), patch) in &sessions {
+        project_rows::session(tx, target, (operation, patch), chunk.at)?;
     }
     for artifact in &artifacts {
         project_rows::artifact(tx, target, artifact)?;
@@ -171,10 +176,12 @@ fn write_run(tx: &Tx<'_>, target: Target, patch: &RunPatch) -> Done<()> {
         write_more(tx, target, patch)?;
     }
     if let Some(status) = status {
-        // Apart, because it moves the run in the indexes of the listing.
+        // Apart, because it moves the run in the indexes of the listing. A fork has a history that is older than itself:
+        // nothing begins before it was created.
         tx.statement(
-            "UPDATE workflow_runs SET status = ?2, started_at = coalesce(started_at, ?3), completed_at = ?4, \
-             duration = ?4 - coalesce(started_at, ?3) WHERE key = ?1",
+            "UPDATE workflow_runs SET status = ?2, started_at = coalesce(started_at, max(?3, created_at)), \
+             completed_at = ?4, \
+             duration = max(0, CAST(?4 - coalesce(started_at, max(?3, created_at)) AS INTEGER)) WHERE key = ?1",
         )?
         .execute((
             target.key,
@@ -196,6 +203,9 @@ fn write_more(tx: &Tx<'_>, target: Target, patch: &RunPatch) -> Done<()> {
     let error = blob::store(tx, target.key, patch.error.as_ref())?;
     tx.statement(
         "UPDATE workflow_runs SET output = coalesce(:output, output), error = coalesce(:error, error), \
+         definition_version = CASE WHEN :definition IS NULL THEN definition_version ELSE \
+         (SELECT v.version FROM workflow_definition_versions v \
+         WHERE v.definition_id = workflow_def_id AND v.hash = :definition) END, \
          definition_hash = coalesce(:definition, definition_hash), branch_name = coalesce(:branch, branch_name), \
          commit_sha = coalesce(:commit, commit_sha), pr_url = coalesce(:pr, pr_url) WHERE key = :key",
     )?
@@ -211,7 +221,7 @@ fn write_more(tx: &Tx<'_>, target: Target, patch: &RunPatch) -> Done<()> {
     Ok(())
 }
 
-/// The id of a row that follows from an entry.
-pub(super) fn id_of(target: Target, of: Of) -> String {
+/// The id of a row that follows from the log.
+pub(super) fn id_of(target: Target, of: Of<'_>) -> String {
     row_id(target.run, of).to_string()
 }

@@ -1,6 +1,6 @@
 //! The rows of steps, comments, sessions and artifacts, one statement each.
 
-use agentos_core::id::Seq;
+use agentos_core::path::OperationId;
 use agentos_core::time::Timestamp;
 use rusqlite::{OptionalExtension as _, named_params};
 
@@ -11,7 +11,7 @@ use super::project::{Target, id_of};
 use super::transaction::Tx;
 use crate::projection::{ArtifactRow, CommentRow, SessionPatch, StepPatch};
 
-/// Everything that was derived from the log goes. What people wrote stays, on the run.
+/// Everything that was derived from the log goes. What people wrote stays, on the run until its step is there again.
 pub(super) fn begin_anew(tx: &Tx<'_>, target: Target) -> Done<()> {
     let statements = [
         "UPDATE workflow_comments SET step_id = NULL WHERE execution_id = ?1 AND author IS NOT NULL",
@@ -29,6 +29,17 @@ pub(super) fn begin_anew(tx: &Tx<'_>, target: Target) -> Done<()> {
         tx.statement(sql)?.execute([target.key])?;
     }
     tx.memory.borrow_mut().forget_rows(target.key);
+    Ok(())
+}
+
+/// Puts what people wrote on steps back there, if those steps are there again.
+pub(super) fn put_remarks_back(tx: &Tx<'_>, run: i64) -> Done<()> {
+    tx.statement(
+        "UPDATE workflow_comments SET step_id = (SELECT s.key FROM workflow_steps s \
+         WHERE s.execution_id = ?1 AND s.path = workflow_comments.step_path) \
+         WHERE execution_id = ?1 AND step_id IS NULL AND step_path IS NOT NULL",
+    )?
+    .execute([run])?;
     Ok(())
 }
 
@@ -52,11 +63,13 @@ pub(super) fn step(
     const INSERT: &str = "INSERT INTO workflow_steps (id, execution_id, step_number, name, path, phase, status, \
         started_at, completed_at, duration, input, output, error, attempt_number, max_attempts, created_at, \
         updated_at) VALUES (:id, :run, :number, :name, :path, :phase, :status, :started, :completed, \
-        :completed - :started, :input, :output, :error, :attempt, :max, :created, :at) \
+        max(0, CAST(:completed - :started AS INTEGER)), :input, :output, :error, :attempt, :max, :created, :at) \
         ON CONFLICT (execution_id, step_number) DO NOTHING";
     const UPDATE: &str = "UPDATE workflow_steps SET status = ?2, started_at = coalesce(?3, started_at), \
-        completed_at = ?4, duration = ?4 - coalesce(?3, started_at), output = ?5, error = ?6, \
-        attempt_number = ?7, updated_at = ?8 WHERE key = ?1";
+        completed_at = ?4, duration = max(0, CAST(?4 - coalesce(?3, started_at) AS INTEGER)), output = ?5, error = ?6, \
+        attempt_number = ?7, updated_at = max(updated_at, ?8) WHERE key = ?1";
+    const OLD_ERROR: &str = "DELETE FROM blobs WHERE key = \
+        (SELECT error FROM workflow_steps WHERE key = ?1 AND typeof(error) = 'integer')";
     let started = patch.started_at.map(|at| at.0);
     let completed = patch.completed_at.map(|at| at.0);
     let output = blob::store(tx, target.key, patch.output.as_ref())?;
@@ -65,6 +78,9 @@ pub(super) fn step(
         let Some(key) = step_key(tx, target.key, Some(number))? else { return Ok(()) };
         if completed.is_some() {
             tx.memory.borrow_mut().forget_step(target.key, number);
+        }
+        if patch.replaces_error {
+            tx.statement(OLD_ERROR)?.execute([key])?;
         }
         tx.statement(UPDATE)?.execute((
             key,
@@ -80,7 +96,7 @@ pub(super) fn step(
     };
     let input = blob::store(tx, target.key, new.input.as_ref())?;
     let inserted = tx.statement(INSERT)?.execute(named_params! {
-        ":id": id_of(target, Of::Step(number)),
+        ":id": id_of(target, Of::Step(&new.path)),
         ":run": target.key,
         ":number": number,
         ":name": new.name,
@@ -112,7 +128,7 @@ pub(super) fn comment(tx: &Tx<'_>, target: Target, row: &CommentRow) -> Done<()>
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
     .execute((
-        id_of(target, Of::Entry(row.seq.0)),
+        id_of(target, Of::Comment(row.operation.as_str())),
         target.key,
         step,
         &row.message,
@@ -125,11 +141,12 @@ pub(super) fn comment(tx: &Tx<'_>, target: Target, row: &CommentRow) -> Done<()>
 pub(super) fn session(
     tx: &Tx<'_>,
     target: Target,
-    (ordered, patch): (Seq, &SessionPatch),
+    (operation, patch): (&OperationId, &SessionPatch),
     at: Timestamp,
 ) -> Done<()> {
     const INSERT: &str = "INSERT INTO agent_sessions (id, execution_id, workflow_step_id, name, agent, status, \
-        started_at, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, 'RUNNING', ?6, ?6, ?6)";
+        started_at, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, 'RUNNING', ?6, ?6, ?6) \
+        ON CONFLICT (id) DO NOTHING";
     const UPDATE: &str = "UPDATE agent_sessions SET status = coalesce(:status, status), \
         model = coalesce(:model, model), session_id = coalesce(:session, session_id), \
         session_file_path = coalesce(:file, session_file_path), \
@@ -137,9 +154,9 @@ pub(super) fn session(
         output_tokens = coalesce(:output_tokens, output_tokens), \
         cached_tokens = coalesce(:cached_tokens, cached_tokens), cost_usd = coalesce(:cost, cost_usd), \
         exit_code = coalesce(:exit_code, exit_code), error = coalesce(:error, error), \
-        completed_at = coalesce(:completed, completed_at), duration = :completed - started_at, \
-        updated_at = :at WHERE id = :id";
-    let id = id_of(target, Of::Entry(ordered.0));
+        completed_at = coalesce(:completed, completed_at), \
+        duration = max(0, CAST(:completed - started_at AS INTEGER)), updated_at = max(updated_at, :at) WHERE id = :id";
+    let id = id_of(target, Of::Session(operation.as_str()));
     if let Some(new) = &patch.new {
         let step = step_key(tx, target.key, new.step)?;
         tx.statement(INSERT)?.execute((&id, target.key, step, &new.name, &new.agent, new.at.0))?;
@@ -164,13 +181,16 @@ pub(super) fn session(
 }
 
 pub(super) fn artifact(tx: &Tx<'_>, target: Target, row: &ArtifactRow) -> Done<()> {
-    const INSERT: &str = "INSERT INTO workflow_artifacts (id, execution_id, step_id, name, type, storage_path, \
+    const INSERT: &str = "INSERT INTO workflow_artifacts (id, execution_id, step_id, agent_session_id, name, type, storage_path, \
         mime_type, size_bytes, metadata, created_at) \
-        VALUES (:id, :run, :step, :name, :type, :path, :mime, :size, :metadata, :at)";
+        VALUES (:id, :run, :step, (SELECT key FROM agent_sessions WHERE execution_id = :run AND :session IS NOT NULL \
+        AND (id = :session OR session_id = :session) ORDER BY key DESC LIMIT 1), \
+        :name, :type, :path, :mime, :size, :metadata, :at) ON CONFLICT (id) DO NOTHING";
     let metadata = blob::store(tx, target.key, row.metadata.as_ref())?;
     let step = step_key(tx, target.key, row.step)?;
     tx.statement(INSERT)?.execute(named_params! {
-        ":id": id_of(target, Of::Entry(row.seq.0)),
+        ":id": id_of(target, Of::Artifact(row.operation.as_str())),
+        ":session": row.session,
         ":run": target.key,
         ":step": step,
         ":name": row.name,

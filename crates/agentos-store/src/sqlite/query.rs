@@ -167,14 +167,14 @@ pub(super) fn counts(connection: &Connection) -> Done<RunCounts> {
 const CANDIDATES: usize = 5;
 
 pub(super) fn find(connection: &Connection, name: &str) -> Done<Result<RunId, RecordError>> {
-    let mut exact =
-        connection.prepare_cached("SELECT id FROM workflow_runs WHERE id = ?1 OR run_id = ?1")?;
+    let mut exact = connection
+        .prepare_cached("SELECT id FROM workflow_runs WHERE id = lower(?1) OR run_id = ?1")?;
     if let Some(id) = exact.query_row([name], |row| row.get::<_, String>(0)).optional()? {
         return Ok(Ok(RunId(uuid(&id)?)));
     }
     // Everything that begins so lies between the text and the text with the last of all characters behind it.
     let mut begins = connection.prepare_cached(
-        "SELECT id, run_id FROM workflow_runs WHERE (id >= ?1 AND id < ?1 || char(1114111)) \
+        "SELECT id, run_id FROM workflow_runs WHERE (id >= lower(?1) AND id < lower(?1) || char(1114111)) \
          OR (run_id >= ?1 AND run_id < ?1 || char(1114111)) LIMIT 6",
     )?;
     let found = begins.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -110,7 +110,7 @@ fn insert_row(tx: &Tx<'_>, new: &NewRun, started: &RunStarted, keys: Keys) -> Do
 }
 
 fn insert_log(tx: &Tx<'_>, key: i64, new: &NewRun) -> Done<()> {
-    let first = Chunk::new(Seq::FIRST, new.at, vec![new.first.clone()]);
+    let first = Chunk::new(Seq::FIRST, new.began(), vec![new.first.clone()]);
     for chunk in std::iter::once(&first).chain(rest_of(new)) {
         log::append(tx, key, chunk.first, &codec::encode(chunk))?;
         remember_messages(tx, key, chunk)?;

@@ -43,7 +43,9 @@ fn parse(connection: &Connection, cursor: &TailCursor) -> Done<Option<i64>> {
     let position: Option<i64> =
         cursor.as_str().strip_prefix('p').and_then(|text| text.parse().ok());
     let given_out = last_position(connection)?;
-    Ok(position.filter(|position| (0..=given_out).contains(position)))
+    Ok(position.filter(|position| {
+        (0..=given_out).contains(position) && cursor.as_str() == format!("p{position}")
+    }))
 }
 
 /// The last position that was given out.

@@ -11,6 +11,7 @@ mod given;
 mod processes;
 mod records;
 mod rows;
+mod switches;
 
 use fixture::SqliteFixture;
 

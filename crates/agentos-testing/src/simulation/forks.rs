@@ -80,12 +80,13 @@ impl Fork {
         };
         let edition = edition_of(log);
         let rebased = rebase.run(|| Script::edition(Rc::clone(program), edition))?;
+        let began = rebased.chunks.first().ok_or(RebaseError::Empty)?.at;
         let mut records = rebased.chunks.iter().cloned().flat_map(Chunk::into_records);
         let first = records.next().ok_or(RebaseError::Empty)?.entry;
         Ok(Self {
             first,
             kept: answered(&rebased.chunks),
-            history: History { rest: rest(rebased.chunks), standing: rebased.standing },
+            history: History { began, rest: rest(rebased.chunks), standing: rebased.standing },
             at,
             program: Rc::clone(program),
         })

@@ -80,7 +80,7 @@ fn go_on(scenario: &Scenario, program: &Node, log: &[Record], rebased: &Rebased)
         let causes = record.by.map(|by| agentos_core::codec::Cause { from: 0, by });
         Chunk { causes: causes.into_iter().collect(), ..chunk }
     });
-    let history = History { rest: chunks.collect(), standing: rebased.standing };
+    let history = History { began: log[0].at, rest: chunks.collect(), standing: rebased.standing };
     let first = log[0].entry.clone();
     Driver::with_history(&moved, &Plan::quiet(), first, Some(history)).from_time(200).run()
 }

@@ -82,8 +82,11 @@ fn go_on(scenario: &Scenario, program: &Node, log: Vec<Record>, rebased: Rebased
     let chunks: Vec<Chunk> =
         whole.map(|record| Chunk::new(record.seq, record.at, vec![record.entry])).collect();
     let moved = Scenario { program: Rc::new(program.clone()), ..scenario.clone() };
-    let history =
-        agentos_store::run::History { rest: chunks[1..].to_vec(), standing: rebased.standing };
+    let history = agentos_store::run::History {
+        began: chunks[0].at,
+        rest: chunks[1..].to_vec(),
+        standing: rebased.standing,
+    };
     let first = chunks[0].entries[0].clone();
     Driver::with_history(&moved, &Plan::quiet(), first, Some(history)).from_time(200).run()
 }

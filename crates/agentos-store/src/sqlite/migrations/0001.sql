@@ -160,6 +160,8 @@ CREATE TABLE workflow_comments (
     id TEXT NOT NULL,
     execution_id INTEGER NOT NULL REFERENCES workflow_runs (key) ON DELETE CASCADE,
     step_id INTEGER REFERENCES workflow_steps (key) ON DELETE CASCADE,
+    -- The step of what a person wrote, by its path: rows of steps are made again, remarks are not.
+    step_path TEXT,
     message TEXT NOT NULL,
     metadata ANY,
     author TEXT,
@@ -221,6 +223,7 @@ CREATE INDEX workflow_runs_open ON workflow_runs (standing, wake_at) WHERE stand
 CREATE INDEX workflow_runs_heard ON workflow_runs (owner) WHERE messages > 0;
 CREATE UNIQUE INDEX workflow_steps_of_run ON workflow_steps (execution_id, step_number);
 CREATE INDEX workflow_comments_of_run ON workflow_comments (execution_id, created_at);
+CREATE UNIQUE INDEX workflow_comments_of_people ON workflow_comments (id) WHERE author IS NOT NULL;
 CREATE INDEX workflow_comments_of_step ON workflow_comments (step_id) WHERE step_id IS NOT NULL;
 CREATE INDEX workflow_artifacts_of_run ON workflow_artifacts (execution_id, type);
 CREATE INDEX workflow_artifacts_of_step ON workflow_artifacts (step_id) WHERE step_id IS NOT NULL;
@@ -234,5 +237,4 @@ CREATE INDEX workflow_runs_by_status ON workflow_runs (status, coalesce(started_
 CREATE INDEX workflow_runs_of_project ON workflow_runs (project_id, status) WHERE project_id IS NOT NULL;
 CREATE INDEX workflow_runs_of_definition ON workflow_runs (workflow_def_id, status)
     WHERE workflow_def_id IS NOT NULL;
-CREATE INDEX workflow_runs_on_branch ON workflow_runs (branch_name) WHERE branch_name IS NOT NULL;
 CREATE INDEX workspaces_of_project ON workspaces (project_id);

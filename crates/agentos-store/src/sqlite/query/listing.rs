@@ -8,6 +8,7 @@ use crate::bounds;
 use crate::list::{ListError, RunCursor};
 use crate::records::{Paging, RunListing, RunQuery, Sort};
 use crate::sqlite::error::Done;
+use crate::sqlite::list::last_key;
 use crate::sqlite::owner::Owners;
 use crate::sqlite::row::{from_i64, to_i64};
 
@@ -80,7 +81,7 @@ pub(in crate::sqlite) fn list(
     let skipped = match &query.paging {
         Paging::Page(page) => page.saturating_sub(1).saturating_mul(limit as u64),
         Paging::After(cursor) => {
-            let Some((start, key)) = parse(cursor) else {
+            let Some((start, key)) = parse(connection, cursor)? else {
                 return Ok(Err(ListError::Cursor { cursor: cursor.clone() }));
             };
             let sign = if query.sort == Sort::LatestFirst { "<" } else { ">" };
@@ -119,7 +120,15 @@ fn count(connection: &Connection, conditions: &Conditions) -> Done<u64> {
     Ok(from_i64(count.query_row(parameters, |row| row.get(0))?))
 }
 
-fn parse(cursor: &RunCursor) -> Option<(i64, i64)> {
-    let (start, key) = cursor.0.strip_prefix('s')?.split_once('.')?;
-    Some((start.parse().ok()?, key.parse().ok()?))
+/// A cursor of ours names a key that was given out, and is spelled as we spell it. The run may be gone, or have started
+/// since.
+fn parse(connection: &Connection, cursor: &RunCursor) -> Done<Option<(i64, i64)>> {
+    let numbers = || -> Option<(i64, i64)> {
+        let (start, key) = cursor.0.strip_prefix('s')?.split_once('.')?;
+        Some((start.parse().ok()?, key.parse().ok()?))
+    };
+    let given_out = last_key(connection)?;
+    Ok(numbers().filter(|(start, key)| {
+        (1..=given_out).contains(key) && cursor.0 == format!("s{start}.{key}")
+    }))
 }

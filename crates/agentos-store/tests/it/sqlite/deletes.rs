@@ -174,3 +174,23 @@ fn a_reader_of_the_tail_misses_nothing_when_the_latest_run_is_deleted() {
     let runs: Vec<_> = next.events.iter().map(|event| event.run).collect();
     assert_eq!(runs, [run_id(60)]);
 }
+
+#[test]
+fn a_project_whose_definition_runs_elsewhere_use_stays() {
+    let fixture = SqliteFixture::new();
+    let store = filled(&fixture);
+    let place = Place {
+        run_id: Some("build-zzzzzz".into()),
+        definition: Some(Uuid::from_u128(101)),
+        ..Place::default()
+    };
+    Held::create_at(&store, 70, place).end(4_000);
+    let before = count(&raw(&fixture), "workflow_runs");
+    let refused = block_on(store.delete_project(Uuid::from_u128(1)));
+    let why = "run build-zzzzzz, which is not of this project, was made from its workflow `build`";
+    let what = format!("project {}", Uuid::from_u128(1));
+    assert_eq!(refused, Err(RecordError::InUse { what, why: why.into() }));
+    assert_eq!(count(&raw(&fixture), "workflow_runs"), before);
+    block_on(store.delete_run(run_id(70))).unwrap();
+    block_on(store.delete_project(Uuid::from_u128(1))).unwrap();
+}

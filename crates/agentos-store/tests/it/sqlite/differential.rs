@@ -128,7 +128,7 @@ impl Pair {
         let mut new: NewRun = new_run(number, Place::default());
         if self.is(2) {
             let rest = vec![Chunk::new(Seq(1), Timestamp(3), self.entries())];
-            new.history = Some(History { rest, standing: self.standing() });
+            new.history = Some(History { began: Timestamp(2), rest, standing: self.standing() });
         }
         self.both("create_run", |store| {
             let new = new.clone();

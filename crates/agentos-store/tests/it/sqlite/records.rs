@@ -2,7 +2,7 @@
 
 use agentos_core::time::Timestamp;
 use agentos_store::conformance::block_on;
-use agentos_store::list::{ListError, RunCursor};
+use agentos_store::list::{ListError, RunCursor, RunFilter};
 use agentos_store::place::Place;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{
@@ -10,6 +10,7 @@ use agentos_store::records::{
     WorkspaceState,
 };
 use agentos_store::sqlite::SqliteStore;
+use agentos_store::store::Store as _;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -97,7 +98,7 @@ fn projects_and_definitions_are_read_back() {
     assert_eq!(versions, [1, 2, 1], "a hash keeps its version");
     let found = block_on(store.definitions(Some(Uuid::from_u128(1)))).unwrap();
     let new = definition(1, 1, "a");
-    assert_eq!((found[0].id, found[0].project_id, found[0].version), (new.id, new.project, 2));
+    assert_eq!((found[0].id, found[0].project_id, found[0].version), (new.id, new.project, 1));
     assert_eq!((&found[0].name, &found[0].description), (&new.name, &new.description));
     assert_eq!(
         (&found[0].file_path, found[0].config.as_ref()),
@@ -111,6 +112,10 @@ fn projects_and_definitions_are_read_back() {
         (versions[1].source.as_str(), versions[1].author_version.as_deref()),
         ("export default a", Some("1.2"))
     );
+    let other = NewDefinition { name: "other".into(), ..definition(1, 1, "a") };
+    let taken = block_on(store.put_definition(other));
+    let why = "workflow `build` in /code/1 has it".to_owned();
+    assert_eq!(taken, Err(RecordError::InUse { what: format!("the id {}", new.id), why }));
     let unknown = block_on(store.put_definition(definition(1, 9, "a")));
     assert!(matches!(unknown, Err(RecordError::NotFound { .. })), "{unknown:?}");
 }
@@ -238,9 +243,18 @@ fn pages_show_every_run_once_whatever_is_added_meanwhile() {
     }
     let second = RunQuery { paging: Paging::Page(2), limit: 4, ..RunQuery::default() };
     assert_eq!(shown(&store, second).len(), 4);
-    let cursor = RunCursor("nobody's".into());
-    let query = RunQuery { paging: Paging::After(cursor.clone()), ..RunQuery::default() };
-    assert_eq!(block_on(store.query_runs(query)), Err(ListError::Cursor { cursor }));
+    let foreign = [
+        "nobody's", "", "s", "s1", "s1.", "s.1", "s1.999", "s-1.-1", "s1.0", "s+1.+1", "s01.1",
+        "r1",
+    ];
+    for cursor in foreign.map(|text| RunCursor(text.into())) {
+        let query = RunQuery { paging: Paging::After(cursor.clone()), ..RunQuery::default() };
+        assert_eq!(block_on(store.query_runs(query)), Err(ListError::Cursor { cursor }));
+    }
+    for cursor in ["r+1", "r01", "r999", "s1.1"].map(|text| RunCursor(text.into())) {
+        let listed = block_on(store.list_runs(RunFilter::default(), Some(cursor.clone()), 1));
+        assert_eq!(listed, Err(ListError::Cursor { cursor }));
+    }
 }
 
 #[test]
@@ -254,6 +268,12 @@ fn a_run_is_found_by_any_of_its_names() {
     let first = run_id(1 << 100);
     for name in [first.to_string(), "build-abcdef".into(), "build-abcd".into(), "00000010".into()] {
         assert_eq!(block_on(store.find_run(&name)), Ok(first), "{name}");
+    }
+    let in_hex = run_id(0xabc << 100);
+    let place = Place { run_id: Some("deploy-abcdef".into()), ..Place::default() };
+    drop(Held::create_at(&store, in_hex.0.as_u128(), place));
+    for name in [in_hex.to_string().to_uppercase(), "0000ABC0".into(), "0000abC".into()] {
+        assert_eq!(block_on(store.find_run(&name)), Ok(in_hex), "{name}");
     }
     let both = block_on(store.find_run("build-abc"));
     assert!(

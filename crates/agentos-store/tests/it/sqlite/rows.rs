@@ -6,7 +6,7 @@ use agentos_core::id::{RunId, Seq};
 use agentos_store::conformance::block_on;
 use agentos_store::log::load_whole_log;
 use agentos_store::projection::{SessionStatus, StepStatus, WaitKind, WorkflowStatus};
-use agentos_store::records::{NewComment, Records as _, RunDetail};
+use agentos_store::records::{NewComment, RecordError, Records as _, RunDetail};
 use agentos_store::sqlite::SqliteStore;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::fixture::{SqliteFixture, open};
 use super::given::{Held, entry, recorded_logs, replay};
 
-fn detail(store: &SqliteStore, run: RunId) -> RunDetail {
+pub(super) fn detail(store: &SqliteStore, run: RunId) -> RunDetail {
     block_on(store.run_detail(run)).unwrap()
 }
 
@@ -69,12 +69,18 @@ fn every_step_of_a_finished_run_has_ended() {
     }
 }
 
-fn retry() -> Value {
+pub(super) fn retry() -> Value {
     json!({ "max_attempts": 3, "backoff": "fixed", "delay_ms": 10, "max_delay_ms": 10, "jitter": false })
 }
 
-fn entries(list: &[Value]) -> Vec<Entry> {
+pub(super) fn entries(list: &[Value]) -> Vec<Entry> {
     list.iter().map(entry).collect()
+}
+
+/// How many values stand apart from their rows.
+pub(super) fn blobs(fixture: &SqliteFixture) -> i64 {
+    let connection = rusqlite::Connection::open(fixture.path()).unwrap();
+    connection.query_row("SELECT count(*) FROM blobs", (), |row| row.get(0)).unwrap()
 }
 
 #[test]
@@ -258,6 +264,137 @@ fn what_people_remark_survives_making_the_rows_again() {
     let comments = detail(&store, held.run).comments;
     assert_eq!(comments[0].author.as_deref(), Some("ada"));
     assert_eq!(comments[0].metadata, remark.metadata);
-    assert!(block_on(store.add_comment(NewComment { step: Some(1), ..remark })).is_err());
+    let nowhere = NewComment { id: Uuid::from_u128(2), step: Some(1), ..remark };
+    assert!(block_on(store.add_comment(nowhere)).is_err());
     assert_eq!(held.head, Seq(2), "a remark is no entry");
+}
+
+#[test]
+fn a_value_that_is_replaced_is_not_kept() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let mut held = Held::create(&store, 11);
+    let large = "x".repeat(5_000);
+    let failure = json!({ "kind": "error", "message": large });
+    held.commit(
+        2_000,
+        entries(&[
+            json!({ "kind": "step.requested", "step": "/test#1", "number": 1, "retry": retry() }),
+        ]),
+    );
+    for attempt in 1..=5 {
+        let scope = format!("/test#1@{attempt}");
+        held.commit(2_000, entries(&[json!({ "kind": "attempt.started", "scope": scope })]));
+        assert_eq!(blobs(&fixture), i64::from(attempt > 1), "the state");
+        held.commit(
+            2_000,
+            entries(&[
+                json!({ "kind": "state.written", "operation": format!("{scope}/set:x#1"), "value": large }),
+                json!({ "kind": "attempt.failed", "scope": scope, "failure": failure, "retry_at": 3_010 }),
+            ]),
+        );
+        assert_eq!(blobs(&fixture), 2, "the state and the latest error");
+    }
+    assert_eq!(detail(&store, held.run).steps[0].error.as_ref(), Some(&failure));
+    // Cancelled while it waited for the next attempt.
+    let cancelled =
+        json!({ "kind": "step.ended", "step": "/test#1", "outcome": { "status": "cancelled" } });
+    held.commit(2_000, entries(&[cancelled]));
+    assert_eq!(blobs(&fixture), 1, "the state");
+    let run = detail(&store, held.run);
+    assert_eq!(run.steps[0].error, None);
+    block_on(store.rebuild(held.run)).unwrap();
+    assert_eq!((detail(&store, held.run), blobs(&fixture)), (run, 1));
+}
+
+#[test]
+fn a_wait_that_timed_out_is_not_waited_for_any_more() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let mut held = Held::create(&store, 12);
+    held.commit(
+        2_000,
+        entries(&[
+            json!({ "kind": "operation.ordered", "operation": "/wait:go#1", "number": 1, "args": {}, "due": 3_000 }),
+            json!({ "kind": "operation.ordered", "operation": "/sleep:nap#1", "number": 2, "args": {}, "due": 9_000 }),
+        ]),
+    );
+    assert_eq!(detail(&store, held.run).run.waiting.unwrap().kind, WaitKind::Signal);
+    held.commit(3_000, entries(&[json!({ "kind": "timer.fired", "operation": "/wait:go#1" })]));
+    let run = detail(&store, held.run);
+    assert_eq!(run.run.waiting.unwrap().kind, WaitKind::Timer, "only the nap is left");
+    assert_eq!(run.run.current_step.unwrap().step_number, 2);
+    let wait = &run.steps[0];
+    assert_eq!((wait.status, wait.completed_at.unwrap().0), (StepStatus::Failed, 3_000));
+    assert_eq!(wait.error.as_ref().unwrap()["kind"], "timeout");
+}
+
+#[test]
+fn nothing_takes_less_than_no_time_when_the_clock_goes_back() {
+    for (early, late) in [(4_000, 5_000), (i64::MIN, i64::MAX)] {
+        let fixture = SqliteFixture::new();
+        let store = open(&fixture.path());
+        let mut held = Held::create(&store, 13);
+        held.commit(
+            late,
+            entries(&[
+                json!({ "kind": "operation.ordered", "operation": "/agent:a#1", "number": 1, "args": {} }),
+            ]),
+        );
+        held.commit(
+            early,
+            entries(&[json!({ "kind": "operation.ended", "operation": "/agent:a#1",
+                              "result": { "status": "ok", "value": 1 } })]),
+        );
+        held.end(early);
+        let run = detail(&store, held.run);
+        assert_eq!((run.run.duration, run.run.updated_at.0), (Some(0), late));
+        assert_eq!((run.steps[0].duration, run.agent_sessions[0].duration), (Some(0), Some(0)));
+    }
+}
+
+#[test]
+fn the_longest_time_that_there_is_can_be_written_down() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let mut new = super::given::new_run(14, agentos_store::place::Place::default());
+    new.at.0 = i64::MIN;
+    let mut held = Held::start(&store, new);
+    let ordered =
+        json!({ "kind": "operation.ordered", "operation": "/agent:a#1", "number": 1, "args": {} });
+    held.commit(i64::MIN, entries(&[ordered]));
+    let ended = json!({ "kind": "operation.ended", "operation": "/agent:a#1",
+                        "result": { "status": "ok", "value": 1 } });
+    held.commit(i64::MAX, entries(&[ended]));
+    held.end(i64::MAX);
+    let run = detail(&store, held.run);
+    assert_eq!((run.run.duration, run.steps[0].duration), (Some(i64::MAX), Some(i64::MAX)));
+}
+
+#[test]
+fn a_remark_made_twice_because_the_answer_was_lost_is_one() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let held = Held::create(&store, 15);
+    let other = Held::create(&store, 16);
+    let remark = NewComment {
+        id: Uuid::from_u128(1),
+        run: held.run,
+        step: None,
+        message: "once".into(),
+        metadata: Some(json!("x".repeat(5_000))),
+        author: "ada".into(),
+        at: agentos_core::time::Timestamp(3_000),
+    };
+    for _time in 0..2 {
+        block_on(store.add_comment(remark.clone())).unwrap();
+    }
+    assert_eq!((detail(&store, held.run).comments.len(), blobs(&fixture)), (1, 1));
+    for changed in [
+        NewComment { message: "twice".into(), ..remark.clone() },
+        NewComment { run: other.run, ..remark },
+    ] {
+        let refused = block_on(store.add_comment(changed));
+        assert!(matches!(refused, Err(RecordError::InUse { .. })), "{refused:?}");
+    }
 }

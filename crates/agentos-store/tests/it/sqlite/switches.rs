@@ -1,0 +1,254 @@
+//! Rows of a run that goes on under another source, and of one that begins with a history.
+
+use agentos_core::codec::Chunk;
+use agentos_core::entry::{Entry, RunStarted};
+use agentos_core::id::Seq;
+use agentos_core::time::Timestamp;
+use agentos_store::conformance::block_on;
+use agentos_store::place::Place;
+use agentos_store::projection::{StepStatus, WaitKind, WorkflowStatus};
+use agentos_store::records::{NewComment, Records as _, RunDetail, RunQuery};
+use agentos_store::run::{History, NewRun};
+use agentos_store::store::Store as _;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::fixture::{SqliteFixture, open};
+use super::given::{Held, WORKING, name, new_run, recorded_logs, replay, run_id};
+use super::records::{definition, project};
+use super::rows::{blobs, detail, entries, retry};
+
+/// A step with an agent's session, an artifact and a remark in it; `number` is the step's.
+fn plan(number: u32) -> Vec<Value> {
+    vec![
+        json!({ "kind": "step.requested", "step": "/plan#1", "number": number, "retry": retry() }),
+        json!({ "kind": "attempt.started", "scope": "/plan#1@1" }),
+        json!({ "kind": "operation.ordered", "operation": "/plan#1@1/agent:think#1", "args": { "agent": "claude" } }),
+        json!({ "kind": "operation.started", "operation": "/plan#1@1/agent:think#1", "try": 1,
+                "detail": { "session_id": "s-1" } }),
+        json!({ "kind": "operation.ordered", "operation": "/plan#1@1/artifact:report#1", "args": {} }),
+        json!({ "kind": "operation.ended", "operation": "/plan#1@1/artifact:report#1", "result": { "status": "ok",
+                "value": { "storage_path": "p", "session_id": "s-1" } } }),
+        json!({ "kind": "comment.added", "operation": "/plan#1@1/comment:comment#1", "on": "step", "message": "m" }),
+    ]
+}
+
+fn inserted() -> Vec<Value> {
+    vec![
+        json!({ "kind": "operation.ordered", "operation": "/shell:lint#1", "number": 1, "args": {} }),
+        json!({ "kind": "operation.ended", "operation": "/shell:lint#1",
+                "result": { "status": "ok", "value": 1 } }),
+    ]
+}
+
+fn switched(definition: &str) -> Value {
+    json!({ "kind": "source.switched", "definition": definition })
+}
+
+fn started(run: agentos_core::id::RunId) -> Value {
+    let mut started = serde_json::to_value(RunStarted::new(run, name("build"))).unwrap();
+    started["kind"] = json!("run.started");
+    started
+}
+
+/// The ids of everything that has one, but for the step that was inserted.
+fn ids(run: &RunDetail) -> Vec<Uuid> {
+    let steps = run.steps.iter().filter(|step| step.name == "plan").map(|step| step.id);
+    let comments = run.comments.iter().map(|comment| comment.id);
+    let artifacts = run.artifacts.iter().map(|artifact| artifact.id);
+    let sessions = run.agent_sessions.iter().map(|session| session.id);
+    steps.chain(comments).chain(artifacts).chain(sessions).collect()
+}
+
+#[test]
+fn what_is_the_same_under_another_source_keeps_its_id() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let mut held = Held::create(&store, 10);
+    held.commit(2_000, entries(&plan(1)));
+    let before = detail(&store, held.run);
+    held.commit(3_000, entries(&[switched("2")]));
+    held.commit(1_000, entries(&[started(held.run)]));
+    held.commit(2_000, entries(&[inserted(), plan(2)].concat()));
+    let after = detail(&store, held.run);
+    assert_eq!(after.steps.iter().map(|step| step.step_number).collect::<Vec<_>>(), [1, 2]);
+    let known = ids(&before);
+    assert_eq!(known.len(), 4);
+    assert_eq!(ids(&after), known);
+    assert_ne!(after.steps[0].id, after.steps[1].id);
+    assert_eq!(after.artifacts[0].agent_session_id, Some(after.agent_sessions[0].id));
+    block_on(store.rebuild(held.run)).unwrap();
+    assert_eq!(detail(&store, held.run), after);
+}
+
+#[test]
+fn a_run_under_another_source_is_shown_as_if_it_had_always_had_it() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let mut held = Held::create(&store, 10);
+    let large = "x".repeat(5_000);
+    held.commit(
+        2_000,
+        entries(&[
+            json!({ "kind": "step.requested", "step": "/old#1", "number": 1, "retry": retry() }),
+            json!({ "kind": "attempt.started", "scope": "/old#1@1" }),
+            json!({ "kind": "operation.ordered", "operation": "/old#1@1/shell:x#1", "args": {} }),
+            json!({ "kind": "operation.ordered", "operation": "/old#1@1/agent:a#1", "args": {} }),
+            json!({ "kind": "state.written", "operation": "/old#1@1/set:a#1", "value": large }),
+            json!({ "kind": "comment.added", "operation": "/comment:comment#1", "on": "run", "message": "old",
+                    "meta": large }),
+            json!({ "kind": "operation.ordered", "operation": "/approve:sure#1", "number": 2, "args": large }),
+        ]),
+    );
+    assert_eq!(detail(&store, held.run).agent_sessions.len(), 1);
+    assert_eq!(blobs(&fixture), 3);
+    held.commit(
+        3_000,
+        entries(&[json!({ "kind": "source.switched", "definition": "2",
+                          "abandoned": [{ "operation": "/old#1@1/shell:x#1", "try": 1 }] })]),
+    );
+    let between = detail(&store, held.run);
+    assert!(between.steps.is_empty() && between.comments.is_empty());
+    assert!(between.agent_sessions.is_empty() && between.artifacts.is_empty());
+    assert_eq!((between.run.current_step, between.run.state), (None, None));
+    assert_eq!((between.run.waiting, between.run.status), (None, WorkflowStatus::Running));
+    assert_eq!(blobs(&fixture), 0);
+
+    held.commit(
+        1_000,
+        entries(&[
+            started(held.run),
+            json!({ "kind": "answers.kept", "answers": [{ "operation": "/shell:later#1",
+                    "result": { "status": "ok", "value": 5 } }] }),
+            json!({ "kind": "body.kept", "step": "/done#1", "body": { "hash": "h" }, "retry": retry(), "acts": [
+                { "by": { "attempt": "/done#1@1" }, "deed": { "deed": "wrote", "operation": "/done#1@1/set:b#1",
+                  "value": 1 } }] }),
+            json!({ "kind": "step.requested", "step": "/done#1", "number": 1, "retry": retry() }),
+            json!({ "kind": "attempt.started", "scope": "/done#1@1" }),
+            json!({ "kind": "state.written", "operation": "/done#1@1/set:b#1", "value": 1 }),
+            json!({ "kind": "step.ended", "step": "/done#1", "outcome": { "status": "completed", "output": 7 } }),
+        ]),
+    );
+    held.commit(
+        1_500,
+        entries(&[
+            json!({ "kind": "operation.ordered", "operation": "/wait:go#1", "number": 2, "args": {}, "due": 9_000 }),
+            json!({ "kind": "comment.added", "operation": "/comment:comment#1", "on": "run", "message": "new" }),
+        ]),
+    );
+    let run = detail(&store, held.run);
+    let shown: Vec<_> = run.steps.iter().map(|step| (step.name.as_str(), step.status)).collect();
+    assert_eq!(shown, [("done", StepStatus::Completed), ("go", StepStatus::Running)]);
+    assert_eq!(run.steps[0].output, Some(json!(7)));
+    assert_eq!(run.steps[0].completed_at, Some(Timestamp(1_000)), "steps keep their times");
+    assert_eq!(run.run.state, Some(json!({ "b": 1 })));
+    let waiting = run.run.waiting.unwrap();
+    assert_eq!((waiting.kind, waiting.since.0), (WaitKind::Signal, 1_500));
+    assert_eq!(waiting.until, Some(Timestamp(9_000)));
+    let messages: Vec<&str> = run.comments.iter().map(|comment| comment.message.as_str()).collect();
+    assert_eq!(messages, ["new"]);
+    assert_eq!(run.run.current_step.as_ref().unwrap().step_number, 2);
+    assert_eq!(run.run.started_at, Some(Timestamp(2_000)), "somebody drove it then");
+    assert_eq!(run.run.updated_at, Timestamp(3_000), "and it was last changed at the switch");
+    block_on(store.rebuild(held.run)).unwrap();
+    assert_eq!(detail(&store, held.run), run);
+}
+
+#[test]
+fn a_recorded_switch_does_not_make_a_run_look_older() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let (_, log) = recorded_logs().into_iter().find(|(name, _)| name == "left-behind").unwrap();
+    let run = detail(&store, replay(&store, &log[..4])).run;
+    assert_eq!(run.updated_at, log[2].at);
+}
+
+#[test]
+fn the_version_of_a_run_is_that_of_its_source() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    block_on(store.put_project(project(1))).unwrap();
+    for hash in ["a", "b"] {
+        block_on(store.put_definition(definition(1, 1, hash))).unwrap();
+    }
+    let place = Place {
+        project: Some(Uuid::from_u128(1)),
+        definition: Some(Uuid::from_u128(101)),
+        definition_version: Some(1),
+        ..Place::default()
+    };
+    let mut held = Held::create_at(&store, 10, place);
+    for (hash, version) in [("b", Some(2)), ("nobody's", None), ("a", Some(1))] {
+        held.commit(3_000, entries(&[switched(hash), started(held.run)]));
+        let run = detail(&store, held.run).run;
+        assert_eq!((run.definition_hash.as_str(), run.definition_version), (hash, version));
+    }
+}
+
+#[test]
+fn what_people_remark_stays_on_its_step() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let mut held = Held::create(&store, 10);
+    held.commit(2_000, entries(&plan(1)));
+    let remark = NewComment {
+        id: Uuid::from_u128(1),
+        run: held.run,
+        step: Some(1),
+        message: "why?".into(),
+        metadata: None,
+        author: "ada".into(),
+        at: Timestamp(2_500),
+    };
+    block_on(store.add_comment(remark)).unwrap();
+    let of_ada = |run: &RunDetail| {
+        let comment = run.comments.iter().find(|comment| comment.author.is_some()).unwrap();
+        comment.step_id
+    };
+    let before = detail(&store, held.run);
+    assert_eq!(of_ada(&before), Some(before.steps[0].id));
+    block_on(store.rebuild(held.run)).unwrap();
+    assert_eq!(detail(&store, held.run), before);
+
+    held.commit(3_000, entries(&[switched("2"), started(held.run)]));
+    assert_eq!(of_ada(&detail(&store, held.run)), None, "its step is not there");
+    held.commit(3_000, entries(&[inserted(), plan(2)].concat()));
+    let after = detail(&store, held.run);
+    assert_eq!(of_ada(&after), Some(after.steps[1].id), "it is there again, as the second");
+    assert_eq!(after.steps[1].id, before.steps[0].id);
+}
+
+#[test]
+fn a_fork_begins_when_it_is_created() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let mut other = Held::create(&store, 1);
+    other.commit(50_000, entries(&inserted()));
+    let chunk = |first, at, list: &[Value]| Chunk::new(Seq(first), Timestamp(at), entries(list));
+    let rest = vec![chunk(1, 2_000, &inserted()), chunk(3, 90_000, &plan(2))];
+    let history = History { began: Timestamp(1_000), rest, standing: WORKING };
+    let mut first = RunStarted::new(run_id(2), name("build"));
+    first.forked_from = Some(run_id(9));
+    let new = NewRun {
+        at: Timestamp(90_000),
+        first: Entry::RunStarted(first),
+        history: Some(history),
+        ..new_run(2, Place::default())
+    };
+    block_on(store.create_run(new)).unwrap();
+    let fork = detail(&store, run_id(2));
+    assert_eq!((fork.run.created_at.0, fork.run.started_at.unwrap().0), (90_000, 90_000));
+    assert_eq!(fork.run.updated_at.0, 90_000);
+    assert_eq!(fork.steps[0].started_at, Some(Timestamp(2_000)), "its work is older");
+    let listed = |since| {
+        let query = RunQuery { since, ..RunQuery::default() };
+        let page = block_on(store.query_runs(query)).unwrap();
+        page.runs.iter().map(|run| run.id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(None), [run_id(2), run_id(1)]);
+    assert_eq!(listed(Some(Timestamp(80_000))), [run_id(2)]);
+    block_on(store.rebuild(run_id(2))).unwrap();
+    assert_eq!(detail(&store, run_id(2)), fork);
+    let log = block_on(store.load_log(run_id(2), Seq(0), 1)).unwrap();
+    assert_eq!(log[0].at, Timestamp(1_000), "the log itself never goes back in time");
+}
