@@ -137,6 +137,7 @@ suite! { $
         an_ended_run_takes_no_commit,
         a_commit_without_entries_is_malformed,
         a_commit_whose_entries_begin_elsewhere_is_malformed,
+        a_commit_that_is_too_large_is_malformed,
         a_refused_commit_leaves_no_trace,
         after_a_refused_commit_the_next_of_its_run_conflicts,
     }

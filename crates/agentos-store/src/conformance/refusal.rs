@@ -7,6 +7,7 @@ use super::fixture::Fixture;
 use super::given::{
     COMPLETED, Held, PARKED, commit_one, create, head, key, message, notes, send_all, waiting,
 };
+use crate::bounds;
 use crate::claim::ClaimMode;
 use crate::commit::{CommitError, MalformedCommit, Outgoing, TurnCommit};
 
@@ -74,6 +75,21 @@ pub(super) async fn a_commit_whose_entries_begin_elsewhere_is_malformed(fixture:
     let source = MalformedCommit::Misplaced { first: Seq(2) };
     let error = CommitError::Malformed { run: held.run, source };
     assert_eq!(commit_one(&*store, elsewhere).await, Err(error));
+    assert!(notes(&*store, held.run).await.is_empty());
+}
+
+pub(super) async fn a_commit_that_is_too_large_is_malformed(fixture: &dyn Fixture) {
+    let store = fixture.open().await;
+    let owner = fixture.new_owner().await;
+    let held = Held::create(&*store, 1, owner).await;
+
+    let large = held.turn(&["x".repeat(bounds::COMMIT_BYTES / 2).as_str()]);
+    let refused = commit_one(&*store, large).await;
+    let Err(CommitError::Malformed { source: MalformedCommit::TooLarge { bytes }, .. }) = refused
+    else {
+        panic!("it is too large, and the answer was {refused:?}")
+    };
+    assert!(bytes > bounds::COMMIT_BYTES);
     assert!(notes(&*store, held.run).await.is_empty());
 }
 

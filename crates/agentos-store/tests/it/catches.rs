@@ -89,6 +89,7 @@ const CATCHES: &[(Defect, &[&str])] = &[
         ],
     ),
     (Commits(BadCommits::Repositioned), &["a_commit_whose_entries_begin_elsewhere_is_malformed"]),
+    (Commits(BadCommits::LargeEntryIsLeftOut), &["a_commit_that_is_too_large_is_malformed"]),
     (Commits(BadCommits::EmptyIsFine), &["a_commit_without_entries_is_malformed"]),
     (
         Commits(BadCommits::ChecksThenApplies),

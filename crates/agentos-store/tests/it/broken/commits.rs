@@ -1,11 +1,13 @@
 //! Commits, done wrong.
 
+use agentos_core::entry::Entry;
 use agentos_core::id::InboxKey;
 use agentos_core::id::{Epoch, RunId, Seq};
 use agentos_core::inbox::Message;
+use agentos_core::time::Millis;
 use agentos_store::bounds::PAGE;
 use agentos_store::claim::ClaimMode;
-use agentos_store::commit::{CommitError, Committed, Outgoing, TurnCommit};
+use agentos_store::commit::{CommitError, Committed, MalformedCommit, Outgoing, TurnCommit};
 use agentos_store::inbox::{self, Received};
 use agentos_store::log::end;
 use agentos_store::run::Head;
@@ -32,6 +34,8 @@ pub(crate) enum BadCommits {
     AnyPosition,
     /// Entries are moved to where they fit.
     Repositioned,
+    /// Large entries are left out.
+    LargeEntryIsLeftOut,
     /// A commit without entries is fine.
     EmptyIsFine,
     /// Everything is compared first, and the commit applied then.
@@ -138,6 +142,11 @@ impl Broken {
                 commit.chunk.first = head.head;
             }
             BadCommits::Repositioned => commit.chunk.first = commit.expected,
+            BadCommits::LargeEntryIsLeftOut
+                if matches!(commit.check(), Err(MalformedCommit::TooLarge { .. })) =>
+            {
+                commit.chunk.entries = vec![Entry::RunResumed { away_ms: Millis::ZERO }];
+            }
             BadCommits::ConsumesNothing => commit.consumed.clear(),
             BadCommits::NothingSent => commit.outgoing.clear(),
             BadCommits::LargeIsLeftOut => {

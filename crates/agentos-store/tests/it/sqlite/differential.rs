@@ -14,6 +14,7 @@ use agentos_store::commit::{Outgoing, TurnCommit};
 use agentos_store::conformance::block_on;
 use agentos_store::list::{RunFilter, StandingFilter};
 use agentos_store::place::Place;
+use agentos_store::records::{RecordError, Records as _};
 use agentos_store::run::{History, NewRun};
 use agentos_store::simulated::SimulatedStore;
 use agentos_store::sqlite::{Owner, SqliteStore};
@@ -138,8 +139,9 @@ impl Pair {
 
     fn write(&mut self) {
         let run = self.run();
-        match self.below(12) {
+        match self.below(13) {
             0 | 1 => self.create(),
+            12 => self.rebuild(),
             2 | 3 => {
                 let owner = self.owner();
                 let mode = if self.is(8) { ClaimMode::IfFree } else { ClaimMode::TakeOver };
@@ -169,6 +171,48 @@ impl Pair {
         }
     }
 
+    /// Makes rows again, in the midst of everything. Nothing else may notice.
+    fn rebuild(&mut self) {
+        let run = self.run();
+        let file = self.some_file();
+        let is_there = block_on(self.simulated.head(run)).is_ok();
+        let before = block_on(file.run_detail(run)).ok();
+        assert_eq!(block_on(file.rebuild(run)).is_ok(), is_there, "rebuild");
+        assert_eq!(block_on(self.some_file().run_detail(run)).ok(), before, "rows made again");
+    }
+
+    /// Deletes every run that has ended. What is left is what the simulated store has besides.
+    fn delete_ended(&mut self) {
+        let mut left = Vec::new();
+        for number in 1..=RUNS {
+            let run = run_id(number.into());
+            let deleted = block_on(self.some_file().delete_run(run));
+            match block_on(self.simulated.head(run)) {
+                Ok(head) if head.standing.is_ended() => {
+                    assert_eq!(deleted, Ok(()));
+                    assert!(block_on(self.some_file().head(run)).is_err(), "{run} is gone");
+                }
+                Ok(_) => {
+                    assert!(matches!(deleted, Err(RecordError::InUse { .. })), "{deleted:?}");
+                    left.push(run);
+                }
+                Err(_) => {
+                    assert!(matches!(deleted, Err(RecordError::NotFound { .. })), "{deleted:?}");
+                }
+            }
+        }
+        for run in &left {
+            let run = *run;
+            self.both("head", |store| async move { store.head(run).await });
+            self.both("load_log", |store| async move { store.load_log(run, Seq(0), 100).await });
+            self.both("inbox", |store| async move { store.inbox(run, 100).await });
+        }
+        let page = block_on(self.some_file().list_runs(RunFilter::default(), None, 100)).unwrap();
+        let mut listed: Vec<RunId> = page.runs.iter().map(|run| run.run).collect();
+        listed.sort();
+        assert_eq!(listed, left, "what is listed");
+    }
+
     fn live_and_die(&mut self) {
         let owner = self.owner();
         if self.alive.remove(&owner).is_some() {
@@ -182,7 +226,7 @@ impl Pair {
     fn read(&mut self) {
         let run = self.run();
         let limit = usize::try_from(1 + self.below(5)).unwrap();
-        match self.below(6) {
+        match self.below(7) {
             0 => self.both("head", |store| async move { store.head(run).await }),
             1 => {
                 let from = Seq(self.below(12));
@@ -201,6 +245,14 @@ impl Pair {
                 });
             }
             4 => {
+                let owner = self.owner();
+                self.both("outlook", |store| async move {
+                    let mut outlook = store.outlook(owner, 100).await.unwrap();
+                    outlook.addressed.sort();
+                    outlook
+                });
+            }
+            5 => {
                 let standing = [StandingFilter::Any, StandingFilter::Parked, StandingFilter::Ended];
                 let filter =
                     RunFilter { standing: standing[usize::try_from(self.below(3)).unwrap()] };
@@ -254,6 +306,7 @@ fn drive(seed: u64, operations: usize) {
             pair.read();
         }
     }
+    pair.delete_ended();
 }
 
 #[test]
