@@ -22,9 +22,11 @@ struct Candidate {
 enum Pays {
     Run,
     Step,
+    /// A comment, a session, an artifact and a value that stands apart.
+    Children,
 }
 
-const CANDIDATES: [Candidate; 9] = [
+const CANDIDATES: [Candidate; 18] = [
     Candidate {
         name: "workflow_runs_by_start",
         create: "CREATE INDEX workflow_runs_by_start ON workflow_runs (coalesce(started_at, 9223372036854775807), key)",
@@ -45,8 +47,8 @@ const CANDIDATES: [Candidate; 9] = [
         pays: Pays::Run,
     },
     Candidate {
-        name: "workflow_runs_on_branch",
-        create: "CREATE INDEX workflow_runs_on_branch ON workflow_runs (branch_name) WHERE branch_name IS NOT NULL",
+        name: "not kept: runs (branch_name)",
+        create: "CREATE INDEX extra ON workflow_runs (branch_name) WHERE branch_name IS NOT NULL",
         query: "SELECT key FROM workflow_runs WHERE branch_name = 'agentos/x'",
         pays: Pays::Run,
     },
@@ -80,7 +82,80 @@ const CANDIDATES: [Candidate; 9] = [
         query: "SELECT key FROM workflow_runs WHERE current_workflow_step_id = 600000",
         pays: Pays::Step,
     },
+    Candidate {
+        name: "workflow_runs_of_definition",
+        create: "CREATE INDEX workflow_runs_of_definition ON workflow_runs (workflow_def_id, status) \
+                 WHERE workflow_def_id IS NOT NULL",
+        query: "SELECT count(*) FROM workflow_runs WHERE workflow_def_id = 1",
+        pays: Pays::Run,
+    },
+    Candidate {
+        name: "workflow_comments_of_run",
+        create: "CREATE INDEX workflow_comments_of_run ON workflow_comments (execution_id, created_at)",
+        query: "SELECT key FROM workflow_comments WHERE execution_id = 30000 ORDER BY created_at, key",
+        pays: Pays::Children,
+    },
+    Candidate {
+        name: "workflow_comments_of_step",
+        create: "CREATE INDEX workflow_comments_of_step ON workflow_comments (step_id) WHERE step_id IS NOT NULL",
+        query: "SELECT key FROM workflow_comments WHERE step_id = 600000",
+        pays: Pays::Children,
+    },
+    Candidate {
+        name: "workflow_artifacts_of_run",
+        create: "CREATE INDEX workflow_artifacts_of_run ON workflow_artifacts (execution_id, type)",
+        query: "SELECT key FROM workflow_artifacts WHERE execution_id = 30000 ORDER BY key",
+        pays: Pays::Children,
+    },
+    Candidate {
+        name: "workflow_artifacts_of_step",
+        create: "CREATE INDEX workflow_artifacts_of_step ON workflow_artifacts (step_id) WHERE step_id IS NOT NULL",
+        query: "SELECT key FROM workflow_artifacts WHERE step_id = 600000",
+        pays: Pays::Children,
+    },
+    Candidate {
+        name: "workflow_artifacts_of_session",
+        create: "CREATE INDEX workflow_artifacts_of_session ON workflow_artifacts (agent_session_id) \
+                 WHERE agent_session_id IS NOT NULL",
+        query: "SELECT key FROM workflow_artifacts WHERE agent_session_id = 120000",
+        pays: Pays::Children,
+    },
+    Candidate {
+        name: "agent_sessions_of_run",
+        create: "CREATE INDEX agent_sessions_of_run ON agent_sessions (execution_id)",
+        query: "SELECT key FROM agent_sessions WHERE execution_id = 30000 ORDER BY key",
+        pays: Pays::Children,
+    },
+    Candidate {
+        name: "agent_sessions_of_step",
+        create: "CREATE INDEX agent_sessions_of_step ON agent_sessions (workflow_step_id) \
+                 WHERE workflow_step_id IS NOT NULL",
+        query: "SELECT key FROM agent_sessions WHERE workflow_step_id = 600000",
+        pays: Pays::Children,
+    },
+    Candidate {
+        name: "blobs_of_run",
+        create: "CREATE INDEX blobs_of_run ON blobs (run)",
+        query: "SELECT key FROM blobs WHERE run = 30000",
+        pays: Pays::Children,
+    },
 ];
+
+/// A project and a definition, and for every fifth step a comment, a session, an artifact and a value that stands apart.
+const BESIDES: &str = "PRAGMA synchronous = off; BEGIN; \
+    INSERT INTO projects VALUES (1, 'p', 'p', '/p', 1, 1); \
+    INSERT INTO workflow_definitions (key, id, project_id, name, version, created_at, updated_at) \
+        VALUES (1, 'd', 1, 'bench', 1, 1, 1); \
+    INSERT INTO workflow_comments (key, id, execution_id, step_id, message, created_at) \
+        SELECT key / 5, id, execution_id, key, 'a remark', created_at FROM workflow_steps WHERE key % 5 = 0; \
+    INSERT INTO agent_sessions (key, id, execution_id, workflow_step_id, name, status, created_at, updated_at) \
+        SELECT key / 5, id, execution_id, key, 'think', 'COMPLETED', 1, 1 FROM workflow_steps WHERE key % 5 = 0; \
+    INSERT INTO workflow_artifacts (key, id, execution_id, step_id, agent_session_id, name, type, storage_path, \
+        created_at) SELECT key / 5, id, execution_id, key, key / 5, 'report', 'TEST_REPORT', 'out.xml', 1 \
+        FROM workflow_steps WHERE key % 5 = 0; \
+    INSERT INTO blobs (key, run, value) SELECT key / 5, execution_id, hex(zeroblob(600)) FROM workflow_steps \
+        WHERE key % 5 = 0; \
+    COMMIT; PRAGMA wal_checkpoint(TRUNCATE);";
 
 pub(crate) fn measure(rounds: usize, report: &mut Report) {
     let folder = tempfile::tempdir().expect("there is room for a folder");
@@ -89,9 +164,7 @@ pub(crate) fn measure(rounds: usize, report: &mut Report) {
     drop(agentos_store::sqlite::SqliteStore::open(&path, options).expect("the store opens"));
     fill(&path);
     let connection = open(&path);
-    connection
-        .execute_batch("INSERT INTO projects VALUES (1, 'p', 'p', '/p', 1, 1)")
-        .expect("a project is made");
+    connection.execute_batch(BESIDES).expect("there is something of everything");
     for candidate in CANDIDATES {
         let name = candidate.name;
         let kept = name.strip_prefix("not kept: ").is_none();
@@ -129,6 +202,7 @@ fn sample(connection: &Connection, candidate: &Candidate, how: &str, report: &mu
     let writes = match candidate.pays {
         Pays::Run => write_runs,
         Pays::Step => write_steps,
+        Pays::Children => write_children,
     };
     report.add(&format!("{name}: write {how}"), "µs", writes(connection));
 }
@@ -172,6 +246,34 @@ fn write_steps(connection: &Connection) -> f64 {
     took
 }
 
+/// What a step may leave besides its row. Undone afterwards.
+fn write_children(connection: &Connection) -> f64 {
+    const COUNT: u32 = 2_000;
+    const INSERTS: [&str; 4] = [
+        "INSERT INTO workflow_comments (key, id, execution_id, step_id, message, created_at) \
+         VALUES (?1, ?3, ?2, ?2 * 20, 'a remark', ?1)",
+        "INSERT INTO agent_sessions (key, id, execution_id, workflow_step_id, name, status, created_at, updated_at) \
+         VALUES (?1, ?3, ?2, ?2 * 20, 'think', 'RUNNING', 1, 1)",
+        "INSERT INTO workflow_artifacts (key, id, execution_id, step_id, agent_session_id, name, type, storage_path, \
+         created_at) VALUES (?1, ?3, ?2, ?2 * 20, ?1, 'report', 'TEST_REPORT', 'out.xml', 1)",
+        "INSERT INTO blobs (key, run, value) VALUES (?1, ?2, hex(zeroblob(600)) || ?3)",
+    ];
+    connection.execute_batch("BEGIN").expect("it begins");
+    let mut number = 0;
+    let took = timed(COUNT, || {
+        number += 1;
+        let key = 2_000_000 + number;
+        for insert in INSERTS {
+            let written = connection
+                .prepare_cached(insert)
+                .and_then(|mut sql| sql.execute((key, 1 + number % 128, format!("a row {key}"))));
+            written.expect("a row is written");
+        }
+    });
+    connection.execute_batch("ROLLBACK").expect("it is undone");
+    took
+}
+
 /// A run as it is lived: created, started, ended. Undone afterwards.
 fn write_runs(connection: &Connection) -> f64 {
     const COUNT: u32 = 2_000;
@@ -183,8 +285,8 @@ fn write_runs(connection: &Connection) -> f64 {
         let written = connection
             .prepare_cached(
                 "INSERT INTO workflow_runs (key, id, run_id, workflow, definition_hash, status, project_id, \
-                 branch_name, created_at, updated_at, head, epoch, standing) VALUES (?1, ?2, ?2, 'bench', 'h', \
-                 'PENDING', 1, ?2, 1, 1, 1, 0, 0)",
+                 workflow_def_id, branch_name, created_at, updated_at, head, epoch, standing) VALUES (?1, ?2, ?2, \
+                 'bench', 'h', 'PENDING', 1, 1, ?2, 1, 1, 1, 0, 0)",
             )
             .and_then(|mut sql| sql.execute((key, format!("run {key}"))))
             .and_then(|_| {

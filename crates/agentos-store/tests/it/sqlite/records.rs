@@ -198,6 +198,7 @@ fn a_listing_shows_what_was_asked_for() {
     let workflow = Some(Uuid::from_u128(102).to_string());
     assert_eq!(shown(&store, RunQuery { workflow, ..all() }), [6, 4, 2]);
     assert_eq!(shown(&store, RunQuery { text: Some("FEATURE".into()), ..all() }), [6, 5, 4]);
+    assert_eq!(shown(&store, RunQuery { text: Some("000000000005".into()), ..all() }), [5]);
     assert!(shown(&store, RunQuery { text: Some("%".into()), ..all() }).is_empty(), "no pattern");
     let both = RunQuery {
         project,

@@ -349,7 +349,9 @@ fn nothing_takes_less_than_no_time_when_the_clock_goes_back() {
         held.end(early);
         let run = detail(&store, held.run);
         assert_eq!((run.run.duration, run.run.updated_at.0), (Some(0), late));
-        assert_eq!((run.steps[0].duration, run.agent_sessions[0].duration), (Some(0), Some(0)));
+        let (step, session) = (&run.steps[0], &run.agent_sessions[0]);
+        assert_eq!((step.duration, step.updated_at.0), (Some(0), late));
+        assert_eq!((session.duration, session.updated_at.0), (Some(0), late));
     }
 }
 
@@ -397,4 +399,21 @@ fn a_remark_made_twice_because_the_answer_was_lost_is_one() {
         let refused = block_on(store.add_comment(changed));
         assert!(matches!(refused, Err(RecordError::InUse { .. })), "{refused:?}");
     }
+}
+
+#[test]
+fn a_step_whose_row_was_made_again_elsewhere_ends_in_the_new_row() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let requested =
+        json!({ "kind": "step.requested", "step": "/test#1", "number": 1, "retry": retry() });
+    let mut held = Held::create(&store, 17);
+    held.commit(2_000, entries(std::slice::from_ref(&requested)));
+    // So that the new row does not get the key of the old one.
+    Held::create(&store, 18).commit(2_000, entries(&[requested]));
+    block_on(open(&fixture.path()).rebuild(held.run)).unwrap();
+    let ended = json!({ "kind": "step.ended", "step": "/test#1",
+                        "outcome": { "status": "completed", "output": 1 } });
+    held.commit(3_000, entries(&[ended]));
+    assert_eq!(detail(&store, held.run).steps[0].status, StepStatus::Completed);
 }

@@ -94,13 +94,14 @@ fn a_run_under_another_source_is_shown_as_if_it_had_always_had_it() {
             json!({ "kind": "attempt.started", "scope": "/old#1@1" }),
             json!({ "kind": "operation.ordered", "operation": "/old#1@1/shell:x#1", "args": {} }),
             json!({ "kind": "operation.ordered", "operation": "/old#1@1/agent:a#1", "args": {} }),
+            json!({ "kind": "operation.ordered", "operation": "/agent:of_no_step#1", "args": {} }),
             json!({ "kind": "state.written", "operation": "/old#1@1/set:a#1", "value": large }),
             json!({ "kind": "comment.added", "operation": "/comment:comment#1", "on": "run", "message": "old",
                     "meta": large }),
             json!({ "kind": "operation.ordered", "operation": "/approve:sure#1", "number": 2, "args": large }),
         ]),
     );
-    assert_eq!(detail(&store, held.run).agent_sessions.len(), 1);
+    assert_eq!(detail(&store, held.run).agent_sessions.len(), 2);
     assert_eq!(blobs(&fixture), 3);
     held.commit(
         3_000,
