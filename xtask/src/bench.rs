@@ -16,7 +16,7 @@ const RESULTS: &str = "bench/results";
 const STORE: &str = "store";
 
 /// Measured through the whole engine.
-const STEPS: &str = "steps";
+const ENGINE: [&str; 2] = ["steps", "parked"];
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -28,15 +28,16 @@ pub(crate) struct Args {
 /// Runs the measurement and points at its result.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
-    if !matches!(name, Some(STORE | STEPS)) {
+    let of_engine = |name: &str| ENGINE.contains(&name);
+    if name.is_none_or(|name| name != STORE && !of_engine(name)) {
         let names: Vec<&str> = name.into_iter().collect();
         testing_binary("bench", &names).run()?;
     }
     if name.is_none_or(|name| name == STORE) {
         store_bench(STORE, &[]).run()?;
     }
-    if name.is_none_or(|name| name == STEPS) {
-        engine_bench(STEPS).run()?;
+    for bench in ENGINE.into_iter().filter(|bench| name.is_none_or(|name| name == *bench)) {
+        engine_bench(bench).run()?;
     }
     let result = result_path(args.name.as_deref());
     ensure!(shell::root().join(&result).exists(), "the measurement left no {}", result.display());

@@ -3,6 +3,7 @@
 mod background;
 mod crashes;
 mod driving;
+mod events;
 mod kills;
 mod part;
 mod support;
