@@ -70,7 +70,7 @@ type Seen = (BTreeMap<String, &'static str>, BTreeSet<String>);
 
 async fn seen(house: &House) -> Seen {
     assert!(matches!(house.outcome(main_run()).await, RunOutcome::Completed { .. }));
-    (house.step_ends(main_run()).await, house.ledger().counts().into_keys().collect())
+    (house.step_ends(main_run()).await, house.ledger().performed())
 }
 
 /// Lets processes die at these points, one after the other, and a last one go to the end.
