@@ -16,13 +16,13 @@ use crate::support::{House, Scripts};
 
 /// Dies at one point.
 #[derive(Clone)]
-struct DiesAt {
+pub(crate) struct DiesAt {
     passed: Arc<AtomicU64>,
     at: u64,
 }
 
 impl DiesAt {
-    fn new(at: u64) -> Self {
+    pub(crate) fn new(at: u64) -> Self {
         Self { passed: Arc::default(), at }
     }
 }
@@ -90,7 +90,7 @@ struct Picture {
 }
 
 /// Waits for the end of a run that may come before the death.
-async fn ended(house: &House, run: agentos_core::id::RunId) {
+pub(crate) async fn ended(house: &House, run: agentos_core::id::RunId) {
     use agentos_store::store::Store as _;
     let store = house.store();
     let mut watch = store.watch().expect("the store can be watched");

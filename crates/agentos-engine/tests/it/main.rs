@@ -6,4 +6,5 @@ mod driving;
 mod events;
 mod kills;
 mod part;
+mod simulated;
 mod support;
