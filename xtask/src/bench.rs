@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-use crate::release::{store_bench, testing_binary};
+use crate::release::{engine_bench, store_bench, testing_binary};
 use crate::shell::{self, say};
 
 const RESULTS: &str = "bench/results";
 
 /// Measured beside the SQL that it is compared with.
 const STORE: &str = "store";
+
+/// Measured through the whole engine.
+const ENGINE: [&str; 2] = ["steps", "parked"];
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -25,12 +28,16 @@ pub(crate) struct Args {
 /// Runs the measurement and points at its result.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
-    if name != Some(STORE) {
+    let of_engine = |name: &str| ENGINE.contains(&name);
+    if name.is_none_or(|name| name != STORE && !of_engine(name)) {
         let names: Vec<&str> = name.into_iter().collect();
         testing_binary("bench", &names).run()?;
     }
     if name.is_none_or(|name| name == STORE) {
         store_bench(STORE, &[]).run()?;
+    }
+    for bench in ENGINE.into_iter().filter(|bench| name.is_none_or(|name| name == *bench)) {
+        engine_bench(bench).run()?;
     }
     let result = result_path(args.name.as_deref());
     ensure!(shell::root().join(&result).exists(), "the measurement left no {}", result.display());

@@ -20,6 +20,11 @@ pub(crate) fn testing_binary(name: &str, args: &[&str]) -> CommandLine {
 
 /// `cargo bench` for one of the benches of `agentos-store`, which runs with `args`.
 pub(crate) fn store_bench(name: &str, args: &[&str]) -> CommandLine {
-    CommandLine::cargo(["bench", "--locked", "-p", "agentos-store", "--bench", name, "--"])
-        .args(args.iter().copied())
+    let cargo = ["bench", "--locked", "-p", "agentos-store", "--features", "ceiling"];
+    CommandLine::cargo(cargo).args(["--bench", name, "--"]).args(args.iter().copied())
+}
+
+/// `cargo bench` for one of the benches of `agentos-engine`.
+pub(crate) fn engine_bench(name: &str) -> CommandLine {
+    CommandLine::cargo(["bench", "--locked", "-p", "agentos-engine", "--bench", name])
 }

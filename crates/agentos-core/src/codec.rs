@@ -98,12 +98,11 @@ struct Written<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Read<'a> {
+struct Read<E> {
     v: u32,
     first: Seq,
     at: Timestamp,
-    #[serde(borrow)]
-    entries: Vec<&'a RawValue>,
+    entries: Vec<E>,
     #[serde(rename = "by", default)]
     causes: Vec<Cause>,
 }
@@ -135,7 +134,18 @@ pub fn encode(chunk: &Chunk) -> String {
 /// # Errors
 /// [`DecodeError`] says what is wrong and at which position.
 pub fn decode(text: &str) -> Result<Chunk, DecodeError> {
-    let read: Read<'_> = match serde_json::from_str(text) {
+    match serde_json::from_str::<Read<Entry>>(text) {
+        Ok(Read { v: VERSION, first, at, entries, causes }) => {
+            Ok(Chunk { first, at, entries, causes })
+        }
+        Ok(read) => Err(DecodeError::Version { seq: read.first, version: read.v }),
+        Err(_) => decode_one_by_one(text),
+    }
+}
+
+/// Finds out which entry it is that can't be read.
+fn decode_one_by_one(text: &str) -> Result<Chunk, DecodeError> {
+    let read: Read<&RawValue> = match serde_json::from_str(text) {
         Ok(read) => read,
         Err(error) => return Err(of_another_version(text).unwrap_or(DecodeError::Damaged(error))),
     };

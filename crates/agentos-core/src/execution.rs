@@ -19,11 +19,13 @@ mod cursor;
 mod deliver;
 mod diverge;
 mod end;
+mod note;
 mod play;
 mod request;
 mod scope;
 mod signal;
 mod timeout;
+mod turn;
 
 use crate::bounds;
 use crate::effect::{Happening, Timer};

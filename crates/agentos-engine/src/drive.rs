@@ -53,9 +53,13 @@ pub(crate) async fn drive(
 ) -> Left {
     let epoch = claim.epoch;
     let left = match Drive::load(shared, run, claim, mail).await {
-        Ok((mut drive, turn)) => match drive.run(turn).await {
-            Ok(left) | Err(left) => left,
-        },
+        Ok((mut drive, turn)) => {
+            let (Ok(left) | Err(left)) = drive.run(turn).await;
+            if left == Left::Leaving && shared.stopping.is_cancelled() {
+                drive.in_flight.stop_all(shared.limits.stop_within).await;
+            }
+            left
+        }
         Err(left) => left,
     };
     if shared.dead.is_cancelled() {

@@ -39,6 +39,8 @@ pub struct Limits {
     pub linger: Duration,
     /// How many entries a turn gathers before it is cut.
     pub turn_entries: usize,
+    /// How long effects may take to stop when the engine does.
+    pub stop_within: Duration,
     /// Whether others may drive runs in the same store, so that somebody has to notice when they die.
     pub watch_others: bool,
 }
@@ -50,6 +52,7 @@ impl Default for Limits {
             workers: std::thread::available_parallelism().map_or(2, |cores| cores.get().min(8)),
             linger: Duration::from_millis(50),
             turn_entries: bounds::TURN_ENTRIES,
+            stop_within: Duration::from_secs(30),
             watch_others: true,
         }
     }
@@ -146,6 +149,7 @@ impl Builder {
             kick: Notify::new(),
             idle: watch::Sender::new(false),
             waiting: Mutex::default(),
+            stopping: CancellationToken::new(),
             leaving: CancellationToken::new(),
             dead: CancellationToken::new(),
             points,
@@ -245,7 +249,15 @@ impl Engine {
         let _panicked = self.scheduling.await;
     }
 
-    /// Leaves: every run is given back where it stands, and nothing is driven any more when this returns.
+    /// Stops what is under way, and leaves: when this returns nothing of it is alive, and every run can be gone on with.
+    /// For a person who wants it to end now.
+    pub async fn stop(self) {
+        self.shared.stopping.cancel();
+        self.leave().await;
+    }
+
+    /// Leaves: every run is given back where it stands, and nothing is driven any more when this returns. What can go on
+    /// without this process does. For an upgrade, or a lost terminal.
     pub async fn leave(self) {
         self.shared.leaving.cancel();
         let _panicked = self.scheduling.await;

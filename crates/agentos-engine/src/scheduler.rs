@@ -5,9 +5,10 @@ use std::sync::Arc;
 use agentos_core::id::RunId;
 use agentos_core::time::{Millis, Timestamp};
 use agentos_store::backend::BackendError;
-use agentos_store::claim::{ClaimError, ClaimMode};
+use agentos_store::claim::{Claim, ClaimError, ClaimMode};
 use async_trait::async_trait;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::drive::Left;
 use crate::events::Event;
@@ -56,6 +57,10 @@ pub(crate) struct Scheduler {
     bell: Box<dyn Bell>,
     reports: mpsc::UnboundedReceiver<Report>,
     troubled: Troubled,
+    /// When the next parked run has its time, as far as is known.
+    wake_at: Option<Timestamp>,
+    /// Whether that, or who has mail, may have changed.
+    stale: bool,
 }
 
 impl Scheduler {
@@ -65,7 +70,15 @@ impl Scheduler {
         bell: Box<dyn Bell>,
         reports: mpsc::UnboundedReceiver<Report>,
     ) -> Self {
-        Self { shared, workers, bell, reports, troubled: Troubled::default() }
+        Self {
+            shared,
+            workers,
+            bell,
+            reports,
+            troubled: Troubled::default(),
+            wake_at: None,
+            stale: true,
+        }
     }
 
     /// Schedules until the engine leaves, then waits for the workers.
@@ -99,8 +112,11 @@ impl Scheduler {
             () = self.shared.leaving.cancelled() => {}
             Some(report) = self.reports.recv() => self.hear(report),
             () = self.shared.kick.notified() => {}
-            () = self.bell.rung() => self.shared.tell_all_who_wait(),
-            () = time => {}
+            () = self.bell.rung() => {
+                self.stale = true;
+                self.shared.tell_all_who_wait();
+            }
+            () = time => self.stale = true,
         }
         while let Ok(report) = self.reports.try_recv() {
             self.hear(report);
@@ -114,7 +130,12 @@ impl Scheduler {
                 self.troubled.add(run, self.shared.clock.now());
                 self.shared.events.tell(Event::Trouble { run, message });
             }
-            Left::Ended | Left::Parked | Left::Leaving | Left::Lost | Left::Dead => {
+            Left::Parked => {
+                // It has a time to be woken at, perhaps.
+                self.stale = true;
+                self.troubled.remove(run);
+            }
+            Left::Ended | Left::Leaving | Left::Lost | Left::Dead => {
                 self.troubled.remove(run);
             }
         }
@@ -127,46 +148,57 @@ impl Scheduler {
         let mut found = false;
         if free > 0 {
             // Those that rest are due as well; there may be more of them than slots.
-            let due = self.shared.store.due(now, free.min(CLAIMS) + self.troubled_count()).await?;
+            let due = self.shared.store.due(now, free.min(CLAIMS) + self.troubled.len()).await?;
             found = !due.is_empty();
             let runs = due.into_iter().map(|due| due.run);
             let runs =
                 runs.filter(|run| !self.troubled.rests(*run, now) && !self.shared.is_driven(*run));
-            for run in runs.take(free).collect::<Vec<_>>() {
-                self.claim(run).await;
-            }
+            self.claim(runs.take(free).collect()).await;
         }
-        let outlook = self.shared.store.outlook(self.shared.owner, ADDRESSED).await?;
-        outlook.addressed.into_iter().for_each(|run| self.shared.ring(run));
-        let idle = !found && self.shared.driven_count() == 0 && outlook.wake_at.is_none();
+        let rests = !found && self.shared.driven_count() == 0;
+        if self.stale || rests {
+            self.stale = false;
+            let outlook = self.shared.store.outlook(self.shared.owner, ADDRESSED).await?;
+            outlook.addressed.into_iter().for_each(|run| self.shared.ring(run));
+            self.wake_at = outlook.wake_at;
+        }
+        let idle = rests && self.wake_at.is_none();
         self.shared.idle.send_if_modified(|was| std::mem::replace(was, idle) != idle);
         // Without a slot nobody can be woken; the one that becomes free kicks.
         let free = self.shared.limits.slots > self.shared.driven_count();
-        let wake_at = outlook.wake_at.filter(|at| free && *at > now);
+        let wake_at = self.wake_at.filter(|at| free && *at > now);
         let others =
             (self.shared.limits.watch_others && free).then(|| now.after(Millis::new(OTHERS_MS)));
         Ok([wake_at, self.troubled.next(now), others].into_iter().flatten().min())
     }
 
-    fn troubled_count(&self) -> usize {
-        self.troubled.len()
-    }
-
-    async fn claim(&mut self, run: RunId) {
-        let claim = self.shared.store.claim(run, self.shared.owner, ClaimMode::IfFree).await;
-        match claim {
-            Ok(claim) => {
-                let mail = self.shared.enter(run);
-                let worker = self.workers.iter().min_by_key(|worker| worker.load());
-                let assigned =
-                    worker.is_some_and(|worker| worker.assign(Assignment { run, claim, mail }));
-                if !assigned {
-                    self.shared.leave(run);
+    /// Claims runs, all at once: the store makes one transaction of that.
+    async fn claim(&mut self, runs: Vec<RunId>) {
+        let mut claims = JoinSet::new();
+        for run in runs {
+            let shared = Arc::clone(&self.shared);
+            claims.spawn(async move {
+                (run, shared.store.claim(run, shared.owner, ClaimMode::IfFree).await)
+            });
+        }
+        while let Some(claimed) = claims.join_next().await {
+            match claimed {
+                Ok((run, Ok(claim))) => self.assign(run, claim),
+                // Somebody was faster, or it is over.
+                Ok((_, Err(ClaimError::Owned { .. } | ClaimError::Ended { .. }))) | Err(_) => {}
+                Ok((run, Err(error))) => {
+                    tracing::warn!(%run, %error, "the run can't be claimed");
                 }
             }
-            // Somebody was faster, or it is over.
-            Err(ClaimError::Owned { .. } | ClaimError::Ended { .. }) => {}
-            Err(error) => tracing::warn!(%run, %error, "the run can't be claimed"),
+        }
+    }
+
+    fn assign(&self, run: RunId, claim: Claim) {
+        let mail = self.shared.enter(run);
+        let worker = self.workers.iter().min_by_key(|worker| worker.load());
+        let assigned = worker.is_some_and(|worker| worker.assign(Assignment { run, claim, mail }));
+        if !assigned {
+            self.shared.leave(run);
         }
     }
 }

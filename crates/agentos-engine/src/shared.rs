@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) idle: watch::Sender<bool>,
     /// Who waits for the end of which run.
     pub(crate) waiting: Mutex<HashMap<RunId, Arc<Notify>>>,
+    /// The engine is to leave, and to stop what is under way first.
+    pub(crate) stopping: CancellationToken,
     /// The engine is to leave.
     pub(crate) leaving: CancellationToken,
     /// The process is as good as dead.

@@ -14,6 +14,8 @@
 
 mod blob;
 mod catalog;
+#[cfg(feature = "ceiling")]
+pub mod ceiling;
 mod claim;
 mod commit;
 mod connection;

@@ -23,4 +23,4 @@ pub use forks::{Fork, check_forks};
 pub use plan::{Fault, Plan, Point, Sabotage};
 pub use report::{Ending, Report, edition_of};
 pub use scenario::{Mail, Scenario};
-pub use world::World;
+pub use world::{World, result_of};

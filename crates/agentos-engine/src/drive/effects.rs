@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentos_core::effect::{Effect, Happening};
 use agentos_core::entry::{Entry, OperationResult, Parent};
@@ -44,6 +45,16 @@ impl InFlight {
 
     pub(super) fn is_empty(&self) -> bool {
         self.stops.is_empty()
+    }
+
+    /// Stops everything that is under way, and waits for that. Nothing of it is recorded: the run goes on some day, and what
+    /// was under way is tried again.
+    pub(super) async fn stop_all(&mut self, within: Duration) {
+        self.stops.values().for_each(CancellationToken::cancel);
+        let working = &mut self.working;
+        let stopped = async { while working.join_next().await.is_some() {} };
+        // Whoever does not stop in time is left to the next owner.
+        let _late = tokio::time::timeout(within, stopped).await;
     }
 
     fn ticket(&mut self, operation: &OperationId, r#try: Try) -> Ticket {

@@ -16,13 +16,13 @@ use crate::support::{House, Scripts};
 
 /// Dies at one point.
 #[derive(Clone)]
-struct DiesAt {
+pub(crate) struct DiesAt {
     passed: Arc<AtomicU64>,
     at: u64,
 }
 
 impl DiesAt {
-    fn new(at: u64) -> Self {
+    pub(crate) fn new(at: u64) -> Self {
         Self { passed: Arc::default(), at }
     }
 }
@@ -77,10 +77,8 @@ async fn dies(house: &House, deaths: &[u64]) -> (Picture, u64) {
     life.ends(run).await;
     life.engine.leave().await;
     assert!(matches!(house.outcome(run).await, RunOutcome::Completed { .. }));
-    let picture = Picture {
-        steps: house.step_ends(run).await,
-        performed: house.ledger().counts().into_keys().collect(),
-    };
+    let picture =
+        Picture { steps: house.step_ends(run).await, performed: house.ledger().performed() };
     (picture, points.passed.load(Ordering::SeqCst))
 }
 
@@ -92,7 +90,7 @@ struct Picture {
 }
 
 /// Waits for the end of a run that may come before the death.
-async fn ended(house: &House, run: agentos_core::id::RunId) {
+pub(crate) async fn ended(house: &House, run: agentos_core::id::RunId) {
     use agentos_store::store::Store as _;
     let store = house.store();
     let mut watch = store.watch().expect("the store can be watched");

@@ -166,6 +166,32 @@ async fn a_run_whose_workflow_is_missing_is_told_of_and_disturbs_nobody() {
 }
 
 #[tokio::test]
+async fn an_engine_that_is_stopped_ends_what_is_under_way_and_leaves_the_run_to_be_gone_on_with() {
+    let house = House::new(Scripts::of(seq([shell("first"), shell("slow")])));
+    let life = house.live(|builder| builder);
+    let mut events = life.engine.events();
+    let run = life.start(1).await;
+    while !house.ledger().counts().keys().any(|line| line.ends_with("/shell:slow#1")) {
+        events.recv().await.expect("events come");
+    }
+    life.engine.stop().await;
+    drop(life.owner);
+    assert!(house.ledger().counts().contains_key("stopped /shell:slow#1"));
+    assert!(!house.kinds(run).await.contains(&"operation.cancel_ordered"), "nobody cancelled it");
+    let next = house.live(|builder| builder);
+    let mut events = next.engine.events();
+    while !house.kinds(run).await.contains(&"operation.retried") {
+        events.recv().await.expect("events come");
+    }
+    next.engine.send(run, cancel()).await.expect("it is sent");
+    next.ends(run).await;
+    next.engine.leave().await;
+    let counts = house.ledger().counts();
+    let first = counts.iter().find(|(line, _)| line.ends_with("/shell:first#1"));
+    assert_eq!(first.map(|(_, count)| *count), Some(1), "what had finished is not repeated");
+}
+
+#[tokio::test]
 async fn what_one_engine_leaves_another_goes_on_with() {
     let program = seq([own("a", 1, shell("x")), sleep("s", 20), own("b", 1, shell("y"))]);
     let house = House::new(Scripts::of(program));

@@ -3,6 +3,8 @@
 mod background;
 mod crashes;
 mod driving;
+mod events;
 mod kills;
 mod part;
+mod simulated;
 mod support;

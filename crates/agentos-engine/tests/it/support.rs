@@ -1,6 +1,6 @@
 //! What the engine's tests share: programs, an outside world that counts, and lives of an engine.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -90,7 +90,12 @@ impl Ledger {
             .expect("the ledger can be written");
     }
 
-    /// How often each operation was performed.
+    /// What was performed, whether or not it was stopped.
+    pub(crate) fn performed(&self) -> BTreeSet<String> {
+        self.counts().into_keys().filter(|line| !line.starts_with("stopped")).collect()
+    }
+
+    /// How often each operation was performed, and stopped.
     pub(crate) fn counts(&self) -> BTreeMap<String, u32> {
         let text = fs::read_to_string(&self.path).unwrap_or_default();
         let mut counts = BTreeMap::new();
@@ -116,6 +121,7 @@ impl Performer for Scribe {
         self.ledger.note(&format!("{} {}", order.run, order.operation));
         if order.operation.as_str().contains(":slow") {
             ticket.stop.cancelled().await;
+            self.ledger.note(&format!("stopped {}", order.operation));
             return Performed::Ended(OperationResult::Cancelled {});
         }
         tokio::task::yield_now().await;

@@ -10,7 +10,6 @@ mod commits;
 mod crowd;
 mod indexes;
 mod queries;
-mod raw;
 mod report;
 mod steps;
 

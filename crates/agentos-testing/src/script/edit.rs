@@ -16,6 +16,21 @@ pub fn with_own_accounts(node: &Node, chance: &mut Chance) -> Node {
     changed
 }
 
+/// The program with everything in sequence: what happens at once in it happens one after the other, so that its outcome
+/// does not depend on how long things take.
+#[must_use]
+pub fn in_sequence(node: &Node) -> Node {
+    let mut changed = node.clone();
+    each(&mut changed, &mut |node| match node {
+        Node::All { of } | Node::Race { of } => *node = Node::Seq { of: std::mem::take(of) },
+        Node::Forget { name, .. } => *node = Node::Shell { name: name.clone() },
+        Node::Step { timeout, .. } => *timeout = 0,
+        Node::Now => *node = Node::Random,
+        _ => {}
+    });
+    changed
+}
+
 /// The program with one or two edits, as people make them.
 #[must_use]
 pub fn edited(node: &Node, chance: &mut Chance) -> Node {

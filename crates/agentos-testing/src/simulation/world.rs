@@ -94,13 +94,7 @@ impl World {
         }
         let id = self.call(run, operation);
         self.count_start(&id);
-        let fails = number(&format!("f{}{id}", self.seed)).is_multiple_of(5);
-        let result = if fails {
-            let message = format!("E{}", number(&id) % 9);
-            OperationResult::Failed { failure: Failure::new(FailureKind::Error, message) }
-        } else {
-            OperationResult::Ok { value: json!(number(&format!("v{id}")) % 1_000) }
-        };
+        let result = result_of(&self.seed, &id);
         let due = self.now + 1 + i64::from(number(&format!("{}{id}", self.seed)) % 4);
         self.effects.insert(key, Performed { due, fate: Fate::Ends(result), stopped: false });
     }
@@ -250,4 +244,14 @@ impl World {
             self.lines.push(line);
         }
     }
+}
+
+/// What comes of an operation in the world of this seed.
+#[must_use]
+pub fn result_of(seed: &str, id: &str) -> OperationResult {
+    if number(&format!("f{seed}{id}")).is_multiple_of(5) {
+        let message = format!("E{}", number(id) % 9);
+        return OperationResult::Failed { failure: Failure::new(FailureKind::Error, message) };
+    }
+    OperationResult::Ok { value: json!(number(&format!("v{id}")) % 1_000) }
 }

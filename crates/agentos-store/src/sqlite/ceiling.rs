@@ -1,4 +1,6 @@
-//! SQLite by itself: one row a commit, with and without a thread that merges them.
+//! SQLite by itself, to be measured beside ours: one row a commit, and a thread that merges those that wait.
+//!
+//! Only with the feature `ceiling`; nothing but benchmarks uses it.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -6,7 +8,7 @@ use std::sync::mpsc;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-pub(crate) fn connect(path: &Path) -> Connection {
+fn connect(path: &Path) -> Connection {
     let connection = Connection::open(path).expect("the file opens");
     let set = |name: &str, value: &str| {
         connection
@@ -28,19 +30,29 @@ pub(crate) fn connect(path: &Path) -> Connection {
 type Row = (usize, oneshot::Sender<()>);
 
 /// A thread that writes every row that waits in one transaction.
-pub(crate) struct Merging {
+#[derive(Debug)]
+pub struct Merging {
     queue: mpsc::Sender<Row>,
 }
 
 impl Merging {
-    pub(crate) fn start(path: &Path, chunk: String) -> Self {
+    /// Starts the thread. Every row holds `chunk`.
+    ///
+    /// # Panics
+    /// If the file can't be opened.
+    #[must_use]
+    pub fn start(path: &Path, chunk: String) -> Self {
         let connection = connect(path);
         let (queue, rows) = mpsc::channel();
         std::thread::spawn(move || write(&connection, &rows, &chunk));
         Self { queue }
     }
 
-    pub(crate) async fn insert(&self, run: usize) {
+    /// Inserts a row, and returns when it is on the disk.
+    ///
+    /// # Panics
+    /// If the thread has failed.
+    pub async fn insert(&self, run: usize) {
         let (reply, answer) = oneshot::channel();
         self.queue.send((run, reply)).expect("the thread lives");
         answer.await.expect("the thread answers");
