@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::error::Done;
+use super::error::{Done, Fault};
 use super::probe;
 
 /// How long SQLite itself waits for a lock. Our writers wait for each other elsewhere, so this is for programs that do
 /// not know our lock, and for recoveries after a crash.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The largest that the write-ahead log stays once everything in it is in the database, in bytes.
 const WAL_LIMIT: i64 = 64 << 20;
@@ -28,7 +28,13 @@ pub(super) fn writing(path: &Path) -> Done<Connection> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
-    connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+    let mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(Fault::permanent(
+            "its file system can't keep a write-ahead log; name another file",
+        ));
+    }
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
@@ -59,7 +65,7 @@ pub(super) fn looking(path: &Path) -> Done<Connection> {
 
 /// A connection to the file alone, as if nobody could change it: whatever lies beside it is not looked at.
 pub(super) fn frozen(path: &Path) -> Done<Connection> {
-    read_only(path, "immutable=1")
+    Ok(probe::frozen(path)?)
 }
 
 fn read_only(path: &Path, mode: &str) -> Done<Connection> {

@@ -11,8 +11,8 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::error::{Done, Fault};
-use super::file;
 use super::lock::FileIdentity;
+use super::restore;
 
 /// Most threads that read at once.
 const READERS: usize = 4;
@@ -39,7 +39,7 @@ pub(super) struct History {
 
 impl History {
     fn is_in(&self, path: &Path, found: Option<FileIdentity>) -> bool {
-        found == self.file || file::holds(path, &self.store_id)
+        found == self.file || restore::holds(path, &self.store_id)
     }
 }
 
@@ -170,5 +170,7 @@ fn current<'a>(
             *open = Some(((shared.open)(path)?, found));
         }
     }
-    open.as_ref().map(|(connection, _)| connection).ok_or_else(|| file::replaced(path))
+    open.as_ref()
+        .map(|(connection, _)| connection)
+        .ok_or_else(|| Fault::permanent(restore::replaced(path)))
 }

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use super::connection;
 use super::error::{Done, Fault};
 use super::lock::FileIdentity;
-use super::{file, migrate};
+use super::{migrate, restore};
 
 /// How often the file is looked at where the system does not tell.
 const LOOK_MS: i64 = 250;
@@ -92,7 +92,7 @@ impl Look {
         let found = FileIdentity::of_path(&self.path).ok().flatten();
         if found.is_some()
             && found != self.identity
-            && file::holds(&self.path, &self.store_id)
+            && restore::holds(&self.path, &self.store_id)
             && let Ok(connection) = connection::reading(&self.path)
         {
             (self.connection, self.identity, self.version) = (connection, found, -1);

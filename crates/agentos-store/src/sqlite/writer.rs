@@ -6,7 +6,8 @@
 //!
 //! Each piece of work checks before it changes anything, so one that is refused leaves nothing behind and its neighbours
 //! go on. Only a failure of the database undoes the whole batch. Then each piece is tried alone: what is the fault of
-//! one is the answer of that one.
+//! one is the answer of that one. A transaction that could not even begin is the failure of all: each piece alone would
+//! wait just as long, one after the other.
 
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -33,11 +34,13 @@ pub(super) struct BatchFailure {
     pub(super) error: BackendError,
     /// Whether it may have been applied in spite of the error.
     pub(super) is_unknown: bool,
+    /// Whether it has nothing to do with any of the work in it, so that each piece alone would fail as well.
+    pub(super) is_everybodys: bool,
 }
 
 impl BatchFailure {
     fn not_applied(fault: Fault) -> Self {
-        Self { error: fault.into(), is_unknown: false }
+        Self { error: fault.into(), is_unknown: false, is_everybodys: true }
     }
 }
 
@@ -122,7 +125,7 @@ fn gone() -> BatchFailure {
         BackendErrorKind::Permanent,
         "its writer has ended; open the store again",
     );
-    BatchFailure { error, is_unknown: true }
+    BatchFailure { error, is_unknown: true, is_everybodys: true }
 }
 
 fn write(mut file: DatabaseFile, work: &mpsc::Receiver<Box<dyn Work>>) {
@@ -141,7 +144,9 @@ fn write(mut file: DatabaseFile, work: &mpsc::Receiver<Box<dyn Work>>) {
 fn write_batch(file: &mut DatabaseFile, mut batch: Vec<Box<dyn Work>>) {
     match write_once(file, &mut batch) {
         Ok(()) => settle(batch, None),
-        Err(failure) if failure.is_unknown || batch.len() == 1 => settle(batch, Some(&failure)),
+        Err(failure) if failure.is_unknown || failure.is_everybodys || batch.len() == 1 => {
+            settle(batch, Some(&failure));
+        }
         Err(_) => {
             for single in batch {
                 let mut single = vec![single];

@@ -8,6 +8,7 @@ mod disk;
 mod faults;
 mod fixture;
 mod given;
+mod hazards;
 mod processes;
 mod records;
 mod rows;
