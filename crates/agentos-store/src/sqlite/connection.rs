@@ -51,16 +51,20 @@ pub(super) fn reading(path: &Path) -> Done<Connection> {
     set_up_for_reading(Connection::open_with_flags(path, flags)?)
 }
 
-/// A connection that changes nothing at all, not even beside the file: for whoever only looks.
-///
-/// While anybody has the database open there is a write-ahead log beside it, and then its other files are there as well.
-/// Where there is none, nobody writes, and SQLite is told to leave locks and logs alone.
-pub(super) fn looking(path: &Path) -> Done<Connection> {
-    if probe::beside(path, "-wal").exists() {
-        set_up_for_reading(read_only(path, "mode=ro")?)
-    } else {
-        set_up_for_reading(frozen(path)?)
-    }
+/// A connection that reads what writers have in their log, and leaves the log's index as it is.
+pub(super) fn beside_writers(path: &Path) -> Done<Connection> {
+    set_up_for_reading(read_only(path, "mode=ro&readonly_shm=1")?)
+}
+
+/// A connection that reads what writers have in their log, and may put a mark into the log's index: needed where none of
+/// the marks in it fits.
+pub(super) fn among_writers(path: &Path) -> Done<Connection> {
+    set_up_for_reading(read_only(path, "mode=ro")?)
+}
+
+/// A connection that reads the file and nothing beside it, and makes nothing.
+pub(super) fn alone(path: &Path) -> Done<Connection> {
+    set_up_for_reading(frozen(path)?)
 }
 
 /// A connection to the file alone, as if nobody could change it: whatever lies beside it is not looked at.

@@ -92,6 +92,12 @@ impl DatabaseFile {
         })
     }
 
+    /// Has this asked instead of waiting when SQLite finds somebody in its way.
+    #[cfg(test)]
+    pub(super) fn meet_busy(&self, ask: fn(i32) -> bool) {
+        self.open.connection.busy_handler(Some(ask)).unwrap();
+    }
+
     /// Moves what the log holds into the database when there is much of it. Failing is no harm: the next time will do.
     ///
     /// Nobody is waited for: whoever still reads from the log would hold up every writer. Then the next attempt is made
@@ -193,4 +199,82 @@ fn data_version(connection: &Connection) -> Done<i64> {
 fn run(connection: &Connection, sql: &str) -> Done<()> {
     connection.prepare_cached(sql)?.execute(())?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::sqlite::open::Location;
+
+    /// How often SQLite was about to wait for somebody.
+    static WAITS: AtomicUsize = AtomicUsize::new(0);
+
+    fn open(folder: &Path) -> (PathBuf, DatabaseFile) {
+        let path = folder.join("x.db");
+        let (mut location, found) = Location::find(&path).unwrap();
+        let file = location.open(found, Uuid::from_u128(1), Box::new(|_| ())).unwrap();
+        (path, file)
+    }
+
+    #[test]
+    fn no_writer_waits_for_a_reader_to_shorten_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut file) = open(folder.path());
+        file.meet_busy(|_| {
+            WAITS.fetch_add(1, Ordering::Relaxed);
+            false
+        });
+        let reader = Connection::open(&path).unwrap();
+        reader.execute_batch("BEGIN; SELECT * FROM store").unwrap();
+        let change = |tx: &mut Tx<'_>| {
+            tx.connection
+                .execute_batch("CREATE TABLE more (x); DROP TABLE more")
+                .map_err(Fault::from)
+        };
+        file.transact(change).unwrap();
+        PAGES.set(WAL_PAGES_AT_MOST);
+        file.keep_wal_bounded();
+        assert_eq!(WAITS.load(Ordering::Relaxed), 0, "the reader is not waited for");
+        assert_eq!(file.next_taking, WAL_PAGES_AT_MOST / 2 * 3, "and is not met again soon");
+        let patience: u128 = file
+            .open
+            .connection
+            .pragma_query_value(None, "busy_timeout", |row| row.get::<_, u32>(0))
+            .unwrap()
+            .into();
+        assert_eq!(patience, PATIENCE.as_millis(), "others are waited for as before");
+        reader.execute_batch("COMMIT").unwrap();
+        PAGES.set(file.next_taking);
+        file.keep_wal_bounded();
+        assert_eq!(file.next_taking, WAL_PAGES, "the log begins anew");
+        file.transact(change).unwrap();
+        assert!(PAGES.get() < 10, "{} pages", PAGES.get());
+    }
+
+    #[test]
+    fn a_transaction_that_cannot_begin_is_the_failure_of_all_its_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut file) = open(folder.path());
+        file.meet_busy(|_| false);
+        let other = Connection::open(path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let begun = Cell::new(false);
+        let failure = file
+            .transact(|_| {
+                begun.set(true);
+                Ok(())
+            })
+            .unwrap_err();
+        assert!(failure.is_everybodys && !failure.is_unknown && !begun.get(), "{failure:?}");
+        other.execute_batch("ROLLBACK").unwrap();
+        let failure = file.transact(|_| Err(Fault::permanent("one of them"))).unwrap_err();
+        assert!(!failure.is_everybodys && !failure.is_unknown, "{failure:?}");
+        file.transact(|_| Ok(())).unwrap();
+    }
 }

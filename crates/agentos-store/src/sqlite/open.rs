@@ -111,6 +111,16 @@ pub enum OpenError {
         /// Where it leads.
         target: PathBuf,
     },
+    /// Its log lies beside it without the index, and reading makes none.
+    #[error(
+        "{} has a log beside it (-wal) without its index (-shm), like a copy of a database in use; it can't be looked at \
+         without making that. Open it once with a command that writes",
+        path.display()
+    )]
+    NoIndex {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is no database yet, and reading makes none.
     #[error("there is no database at {}", path.display())]
     NotFound {

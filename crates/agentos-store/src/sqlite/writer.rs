@@ -173,3 +173,76 @@ impl From<Fault> for BatchFailure {
         Self::not_applied(fault)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use rusqlite::Connection;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::sqlite::open::Location;
+
+    /// Fails on its first turns, and counts how often it was tried.
+    struct Piece {
+        fails: bool,
+        tries: Arc<AtomicUsize>,
+        answers: mpsc::Sender<Option<String>>,
+    }
+
+    impl Work for Piece {
+        fn apply(&mut self, tx: &mut Tx<'_>) -> Done<()> {
+            self.tries.fetch_add(1, Ordering::Relaxed);
+            if self.fails {
+                tx.connection.execute_batch("SELECT * FROM nowhere")?;
+            }
+            Ok(())
+        }
+
+        fn settle(self: Box<Self>, failure: Option<&BatchFailure>) {
+            self.answers.send(failure.map(|failure| failure.error.message.clone())).unwrap();
+        }
+    }
+
+    fn write_three(file: &mut DatabaseFile) -> (usize, Vec<Option<String>>) {
+        let tries = Arc::new(AtomicUsize::new(0));
+        let (answers, heard) = mpsc::channel();
+        let piece = |fails| -> Box<dyn Work> {
+            Box::new(Piece { fails, tries: Arc::clone(&tries), answers: answers.clone() })
+        };
+        write_batch(file, vec![piece(false), piece(true), piece(false)]);
+        drop(answers);
+        (tries.load(Ordering::Relaxed), heard.iter().collect())
+    }
+
+    #[test]
+    fn each_piece_alone_answers_for_its_own_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut location, found) = Location::find(&folder.path().join("x.db")).unwrap();
+        let mut file = location.open(found, Uuid::from_u128(1), Box::new(|_| ())).unwrap();
+        let (tries, answers) = write_three(&mut file);
+        assert_eq!(tries, 5, "two together, then each alone");
+        assert!(answers[0].is_none() && answers[2].is_none(), "{answers:?}");
+        assert!(answers[1].as_ref().is_some_and(|error| error.contains("nowhere")), "{answers:?}");
+    }
+
+    #[test]
+    fn a_batch_that_cannot_begin_is_not_begun_again_for_each_piece() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let (mut location, found) = Location::find(&path).unwrap();
+        let mut file = location.open(found, Uuid::from_u128(1), Box::new(|_| ())).unwrap();
+        static WAITS: AtomicUsize = AtomicUsize::new(0);
+        file.meet_busy(|_| {
+            WAITS.fetch_add(1, Ordering::Relaxed);
+            false
+        });
+        let other = Connection::open(path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let (tries, answers) = write_three(&mut file);
+        assert_eq!((tries, answers.iter().flatten().count()), (0, 3), "{answers:?}");
+        assert_eq!(WAITS.load(Ordering::Relaxed), 1, "one waits for all");
+    }
+}

@@ -9,6 +9,7 @@ mod faults;
 mod fixture;
 mod given;
 mod hazards;
+mod looking;
 mod processes;
 mod records;
 mod rows;
