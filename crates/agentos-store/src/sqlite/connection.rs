@@ -88,3 +88,20 @@ fn set_up_for_reading(connection: Connection) -> Done<Connection> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_forced_to_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = writing(&folder.path().join("x.db")).unwrap();
+        let ask =
+            |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let (full, on) = (Ok(2), Ok(1));
+        assert_eq!((ask("synchronous"), ask("foreign_keys")), (full, on));
+        let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get(0));
+        assert_eq!(mode, Ok("wal".to_owned()));
+    }
+}

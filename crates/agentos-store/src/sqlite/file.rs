@@ -277,4 +277,61 @@ mod tests {
         assert!(!failure.is_everybodys && !failure.is_unknown, "{failure:?}");
         file.transact(|_| Ok(())).unwrap();
     }
+
+    #[test]
+    fn nobody_else_begins_to_write_while_a_transaction_is_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut file) = open(folder.path());
+        let other = Connection::open(path).unwrap();
+        other.busy_timeout(Duration::ZERO).unwrap();
+        file.transact(|_| {
+            assert!(other.execute_batch("BEGIN IMMEDIATE").is_err(), "nothing is written yet");
+            Ok(())
+        })
+        .unwrap();
+        other.execute_batch("BEGIN IMMEDIATE; ROLLBACK").unwrap();
+    }
+
+    #[test]
+    fn whoever_has_committed_rings() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut file) = open(folder.path());
+        let lock = crate::sqlite::probe::beside(&path, ".lock");
+        assert_eq!(std::fs::read(&lock).unwrap(), b"");
+        file.transact(|_| Ok(())).unwrap();
+        assert_eq!(std::fs::read(&lock).unwrap(), b"\n");
+    }
+
+    #[test]
+    fn it_is_not_known_what_became_of_a_commit_that_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, mut file) = open(folder.path());
+        let change = |tx: &mut Tx<'_>| {
+            tx.connection.execute_batch("CREATE TABLE more (x)").map_err(Fault::from)
+        };
+        file.open.connection.commit_hook(Some(|| true)).unwrap();
+        let failure = file.transact(change).unwrap_err();
+        assert!(failure.is_unknown && !failure.is_everybodys, "{failure:?}");
+        file.open.connection.commit_hook(None::<fn() -> bool>).unwrap();
+        file.transact(change).unwrap();
+    }
+
+    #[test]
+    fn a_commit_whose_file_was_removed_meanwhile_is_put_back_before_it_is_answered_for() {
+        let folder = tempfile::tempdir().unwrap();
+        for removed in [&["", "-wal", "-shm"][..], &["-wal"]] {
+            let (path, mut file) = open(folder.path());
+            let table = format!("more{}", removed.len());
+            file.transact(|tx| {
+                for suffix in removed {
+                    std::fs::remove_file(crate::sqlite::probe::beside(&path, suffix)).unwrap();
+                }
+                let sql = format!("CREATE TABLE {table} (x)");
+                tx.connection.execute_batch(&sql).map_err(Fault::from)
+            })
+            .unwrap();
+            let found = Connection::open(&path).unwrap();
+            found.execute_batch(&format!("SELECT * FROM {table}")).unwrap();
+        }
+    }
 }

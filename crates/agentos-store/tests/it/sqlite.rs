@@ -10,6 +10,7 @@ mod fixture;
 mod given;
 mod hazards;
 mod looking;
+mod owners;
 mod processes;
 mod records;
 mod rows;
