@@ -61,7 +61,7 @@ impl DatabaseFile {
 
     /// What is in it, for those who read.
     pub(super) fn history(&self) -> History {
-        History { file: Some(self.open.names.file()), store_id: self.open.store_id.clone() }
+        self.open.names.history(self.open.store_id.clone())
     }
 
     /// Carries out `act` in one transaction, under the writer lock.

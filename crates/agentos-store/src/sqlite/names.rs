@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::error::{Done, Fault};
 use super::lock::FileIdentity;
 use super::probe::{beside, has_bytes};
+use super::reader::History;
 use crate::backend::{BackendError, BackendErrorKind};
 
 /// What became of the names of a database while it was open.
@@ -63,8 +64,8 @@ impl Names {
         &self.path
     }
 
-    pub(super) const fn file(&self) -> FileIdentity {
-        self.file
+    pub(super) const fn history(&self, store_id: String) -> History {
+        History { file: self.file, log: self.log, store_id }
     }
 
     /// What the names stand for now.
@@ -78,6 +79,11 @@ impl Names {
             (None, true) => Fate::Moved { to: self.handle.path() },
             (None, false) => Fate::Removed,
         })
+    }
+
+    /// Whether the log that is open still has its name.
+    pub(super) fn has_own_log(&self) -> Done<bool> {
+        Ok(identity_of(&beside(&self.path, "-wal"))? == Some(self.log))
     }
 
     fn fate_of_the_log(&self) -> Done<Fate> {

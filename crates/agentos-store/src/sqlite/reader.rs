@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use super::connection;
 use super::error::{Done, Fault};
 use super::lock::FileIdentity;
+use super::probe::beside;
 use super::restore;
 use super::view::View;
 
@@ -62,16 +63,20 @@ pub(super) enum Source {
     Look,
 }
 
-/// Which history is to be read: the file it was in when the store was opened, and its identity, in case that it is found
-/// in another.
+/// Which history is to be read: the file and the log it was in when the store was opened, and its identity, in case that it
+/// is found in another.
 pub(super) struct History {
-    pub(super) file: Option<FileIdentity>,
+    pub(super) file: FileIdentity,
+    pub(super) log: FileIdentity,
     pub(super) store_id: String,
 }
 
 impl History {
     fn is_in(&self, path: &Path, found: Option<FileIdentity>) -> bool {
-        found == self.file || restore::holds(path, &self.store_id)
+        // Beside the log that we know another file is no copy that was put back, and would not fit to it.
+        let log = FileIdentity::of_path(&beside(path, "-wal"));
+        found == Some(self.file)
+            || (log.is_ok_and(|log| log != Some(self.log)) && restore::holds(path, &self.store_id))
     }
 }
 

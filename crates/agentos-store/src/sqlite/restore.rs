@@ -19,6 +19,7 @@ use super::migrate;
 use super::names::{Fate, Names};
 use super::open::{Notice, make_folder};
 use super::probe::{self, Found, beside};
+use super::tail;
 
 /// How often a file is looked at before it is taken for another.
 const LOOKS: usize = 20;
@@ -70,7 +71,7 @@ impl OpenFile {
             }
             Fate::Moved { to } => Err(moved(&path, to.as_deref())),
             Fate::Replaced { lives_on } => {
-                if holds(&path, &self.store_id) {
+                if self.was_put_back(&path)? {
                     self.reopen()?;
                     return Ok(Whereabouts::Other(Notice::FoundAgain { path }));
                 }
@@ -78,6 +79,16 @@ impl OpenFile {
             }
             Fate::LogReplaced => Err(self.rescue(&log_replaced(&path))),
         }
+    }
+
+    /// Whether the path names a copy that somebody has made of what we have. An old copy of the same history is none: it
+    /// lacks what was answered for since. And whoever puts a copy there removes the log, which does not belong to it.
+    fn was_put_back(&self, path: &Path) -> Done<bool> {
+        if self.names.has_own_log()? || !holds(path, &self.store_id) {
+            return Ok(false);
+        }
+        let found = tail::last_position(&connection::writing(path)?)?;
+        Ok(found >= tail::last_position(&self.connection)?)
     }
 
     fn reopen(&mut self) -> Done<()> {

@@ -208,6 +208,30 @@ fn what_only_this_process_has_is_written_aside_when_its_file_was_replaced() {
 }
 
 #[test]
+fn an_old_copy_of_the_same_history_is_not_taken_for_it() {
+    for removes_log in [false, true] {
+        let (_folder, path) = place();
+        let store = open(&path);
+        let mut held = Held::create(&store, 1);
+        let copy = path.with_file_name("copy.db");
+        Connection::open(&path).unwrap().backup("main", &copy, None).unwrap();
+        held.commit(2_000, vec![note("not in the copy")]);
+        if removes_log {
+            fs::remove_file(beside(&path, "-wal")).unwrap();
+            fs::remove_file(beside(&path, "-shm")).unwrap();
+        }
+        fs::rename(&copy, &path).unwrap();
+        let said = message(held.try_commit(held.turn(3_000, vec![note("lost?")])));
+        assert!(said.contains("replaced"), "{said}");
+        let rescued = open(&beside(&path, ".rescued-1"));
+        assert_eq!(block_on(load_whole_log(&rescued, held.run)).unwrap().len(), 2);
+        if !removes_log {
+            assert!(block_on(load_whole_log(&store, held.run)).is_err(), "it is not read either");
+        }
+    }
+}
+
+#[test]
 fn a_database_that_was_moved_is_neither_copied_nor_given_up() {
     let (folder, path) = place();
     let folder = folder.path().canonicalize().unwrap();
