@@ -93,8 +93,11 @@ fn a_new_file_does_not_share_an_index_with_one_that_is_gone() {
     // Everything is in the file, so the log may be empty.
     Connection::open(&path).unwrap().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     fs::remove_file(&path).unwrap();
+    let index = || fs::metadata(beside(&path, "-shm")).unwrap().ino();
+    let of_the_old = index();
     let options = Options::quiet(Uuid::from_u128(77));
     let other = SqliteStore::open(&path, options).unwrap();
+    assert_ne!(index(), of_the_old, "it has an index of its own");
     let mut second = Held::create(&other, 2);
     let said = message(held.try_commit(held.turn(2_000, vec![note("where?")])));
     assert!(said.contains("replaced"), "{said}");

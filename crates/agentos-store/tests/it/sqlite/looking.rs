@@ -12,8 +12,9 @@ use agentos_store::store::Store as _;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
+use super::child::command;
 use super::fixture::open;
-use super::given::{Held, note};
+use super::given::{Held, note, run_id};
 
 fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -150,4 +151,31 @@ fn a_watch_hears_again_when_its_folder_was_removed_and_put_back() {
             block_on(watch.changed());
         }
     }
+}
+
+/// How often a writer comes in the test below.
+const COMINGS: usize = 60;
+
+pub(super) fn come_and_go(path: &Path) {
+    for at in 0..COMINGS {
+        let store = open(path);
+        Held::claim(&store, run_id(1)).commit(at as i64, vec![note(&"x".repeat(9_000))]);
+    }
+}
+
+#[test]
+fn whoever_looks_is_not_misled_by_writers_of_another_process_that_come_and_go() {
+    let (_folder, path) = place();
+    drop(Held::create(&open(&path), 1));
+    let look = SqliteStore::open_to_look(&path).unwrap();
+    let mut writers = command(&[], "come and go", &[path.to_str().unwrap()]).spawn().unwrap();
+    let (mut seen, mut has_ended) = (1, false);
+    while !has_ended {
+        has_ended = writers.try_wait().unwrap().is_some();
+        let now = block_on(load_whole_log(&look, run_id(1))).unwrap().len();
+        assert!(now >= seen, "{now} after {seen}");
+        seen = now;
+    }
+    assert!(writers.wait().unwrap().success());
+    assert_eq!(seen, COMINGS + 1);
 }
