@@ -146,7 +146,7 @@ fn version(connection: &Connection) -> Done<i64> {
 fn listen(mut look: Look, mut bell: bell::Bell, closed: &OwnedFd, tell: &watch::Sender<u64>) {
     let mut pause: Option<i64> = bell.pause();
     loop {
-        let rung = match wait(&bell, closed, pause) {
+        let rung = match wait(&mut bell, closed, pause) {
             Wake::Closed => return,
             Wake::Rung => true,
             Wake::Time => false,
@@ -171,7 +171,7 @@ enum Wake {
     Time,
 }
 
-fn wait(bell: &bell::Bell, closed: &OwnedFd, pause_ms: Option<i64>) -> Wake {
+fn wait(bell: &mut bell::Bell, closed: &OwnedFd, pause_ms: Option<i64>) -> Wake {
     let timeout =
         pause_ms.map(|ms| Timespec { tv_sec: ms / 1_000, tv_nsec: ms % 1_000 * 1_000_000 });
     let mut fds = vec![PollFd::new(closed, PollFlags::IN | PollFlags::HUP)];
@@ -195,7 +195,9 @@ mod bell {
     use std::os::fd::OwnedFd;
     use std::path::{Path, PathBuf};
 
-    use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init, remove_watch};
+    use rustix::fs::inotify::{
+        CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch,
+    };
 
     use super::LOOK_MS;
     use crate::sqlite::lock::FileIdentity;
@@ -255,8 +257,9 @@ mod bell {
         }
 
         /// Takes all events; whether one of them is about the database.
-        pub(super) fn drain(&self) -> bool {
+        pub(super) fn drain(&mut self) -> bool {
             let Some(inotify) = &self.inotify else { return false };
+            let gone = ReadFlags::IGNORED | ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF;
             let mut buffer = [MaybeUninit::uninit(); 4_096];
             let mut reader = Reader::new(inotify, &mut buffer);
             let mut is_ours = false;
@@ -264,6 +267,11 @@ mod bell {
                 // An event without a name is about the folder.
                 let name = event.file_name().map_or(&b""[..], std::ffi::CStr::to_bytes);
                 is_ours |= name.is_empty() || self.names.iter().any(|ours| ours == name);
+                // Another folder may have the number of the one that is gone.
+                let is_current = self.hangs_in.is_some_and(|(_, watch)| watch == event.wd());
+                if is_current && event.events().intersects(gone) {
+                    self.hangs_in = None;
+                }
             }
             is_ours
         }
@@ -294,7 +302,7 @@ mod bell {
             Some(LOOK_MS)
         }
 
-        pub(super) const fn drain(&self) -> bool {
+        pub(super) const fn drain(&mut self) -> bool {
             false
         }
 
