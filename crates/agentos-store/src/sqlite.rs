@@ -30,6 +30,7 @@ mod lock;
 mod log;
 mod memory;
 mod migrate;
+mod names;
 mod open;
 mod owner;
 mod probe;
@@ -38,10 +39,12 @@ mod project_rows;
 mod query;
 mod reader;
 mod records;
+mod restore;
 mod row;
 mod run;
 mod tail;
 mod transaction;
+mod view;
 mod watch;
 mod writer;
 
@@ -73,7 +76,7 @@ use crate::tail::{TailCursor, TailError, TailPage};
 use commit::Prepared;
 use open::Location;
 use owner::Owners;
-use reader::Readers;
+use reader::{Readers, Source};
 use writer::{BatchFailure, Writer};
 
 /// How a store is opened.
@@ -119,23 +122,25 @@ impl SqliteStore {
             path: path.to_owned(),
             source: fault.into(),
         };
-        let history = Some(file.history());
+        let source = Source::Own(file.history());
         let writer = Writer::start(file).map_err(backend)?;
-        let readers = Readers::new(location.path.clone(), connection::reading, history);
+        let readers = Readers::new(location.path.clone(), source);
         Ok(Self::of(Inner { path: location.path, owners, readers, writer: Some(writer) }))
     }
 
     /// Opens the store only to be looked at: nothing is made or changed, neither in the file nor beside it, and every
-    /// verb that writes fails.
+    /// verb that writes fails. What others commit is seen.
     ///
     /// # Errors
-    /// [`OpenError`]; [`OpenError::NotFound`] if there is none.
+    /// [`OpenError`]; [`OpenError::NotFound`] if there is none. A database whose log has no index (a copy of one in use)
+    /// can't be read without making that, and is refused.
     pub fn open_to_look(path: &Path) -> Result<Self, OpenError> {
         let (Location { path, owners }, found) = Location::find(path)?;
         if found == probe::Found::Nothing {
             return Err(OpenError::NotFound { path });
         }
-        let readers = Readers::new(path.clone(), connection::looking, None);
+        view::check(&path)?;
+        let readers = Readers::new(path.clone(), Source::Look);
         Ok(Self::of(Inner { path, owners, readers, writer: None }))
     }
 
@@ -170,7 +175,7 @@ impl SqliteStore {
     /// # Errors
     /// [`BackendError`] if the file can't be read.
     pub fn watch(&self) -> Result<Watch, BackendError> {
-        Ok(watch::watch(&self.inner.path)?)
+        Ok(watch::watch(&self.inner.path, self.inner.writer.is_some())?)
     }
 
     async fn write<T: Send + 'static, E: From<BackendError> + Send + 'static>(
@@ -185,7 +190,7 @@ impl SqliteStore {
 
     async fn read<T: Send + 'static, E: From<BackendError> + Send + 'static>(
         &self,
-        ask: impl FnOnce(&rusqlite::Connection) -> error::Done<Result<T, E>> + Send + 'static,
+        ask: impl Fn(&rusqlite::Connection) -> error::Done<Result<T, E>> + Send + 'static,
     ) -> Result<T, E> {
         self.inner.readers.ask(ask).await.map_err(BackendError::from)?
     }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::error::Done;
+use super::error::{Done, Fault};
 use super::probe;
 
 /// How long SQLite itself waits for a lock. Our writers wait for each other elsewhere, so this is for programs that do
 /// not know our lock, and for recoveries after a crash.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The largest that the write-ahead log stays once everything in it is in the database, in bytes.
 const WAL_LIMIT: i64 = 64 << 20;
@@ -28,7 +28,13 @@ pub(super) fn writing(path: &Path) -> Done<Connection> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
-    connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+    let mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(Fault::permanent(
+            "its file system can't keep a write-ahead log; name another file",
+        ));
+    }
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
@@ -45,21 +51,25 @@ pub(super) fn reading(path: &Path) -> Done<Connection> {
     set_up_for_reading(Connection::open_with_flags(path, flags)?)
 }
 
-/// A connection that changes nothing at all, not even beside the file: for whoever only looks.
-///
-/// While anybody has the database open there is a write-ahead log beside it, and then its other files are there as well.
-/// Where there is none, nobody writes, and SQLite is told to leave locks and logs alone.
-pub(super) fn looking(path: &Path) -> Done<Connection> {
-    if probe::beside(path, "-wal").exists() {
-        set_up_for_reading(read_only(path, "mode=ro")?)
-    } else {
-        set_up_for_reading(frozen(path)?)
-    }
+/// A connection that reads what writers have in their log, and leaves the log's index as it is.
+pub(super) fn beside_writers(path: &Path) -> Done<Connection> {
+    set_up_for_reading(read_only(path, "mode=ro&readonly_shm=1")?)
+}
+
+/// A connection that reads what writers have in their log, and may put a mark into the log's index: needed where none of
+/// the marks in it fits.
+pub(super) fn among_writers(path: &Path) -> Done<Connection> {
+    set_up_for_reading(read_only(path, "mode=ro")?)
+}
+
+/// A connection that reads the file and nothing beside it, and makes nothing.
+pub(super) fn alone(path: &Path) -> Done<Connection> {
+    set_up_for_reading(frozen(path)?)
 }
 
 /// A connection to the file alone, as if nobody could change it: whatever lies beside it is not looked at.
 pub(super) fn frozen(path: &Path) -> Done<Connection> {
-    read_only(path, "immutable=1")
+    Ok(probe::frozen(path)?)
 }
 
 fn read_only(path: &Path, mode: &str) -> Done<Connection> {
@@ -77,4 +87,21 @@ fn set_up_for_reading(connection: Connection) -> Done<Connection> {
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_forced_to_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = writing(&folder.path().join("x.db")).unwrap();
+        let ask =
+            |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let (full, on) = (Ok(2), Ok(1));
+        assert_eq!((ask("synchronous"), ask("foreign_keys")), (full, on));
+        let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get(0));
+        assert_eq!(mode, Ok("wal".to_owned()));
+    }
 }

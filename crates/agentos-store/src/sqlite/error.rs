@@ -100,3 +100,22 @@ impl From<Fault> for BackendError {
 
 /// The answer of a piece of work on the database.
 pub(super) type Done<T> = Result<T, Fault>;
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn only_a_commit_that_could_not_be_written_down_was_certainly_not_applied() {
+        let fault = |code| Fault::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        for known in [ffi::SQLITE_FULL, ffi::SQLITE_BUSY] {
+            assert!(fault(known).proves_nothing_applied());
+        }
+        for unknown in [ffi::SQLITE_IOERR, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_CORRUPT] {
+            assert!(!fault(unknown).proves_nothing_applied());
+        }
+        assert!(!Fault::permanent("we refused").proves_nothing_applied());
+    }
+}

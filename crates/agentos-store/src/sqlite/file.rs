@@ -1,36 +1,31 @@
-//! The database file under an open writer: is it still there, is it still ours, and how long is its write-ahead log?
+//! The database file under an open writer: one transaction at a time, and how long is its write-ahead log?
 //!
-//! `git clean -fdx` removes the file while we write into it. Whatever is committed then goes into a file without a name
-//! and is lost with the last process. So the name is looked at before every transaction. If it names nothing any more,
-//! the file is put back from the open handle, which still has everything; if it names a copy that somebody else put back,
-//! we move over to that; if it names anything else, nothing is written and the error says so.
+//! A transaction is answered for only if the names of the file still stand for what was written (see [`super::restore`]):
+//! they are looked at before it and after it.
 
 use std::cell::{Cell, RefCell};
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::connection;
+use super::connection::PATIENCE;
 use super::error::{Done, Fault};
-use super::lock::{FileIdentity, WriterLock};
+use super::lock::WriterLock;
 use super::memory::Memory;
 use super::migrate;
-use super::open::{Notice, make_folder};
+use super::names::Names;
+use super::open::Notice;
 use super::owner::Owners;
-use super::probe::{self, Found};
 use super::reader::History;
+use super::restore::{OpenFile, Whereabouts};
 use super::transaction::Tx;
 use super::writer::BatchFailure;
 
 /// After this many pages in the write-ahead log the database takes them over, while others go on writing.
 const WAL_PAGES: i32 = 4_000;
 
-/// After this many the writers wait until that is done and the log begins anew: 64 MB.
+/// After this many the log is to begin anew, if nobody reads from it: 64 MB.
 const WAL_PAGES_AT_MOST: i32 = 16_000;
-
-/// How often a file is looked at before it is taken for another.
-const LOOKS: usize = 20;
 
 thread_local! {
     /// How many pages the log had after this thread's last commit.
@@ -42,49 +37,31 @@ pub(super) type Tell = Box<dyn Fn(Notice) + Send>;
 
 /// The file, open for writing.
 pub(super) struct DatabaseFile {
-    path: PathBuf,
-    identity: Option<FileIdentity>,
-    store_id: String,
-    connection: Connection,
+    open: OpenFile,
     lock: WriterLock,
     owners: Owners,
     memory: RefCell<Memory>,
-    /// How long the write-ahead log was when it was last taken over.
-    pages_taken: i32,
-    /// The connection met an error of the file and is not to be trusted.
-    is_suspect: bool,
+    /// How long the write-ahead log has to be before the database takes it over the next time.
+    next_taking: i32,
     tell: Tell,
 }
 
 impl DatabaseFile {
     pub(super) fn new(
-        path: PathBuf,
+        names: Names,
         connection: Connection,
         lock: WriterLock,
         owners: Owners,
         tell: Tell,
     ) -> Done<Self> {
-        let identity = identity_of(&path)?;
-        let store_id = migrate::store_id(&connection)?;
-        count_pages(&connection);
+        let open = OpenFile::new(names, connection)?;
         let memory = RefCell::default();
-        Ok(Self {
-            path,
-            identity,
-            store_id,
-            connection,
-            lock,
-            owners,
-            memory,
-            pages_taken: 0,
-            is_suspect: false,
-            tell,
-        })
+        Ok(Self { open, lock, owners, memory, next_taking: WAL_PAGES, tell })
     }
 
     /// What is in it, for those who read.
     pub(super) fn history(&self) -> History {
-        History { file: self.identity, store_id: self.store_id.clone() }
+        self.open.names.history(self.open.store_id.clone())
     }
 
     /// Carries out `act` in one transaction, under the writer lock.
@@ -92,102 +69,125 @@ impl DatabaseFile {
         &mut self,
         act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
     ) -> Result<(), BatchFailure> {
-        let Self {
-            path,
-            identity,
-            store_id,
-            connection,
-            lock,
-            owners,
-            memory,
-            is_suspect,
-            tell,
-            ..
-        } = self;
-        let lock_path = path.clone();
-        let guard = lock
-            .lock()
-            .map_err(|error| Fault::io("can't take the writer lock of", &lock_path, &error))?;
-        let found = identity_of(path)?;
-        if found != *identity {
-            let notice = find_again(path, store_id, connection, found)?;
-            *identity = identity_of(path)?;
-            memory.borrow_mut().clear();
-            tell(notice);
-        } else if *is_suspect {
-            memory.borrow_mut().clear();
-            *connection = connection::writing(path)?;
-            count_pages(connection);
-        }
-        *is_suspect = false;
+        let Self { open, lock, owners, memory, tell, .. } = self;
+        let guard = lock.lock().map_err(|error| {
+            Fault::io("can't take the writer lock of", open.names.path(), &error)
+        })?;
+        settle(open, memory, tell)?;
         owners.restore()?;
-        let outcome = transact(connection, owners, memory, act);
+        let outcome = transact(&open.connection, owners, memory, act).and_then(|()| {
+            // Whatever was removed meanwhile has taken this commit with it, unless it can be put back.
+            settle(open, memory, tell)
+                .map_err(|fault| Failed { is_unknown: true, ..Failed::before(fault) })
+        });
         guard.ring();
-        if let Err((fault, _)) = &outcome {
+        outcome.map_err(|failed| {
             memory.borrow_mut().clear();
-            *is_suspect = fault.is_of_the_file();
-        }
-        outcome.map_err(|(fault, is_unknown)| BatchFailure { error: fault.into(), is_unknown })
+            open.is_suspect |= failed.fault.is_of_the_file();
+            BatchFailure {
+                error: failed.fault.into(),
+                is_unknown: failed.is_unknown,
+                is_everybodys: failed.is_everybodys,
+            }
+        })
+    }
+
+    /// Has this asked instead of waiting when SQLite finds somebody in its way.
+    #[cfg(test)]
+    pub(super) fn meet_busy(&self, ask: fn(i32) -> bool) {
+        self.open.connection.busy_handler(Some(ask)).unwrap();
     }
 
     /// Moves what the log holds into the database when there is much of it. Failing is no harm: the next time will do.
+    ///
+    /// Nobody is waited for: whoever still reads from the log would hold up every writer. Then the next attempt is made
+    /// when the log has become half as long again.
     pub(super) fn keep_wal_bounded(&mut self) {
         let pages = PAGES.get();
-        if pages < self.pages_taken {
-            self.pages_taken = 0;
+        if pages < WAL_PAGES {
+            self.next_taking = WAL_PAGES;
         }
-        // While somebody still reads from it the log does not begin anew; then it is not worth trying every time.
-        if pages < WAL_PAGES || pages - self.pages_taken < WAL_PAGES / 4 {
+        if pages < self.next_taking {
             return;
         }
-        let moved = if pages < WAL_PAGES_AT_MOST {
-            self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))
-        } else if let Ok(_guard) = self.lock.lock() {
-            self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", (), |_| Ok(()))
-        } else {
-            Ok(())
+        // If that can't be set, it is not tried.
+        let taken =
+            self.open.connection.busy_timeout(Duration::ZERO).map(|()| self.take_over(pages));
+        let _patient_again = self.open.connection.busy_timeout(PATIENCE);
+        let has_begun_anew = matches!(taken, Ok(true));
+        self.next_taking = if has_begun_anew { WAL_PAGES } else { pages.saturating_add(pages / 2) };
+    }
+
+    /// Whether the log begins anew.
+    fn take_over(&mut self, pages: i32) -> bool {
+        let checkpoint = |connection: &Connection, mode: &str| {
+            let sql = format!("PRAGMA wal_checkpoint({mode})");
+            connection.query_row(&sql, (), |row| row.get::<_, i64>(0)).is_ok_and(|busy| busy == 0)
         };
-        if moved.is_ok() {
-            self.pages_taken = pages;
+        // Most of the work is done while others write.
+        checkpoint(&self.open.connection, "PASSIVE");
+        if pages < WAL_PAGES_AT_MOST {
+            return false;
         }
+        self.lock.lock().is_ok_and(|_guard| checkpoint(&self.open.connection, "RESTART"))
     }
 }
 
-fn identity_of(path: &Path) -> Done<Option<FileIdentity>> {
-    FileIdentity::of_path(path).map_err(|error| Fault::io("can't look at", path, &error))
+/// Sees to it that the names stand for what is open, or says why not.
+fn settle(open: &mut OpenFile, memory: &RefCell<Memory>, tell: &Tell) -> Done<()> {
+    match open.find()? {
+        Whereabouts::Same => return Ok(()),
+        Whereabouts::Reopened => memory.borrow_mut().clear(),
+        Whereabouts::Other(notice) => {
+            memory.borrow_mut().clear();
+            tell(notice);
+        }
+    }
+    Ok(())
 }
 
-fn count_pages(connection: &Connection) {
+pub(super) fn count_pages(connection: &Connection) {
     connection.wal_hook(Some(|_, pages| {
         PAGES.set(pages);
         Ok(())
     }));
 }
 
-/// The second part of the error: whether the transaction may have been applied in spite of it.
+/// Why a transaction came to nothing.
+struct Failed {
+    fault: Fault,
+    /// Whether it may have been applied in spite of it.
+    is_unknown: bool,
+    /// Whether it has nothing to do with what was to be done, so that doing a part of it would fail as well.
+    is_everybodys: bool,
+}
+
+impl Failed {
+    const fn before(fault: Fault) -> Self {
+        Self { fault, is_unknown: false, is_everybodys: true }
+    }
+}
+
 fn transact(
     connection: &Connection,
     owners: &Owners,
     memory: &RefCell<Memory>,
     act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
-) -> Result<(), (Fault, bool)> {
-    let not_applied = |fault: Fault| (fault, false);
-    run(connection, "BEGIN IMMEDIATE").map_err(not_applied)?;
-    let mut tx = Tx { connection, owners, memory };
-    let applied =
-        migrate::check(connection).and_then(|()| data_version(connection)).and_then(|version| {
-            memory.borrow_mut().come_to(version);
-            act(&mut tx)
-        });
-    if let Err(fault) = applied {
+) -> Result<(), Failed> {
+    run(connection, "BEGIN IMMEDIATE").map_err(Failed::before)?;
+    let undo = |failed| {
         // If even this fails, SQLite has undone it already.
         let _undone = run(connection, "ROLLBACK");
-        return Err((fault, false));
-    }
+        failed
+    };
+    let version = migrate::check(connection).and_then(|()| data_version(connection));
+    memory.borrow_mut().come_to(version.map_err(|fault| undo(Failed::before(fault)))?);
+    let mut tx = Tx { connection, owners, memory };
+    let known = |fault| Failed { fault, is_unknown: false, is_everybodys: false };
+    act(&mut tx).map_err(|fault| undo(known(fault)))?;
     run(connection, "COMMIT").map_err(|fault| {
-        let _undone = run(connection, "ROLLBACK");
         let is_unknown = !fault.proves_nothing_applied();
-        (fault, is_unknown)
+        undo(Failed { is_unknown, ..known(fault) })
     })
 }
 
@@ -201,67 +201,137 @@ fn run(connection: &Connection, sql: &str) -> Done<()> {
     Ok(())
 }
 
-/// The path no longer names the file that is open.
-fn find_again(
-    path: &Path,
-    store_id: &str,
-    connection: &mut Connection,
-    found: Option<FileIdentity>,
-) -> Done<Notice> {
-    if found.is_none() {
-        put_back(path, connection)?;
-        *connection = connection::writing(path)?;
-        count_pages(connection);
-        return Ok(Notice::PutBack { path: path.to_owned() });
-    }
-    if !holds(path, store_id) {
-        return Err(replaced(path));
-    }
-    *connection = connection::writing(path)?;
-    count_pages(connection);
-    Ok(Notice::FoundAgain { path: path.to_owned() })
-}
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The path names something that is not this history.
-pub(super) fn replaced(path: &Path) -> Fault {
-    Fault::permanent(format!(
-        "{} was replaced by another file while it was in use; nothing was written to it. Move that file away and try \
-         again: this process still has everything and puts it back",
-        path.display()
-    ))
-}
+    use uuid::Uuid;
 
-/// Whether the path names a database with this history. It is not opened in earnest before that is known: a log that lies
-/// beside it would be replayed into the wrong file.
-pub(super) fn holds(path: &Path, store_id: &str) -> bool {
-    let is_found = || {
-        matches!(probe::probe(path), Ok(Found::Ours))
-            && connection::frozen(path)
-                .and_then(|connection| migrate::store_id(&connection))
-                .is_ok_and(|found| found == store_id)
-    };
-    // Somebody may be moving pages into the file at this moment, which a look without locks sees in the middle.
-    (0..LOOKS).any(|_| is_found())
-}
+    use super::*;
+    use crate::sqlite::open::Location;
 
-/// Copies what the open handle still holds to where the file was.
-fn put_back(path: &Path, connection: &Connection) -> Done<()> {
-    let failed = |error: std::io::Error| Fault::io("can't put back", path, &error);
-    if let Some(folder) = path.parent() {
-        make_folder(folder)?;
+    /// How often SQLite was about to wait for somebody.
+    static WAITS: AtomicUsize = AtomicUsize::new(0);
+
+    fn open(folder: &Path) -> (PathBuf, DatabaseFile) {
+        let path = folder.join("x.db");
+        let (mut location, found) = Location::find(&path).unwrap();
+        let file = location.open(found, Uuid::from_u128(1), Box::new(|_| ())).unwrap();
+        (path, file)
     }
-    let copy = probe::beside(path, ".restoring");
-    // What an earlier attempt left behind is no copy of anything.
-    let _removed = fs::remove_file(&copy);
-    connection.backup("main", &copy, None)?;
-    File::open(&copy).and_then(|file| file.sync_all()).map_err(failed)?;
-    // A log that is left there belongs to the file that is gone, and would be replayed into this one.
-    for suffix in ["-wal", "-shm"] {
-        let _removed = fs::remove_file(probe::beside(path, suffix));
+
+    #[test]
+    fn no_writer_waits_for_a_reader_to_shorten_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut file) = open(folder.path());
+        file.meet_busy(|_| {
+            WAITS.fetch_add(1, Ordering::Relaxed);
+            false
+        });
+        let reader = Connection::open(&path).unwrap();
+        reader.execute_batch("BEGIN; SELECT * FROM store").unwrap();
+        let change = |tx: &mut Tx<'_>| {
+            tx.connection
+                .execute_batch("CREATE TABLE more (x); DROP TABLE more")
+                .map_err(Fault::from)
+        };
+        file.transact(change).unwrap();
+        PAGES.set(WAL_PAGES_AT_MOST);
+        file.keep_wal_bounded();
+        assert_eq!(WAITS.load(Ordering::Relaxed), 0, "the reader is not waited for");
+        assert_eq!(file.next_taking, WAL_PAGES_AT_MOST / 2 * 3, "and is not met again soon");
+        let patience: u128 = file
+            .open
+            .connection
+            .pragma_query_value(None, "busy_timeout", |row| row.get::<_, u32>(0))
+            .unwrap()
+            .into();
+        assert_eq!(patience, PATIENCE.as_millis(), "others are waited for as before");
+        reader.execute_batch("COMMIT").unwrap();
+        PAGES.set(file.next_taking);
+        file.keep_wal_bounded();
+        assert_eq!(file.next_taking, WAL_PAGES, "the log begins anew");
+        file.transact(change).unwrap();
+        assert!(PAGES.get() < 10, "{} pages", PAGES.get());
     }
-    fs::rename(&copy, path).map_err(failed)?;
-    if let Some(folder) = path.parent() {
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+
+    #[test]
+    fn a_transaction_that_cannot_begin_is_the_failure_of_all_its_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut file) = open(folder.path());
+        file.meet_busy(|_| false);
+        let other = Connection::open(path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let begun = Cell::new(false);
+        let failure = file
+            .transact(|_| {
+                begun.set(true);
+                Ok(())
+            })
+            .unwrap_err();
+        assert!(failure.is_everybodys && !failure.is_unknown && !begun.get(), "{failure:?}");
+        other.execute_batch("ROLLBACK").unwrap();
+        let failure = file.transact(|_| Err(Fault::permanent("one of them"))).unwrap_err();
+        assert!(!failure.is_everybodys && !failure.is_unknown, "{failure:?}");
+        file.transact(|_| Ok(())).unwrap();
     }
-    Ok(())
+
+    #[test]
+    fn nobody_else_begins_to_write_while_a_transaction_is_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut file) = open(folder.path());
+        let other = Connection::open(path).unwrap();
+        other.busy_timeout(Duration::ZERO).unwrap();
+        file.transact(|_| {
+            assert!(other.execute_batch("BEGIN IMMEDIATE").is_err(), "nothing is written yet");
+            Ok(())
+        })
+        .unwrap();
+        other.execute_batch("BEGIN IMMEDIATE; ROLLBACK").unwrap();
+    }
+
+    #[test]
+    fn whoever_has_committed_rings() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut file) = open(folder.path());
+        let lock = crate::sqlite::probe::beside(&path, ".lock");
+        assert_eq!(std::fs::read(&lock).unwrap(), b"");
+        file.transact(|_| Ok(())).unwrap();
+        assert_eq!(std::fs::read(&lock).unwrap(), b"\n");
+    }
+
+    #[test]
+    fn it_is_not_known_what_became_of_a_commit_that_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, mut file) = open(folder.path());
+        let change = |tx: &mut Tx<'_>| {
+            tx.connection.execute_batch("CREATE TABLE more (x)").map_err(Fault::from)
+        };
+        file.open.connection.commit_hook(Some(|| true)).unwrap();
+        let failure = file.transact(change).unwrap_err();
+        assert!(failure.is_unknown && !failure.is_everybodys, "{failure:?}");
+        file.open.connection.commit_hook(None::<fn() -> bool>).unwrap();
+        file.transact(change).unwrap();
+    }
+
+    #[test]
+    fn a_commit_whose_file_was_removed_meanwhile_is_put_back_before_it_is_answered_for() {
+        let folder = tempfile::tempdir().unwrap();
+        for removed in [&["", "-wal", "-shm"][..], &["-wal"]] {
+            let (path, mut file) = open(folder.path());
+            let table = format!("more{}", removed.len());
+            file.transact(|tx| {
+                for suffix in removed {
+                    std::fs::remove_file(crate::sqlite::probe::beside(&path, suffix)).unwrap();
+                }
+                let sql = format!("CREATE TABLE {table} (x)");
+                tx.connection.execute_batch(&sql).map_err(Fault::from)
+            })
+            .unwrap();
+            let found = Connection::open(&path).unwrap();
+            found.execute_batch(&format!("SELECT * FROM {table}")).unwrap();
+        }
+    }
 }

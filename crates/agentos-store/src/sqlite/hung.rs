@@ -2,7 +2,8 @@
 //!
 //! An owner that lives keeps its runs, however long it says nothing. Whoever decides that it hangs ends its process
 //! first: one that only slept would wake up and go on with what it had in mind. The process is the one that holds the
-//! lock, which the kernel knows; what is written in the lock file is only a hint.
+//! lock, which the kernel knows, and it has to be the one that has written itself into the lock file, if both are numbers
+//! of one namespace. Where the two do not agree nobody is killed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -10,6 +11,7 @@ use std::path::Path;
 
 use agentos_core::id::OwnerId;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::lock;
@@ -93,22 +95,74 @@ fn is_held(path: &Path) -> bool {
     lock::is_held(path).unwrap_or(true)
 }
 
-/// The process that holds the lock of this file, as the kernel sees it.
+/// What an owner has written into its lock file about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Said {
+    pid: i32,
+    /// The namespace in which that is its number.
+    #[serde(default)]
+    namespace: Option<String>,
+}
+
+impl Said {
+    pub(super) fn of_this_process() -> Self {
+        let pid = rustix::process::getpid().as_raw_nonzero().get();
+        let namespace = fs::read_link("/proc/self/ns/pid").ok();
+        let namespace = namespace.map(|name| name.to_string_lossy().into_owned());
+        Self { pid, namespace }
+    }
+
+    pub(super) fn text(&self) -> String {
+        // Numbers and names can't fail to be written; whoever reads nothing here is more careful.
+        serde_json::to_string(self).map(|text| text + "\n").unwrap_or_default()
+    }
+
+    /// Whether the process that the kernel sees may be the one that has written this. In another namespace it has another
+    /// number, which says nothing.
+    fn agrees_with(&self, pid: Pid, here: Option<&str>) -> bool {
+        let is_elsewhere = self.namespace.is_some() && self.namespace.as_deref() != here;
+        is_elsewhere || self.pid == pid.as_raw_nonzero().get()
+    }
+}
+
+/// A file as `/proc/locks` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    major: u32,
+    minor: u32,
+    inode: u64,
+}
+
+/// The process that holds the lock of this file, as the kernel sees it, if that is who has written into it.
 fn holder(path: &Path) -> Option<Pid> {
-    let inode = fs::metadata(path).ok()?.ino();
+    let found = fs::metadata(path).ok()?;
+    let (major, minor) = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
+    let place = Place { major, minor, inode: found.ino() };
+    let said: Said = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
     let locks = fs::read_to_string("/proc/locks").ok()?;
-    locks.lines().find_map(|line| holder_in(line, inode))
+    let pid = locks.lines().find_map(|line| holder_in(line, place))?;
+    let here = Said::of_this_process().namespace;
+    said.agrees_with(pid, here.as_deref()).then_some(pid)
 }
 
 /// The holder named in a line like `5: FLOCK  ADVISORY  WRITE 8712 fe:00:4719 0 EOF`. Who waits has an arrow in his.
-fn holder_in(line: &str, inode: u64) -> Option<Pid> {
+fn holder_in(line: &str, place: Place) -> Option<Pid> {
     let mut words = line.split_whitespace().skip(1);
     let (kind, _, mode) = (words.next()?, words.next()?, words.next()?);
-    let (pid, place) = (words.next()?, words.next()?);
-    let found = place.rsplit(':').next()?.parse::<u64>().ok()?;
-    let is_holder = kind == "FLOCK" && mode == "WRITE" && found == inode;
+    let (pid, found) = (words.next()?, words.next()?);
+    let is_holder = kind == "FLOCK" && mode == "WRITE" && place_of(found)? == place;
     // Processes of other namespaces have the number 0 here.
     is_holder.then(|| pid.parse().ok().and_then(Pid::from_raw)).flatten()
+}
+
+/// Reads a place like `fe:00:4719`: a device in two hexadecimal numbers, and an inode. The same inode number is given out
+/// again on every device.
+fn place_of(text: &str) -> Option<Place> {
+    let mut parts = text.split(':');
+    let major = u32::from_str_radix(parts.next()?, 16).ok()?;
+    let minor = u32::from_str_radix(parts.next()?, 16).ok()?;
+    let inode = parts.next()?.parse().ok()?;
+    parts.next().is_none().then_some(Place { major, minor, inode })
 }
 
 fn pause() {
@@ -118,17 +172,60 @@ fn pause() {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
 
     #[test]
     fn the_holder_of_a_lock_is_found_among_those_who_wait() {
-        let pid = |line| holder_in(line, 4_719).map(|pid| pid.as_raw_nonzero().get());
-        assert_eq!(pid("5: FLOCK  ADVISORY  WRITE 8712 fe:00:4719 0 EOF"), Some(8_712));
-        assert_eq!(pid("5: -> FLOCK  ADVISORY  WRITE 8713 fe:00:4719 0 EOF"), None);
-        assert_eq!(pid("5: FLOCK  ADVISORY  READ 8712 fe:00:4719 0 EOF"), None);
-        assert_eq!(pid("5: FLOCK  ADVISORY  WRITE 0 fe:00:4719 0 EOF"), None);
-        assert_eq!(pid("5: FLOCK  ADVISORY  WRITE 8712 fe:00:4720 0 EOF"), None);
-        assert_eq!(pid("6: POSIX  ADVISORY  WRITE 8712 fe:00:4719 0 EOF"), None);
+        let place = Place { major: 0xfe, minor: 0x1a, inode: 4_719 };
+        let pid = |line| holder_in(line, place).map(|pid| pid.as_raw_nonzero().get());
+        assert_eq!(pid("5: FLOCK  ADVISORY  WRITE 8712 fe:1a:4719 0 EOF"), Some(8_712));
+        assert_eq!(pid("5: -> FLOCK  ADVISORY  WRITE 8713 fe:1a:4719 0 EOF"), None);
+        assert_eq!(pid("5: FLOCK  ADVISORY  READ 8712 fe:1a:4719 0 EOF"), None);
+        assert_eq!(pid("5: FLOCK  ADVISORY  WRITE 0 fe:1a:4719 0 EOF"), None);
+        assert_eq!(pid("5: FLOCK  ADVISORY  WRITE 8712 fe:1a:4720 0 EOF"), None);
+        assert_eq!(pid("6: POSIX  ADVISORY  WRITE 8712 fe:1a:4719 0 EOF"), None);
         assert_eq!(pid("nothing"), None);
+    }
+
+    #[test]
+    fn a_file_of_the_same_number_on_another_device_is_another_file() {
+        let place = Place { major: 0, minor: 0x2b, inode: 7 };
+        let pid = |line| holder_in(line, place).map(|pid| pid.as_raw_nonzero().get());
+        assert_eq!(pid("1: FLOCK  ADVISORY  WRITE 1 00:2c:7 0 EOF"), None);
+        assert_eq!(pid("1: FLOCK  ADVISORY  WRITE 1 01:2b:7 0 EOF"), None);
+        assert_eq!(pid("1: FLOCK  ADVISORY  WRITE 1 7 0 EOF"), None);
+        assert_eq!(pid("1: FLOCK  ADVISORY  WRITE 2 00:2b:7 0 EOF"), Some(2));
+    }
+
+    #[test]
+    fn whoever_is_not_who_has_written_himself_into_the_lock_is_not_the_owner() {
+        let (pid, other) = (Pid::from_raw(7).unwrap(), Pid::from_raw(8).unwrap());
+        let said = Said { pid: 7, namespace: Some("pid:[1]".into()) };
+        assert!(
+            said.agrees_with(pid, Some("pid:[1]")) && !said.agrees_with(other, Some("pid:[1]"))
+        );
+        assert!(said.agrees_with(other, Some("pid:[2]")), "another namespace has other numbers");
+        let said: Said = serde_json::from_str("{\"pid\":7}").unwrap();
+        assert!(
+            said.agrees_with(pid, Some("pid:[1]")) && !said.agrees_with(other, Some("pid:[1]"))
+        );
+    }
+
+    #[test]
+    fn nobody_ends_himself_or_somebody_else_in_place_of_an_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let owners = Owners::new(folder.path().join("owners"));
+        let id = OwnerId(Uuid::from_u128(7));
+        assert_eq!(end_owner(&owners, id), Ok(OwnerEnd::WasDead));
+        let owner = owners.enlist(id).unwrap();
+        assert_eq!(end_owner(&owners, id), Err(EndOwnerError::Itself { owner: id }));
+        // Now it looks as if another process had made the lock that this one holds.
+        let other = Said { pid: 1, ..Said::of_this_process() };
+        fs::write(owners.lock_file(id), other.text()).unwrap();
+        assert_eq!(end_owner(&owners, id), Err(EndOwnerError::Unseen { owner: id }));
+        drop(owner);
+        assert_eq!(end_owner(&owners, id), Ok(OwnerEnd::WasDead));
     }
 }

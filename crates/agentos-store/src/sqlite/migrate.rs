@@ -29,11 +29,15 @@ pub(super) fn version(connection: &Connection) -> Done<u32> {
 pub(super) fn check(connection: &Connection) -> Done<()> {
     match version(connection)? {
         VERSION => Ok(()),
-        other => Err(Fault::permanent(format!(
-            "its schema has version {other} now and this program writes version {VERSION}; end this program and \
-             use the newer one"
-        ))),
+        other => Err(newer(other, VERSION)),
     }
+}
+
+fn newer(found: u32, known: u32) -> Fault {
+    Fault::permanent(format!(
+        "its schema has version {found} now and this program writes version {known}; end this program and use the \
+         newer one"
+    ))
 }
 
 /// Brings the schema to [`VERSION`]. The caller holds the writer lock. Says whether anything was to be done.
@@ -56,6 +60,13 @@ fn migrate_by(
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let from = version(&transaction)?;
+    if from >= to {
+        return match from {
+            // Somebody was faster.
+            _ if from == to => Ok(false),
+            _ => Err(newer(from, to)),
+        };
+    }
     if from > 0
         && let Some(owner) = owners.living()?.first()
     {
@@ -109,5 +120,17 @@ mod tests {
         assert_eq!(version(&connection).unwrap(), 2);
         assert!(check(&connection).is_err(), "this program writes version 1 only");
         assert_eq!(store_id(&connection).unwrap(), id, "it is still the same history");
+    }
+
+    #[test]
+    fn a_newer_schema_is_never_made_an_older_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let owners = Owners::new(folder.path().join("owners"));
+        let mut connection = Connection::open(folder.path().join("x.db")).unwrap();
+        migrate(&mut connection, &owners, Uuid::from_u128(1)).unwrap();
+        connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
+        let refused = migrate(&mut connection, &owners, Uuid::from_u128(2)).unwrap_err();
+        assert!(format!("{refused:?}").contains("use the newer one"), "{refused:?}");
+        assert_eq!(version(&connection).unwrap(), VERSION + 1);
     }
 }

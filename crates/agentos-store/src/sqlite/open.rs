@@ -1,6 +1,5 @@
 //! Opening a store: which file, and why it can't be used.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +10,11 @@ use super::connection;
 use super::error::Fault;
 use super::file::{DatabaseFile, Tell};
 use super::lock::WriterLock;
-use super::migrate;
+use super::migrate::{self, VERSION};
+use super::names::Names;
 use super::owner::Owners;
 use super::probe::{Found, beside, probe};
+use super::restore::{remove_if_there, sync_folder};
 use crate::backend::BackendError;
 
 /// Something happened to the file that people should know of. Nothing is lost.
@@ -66,7 +67,7 @@ pub enum OpenError {
     },
     /// Part of it is missing.
     #[error(
-        "{} is cut off: it has {length} bytes of {expected}; bring it back from a copy",
+        "{} is cut off: it has only {length} bytes of what was in it; bring it back from a copy",
         path.display()
     )]
     Truncated {
@@ -74,8 +75,28 @@ pub enum OpenError {
         path: PathBuf,
         /// How long it is.
         length: u64,
-        /// How long its header says it is.
-        expected: u64,
+    },
+    /// It is a folder, a device, a pipe or a socket.
+    #[error("{} is {kind} and not a file; name another", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// The database is gone, and its log is not.
+    #[error(
+        "{} is gone but its log {} is there; a second history is not begun beside it. A program that still has the \
+         database open puts it back when it commits; otherwise bring it back from a copy, or move the log away to \
+         begin anew",
+        path.display(),
+        log.display()
+    )]
+    LogOnly {
+        /// The database.
+        path: PathBuf,
+        /// What is left of it.
+        log: PathBuf,
     },
     /// The path is a symbolic link to nothing.
     #[error(
@@ -89,6 +110,16 @@ pub enum OpenError {
         path: PathBuf,
         /// Where it leads.
         target: PathBuf,
+    },
+    /// Its log lies beside it without the index, and reading makes none.
+    #[error(
+        "{} has a log beside it (-wal) without its index (-shm), like a copy of a database in use; it can't be looked at \
+         without making that. Open it once with a command that writes",
+        path.display()
+    )]
+    NoIndex {
+        /// The file.
+        path: PathBuf,
     },
     /// There is no database yet, and reading makes none.
     #[error("there is no database at {}", path.display())]
@@ -151,32 +182,39 @@ impl Location {
         {
             make_folder(folder).map_err(|fault| OpenError::of(&path, fault))?;
         }
-        let opened = self.open_locked(new_id, tell);
-        opened.map_err(|fault| OpenError::of(&path, fault))
+        self.open_locked(new_id, tell)
     }
 
-    fn open_locked(&mut self, new_id: Uuid, tell: Tell) -> Result<DatabaseFile, Fault> {
+    fn open_locked(&mut self, new_id: Uuid, tell: Tell) -> Result<DatabaseFile, OpenError> {
         if let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) {
             let folder = folder
                 .canonicalize()
-                .map_err(|error| Fault::io("can't find the folder of", &self.path, &error))?;
+                .map_err(|error| OpenError::io("can't find the folder of", &self.path, &error))?;
             self.path = folder.join(name);
         }
-        self.owners = Owners::new(beside(&self.path, ".owners"));
+        let path = self.path.as_path();
+        let failed = |fault: Fault| OpenError::of(path, fault);
+        self.owners = Owners::new(beside(path, ".owners"));
         let owners = self.owners.clone();
-        let mut lock = WriterLock::open(beside(&self.path, ".lock"))
-            .map_err(|error| Fault::io("can't make the lock of", &self.path, &error))?;
+        let mut lock = WriterLock::open(beside(path, ".lock"))
+            .map_err(|error| OpenError::io("can't make the lock of", path, &error))?;
         let guard =
-            lock.lock().map_err(|error| Fault::io("can't take the lock of", &self.path, &error))?;
+            lock.lock().map_err(|error| OpenError::io("can't take the lock of", path, &error))?;
         // Others may have been faster, so only what is seen under the lock counts.
-        if matches!(probe(&self.path), Ok(Found::Nothing)) {
-            make(&self.path, &owners, new_id)?;
+        if probe(path)? == Found::Nothing {
+            make(path, &owners, new_id).map_err(failed)?;
         }
-        let mut connection = connection::writing(&self.path)?;
-        migrate::migrate(&mut connection, &owners, new_id)?;
+        let mut connection = connection::writing(path).map_err(failed)?;
+        // The log may say more than the header.
+        let version = migrate::version(&connection).map_err(failed)?;
+        if version > VERSION {
+            return Err(OpenError::Newer { path: path.to_owned(), version, known: VERSION });
+        }
+        migrate::migrate(&mut connection, &owners, new_id).map_err(failed)?;
+        let names = Names::of(path).map_err(failed)?;
         drop(guard);
-        owners.clear_away()?;
-        DatabaseFile::new(self.path.clone(), connection, lock, owners, tell)
+        owners.clear_away().map_err(failed)?;
+        DatabaseFile::new(names, connection, lock, owners, tell).map_err(failed)
     }
 }
 
@@ -184,18 +222,20 @@ impl Location {
 fn make(path: &Path, owners: &Owners, new_id: Uuid) -> Result<(), Fault> {
     let failed = |error: io::Error| Fault::io("can't make", path, &error);
     let unfinished = beside(path, ".making");
-    for suffix in ["", "-wal", "-shm"] {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
         // Whoever was killed while making one may have left something behind.
-        let _removed = std::fs::remove_file(beside(&unfinished, suffix));
+        remove_if_there(&beside(&unfinished, suffix)).map_err(failed)?;
     }
     let mut connection = connection::writing(&unfinished)?;
     migrate::migrate(&mut connection, owners, new_id)?;
     connection.close().map_err(|(_, error)| error)?;
-    std::fs::rename(&unfinished, path).map_err(failed)?;
-    match path.parent() {
-        Some(folder) => File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed),
-        None => Ok(()),
+    // The probe has seen that the logs hold nothing. But somebody may still have them open, with a file that is gone; who
+    // shares the index with him would write over what the other has written.
+    for suffix in ["-wal", "-shm", "-journal"] {
+        remove_if_there(&beside(path, suffix)).map_err(failed)?;
     }
+    std::fs::rename(&unfinished, path).map_err(failed)?;
+    sync_folder(path).map_err(failed)
 }
 
 /// Makes the folder of a database. Ours is not seen by git.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use agentos_core::id::OwnerId;
 
 use super::error::{Done, Fault};
-use super::lock;
+use super::{hung, lock};
 
 /// A process that may own runs, for as long as this exists.
 #[derive(Debug)]
@@ -65,8 +65,8 @@ impl Owners {
         let failed =
             |error: io::Error| Fault::io("can't make the owner's lock in", &self.folder, &error);
         fs::create_dir_all(&self.folder).map_err(failed)?;
-        let pid = rustix::process::getpid().as_raw_nonzero();
-        lock::create_locked(&self.lock_file(id), &format!("{{\"pid\":{pid}}}\n")).map_err(failed)
+        let said = hung::Said::of_this_process().text();
+        lock::create_locked(&self.lock_file(id), &said).map_err(failed)
     }
 
     /// Makes the lock files of this process's owners again that somebody has removed: those who live are not to be taken

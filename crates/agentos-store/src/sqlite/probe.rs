@@ -1,20 +1,23 @@
 //! Looking at a file without touching it: is it a database of ours, and of which version?
 //!
-//! SQLite itself is no way to find out. Opening a database in WAL mode, even for reading, makes files beside it and may
-//! replay what a crash left behind. So the header is read as bytes, and only a file that calls itself ours is opened.
+//! Opening a database in WAL mode, even for reading, makes files beside it and may replay what a crash left behind. So
+//! SQLite is told that nobody can change the file (`immutable`): then it reads nothing but the file, and makes nothing.
+//!
+//! The file is not opened in any other way. Whoever closes a descriptor of a file gives up all locks that his process has
+//! on it, those of SQLite's open connections among them; only SQLite itself knows when it may close one.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::migrate::{APPLICATION_ID, VERSION};
 use super::open::OpenError;
 
-/// What stands in the first hundred bytes of every SQLite database.
-const HEADER: usize = 100;
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// No database is shorter than its header.
+const HEADER: u64 = 100;
 
 /// What a path holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,76 +30,124 @@ pub(super) enum Found {
 
 /// Says what the path holds, or why it can't be used. Changes nothing.
 pub(super) fn probe(path: &Path) -> Result<Found, OpenError> {
-    let failed = |error: io::Error| OpenError::io("can't be read", path, &error);
-    let mut file = match File::open(path) {
-        Ok(file) => file,
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return nothing_there(path),
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(OpenError::io("can't be read", path, &error)),
     };
-    let found = file.metadata().map_err(failed)?;
-    if found.is_dir() {
-        return Err(OpenError::NotADatabase { path: path.to_owned() });
+    if !found.is_file() {
+        // Opening one of these may do something, or never return.
+        return Err(OpenError::NotAFile {
+            path: path.to_owned(),
+            kind: kind_of(found.file_type()),
+        });
     }
-    if found.len() == 0 {
+    if found.len() == 0 && !has_log(path) {
         return Ok(Found::Nothing);
     }
-    let mut header = [0; HEADER];
-    match file.read_exact(&mut header) {
-        Ok(()) if header.starts_with(MAGIC) => {}
-        Ok(()) => return Err(OpenError::NotADatabase { path: path.to_owned() }),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            return Err(OpenError::NotADatabase { path: path.to_owned() });
-        }
-        Err(error) => return Err(failed(error)),
+    if found.len() == 0 {
+        return Err(OpenError::Truncated { path: path.to_owned(), length: 0 });
     }
-    drop(file);
+    if found.len() < HEADER {
+        return Err(OpenError::NotADatabase { path: path.to_owned() });
+    }
+    let header = Header::read(path).map_err(|error| match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => OpenError::NotADatabase { path: path.to_owned() },
+        _ => OpenError::Backend {
+            path: path.to_owned(),
+            source: super::error::Fault::from(error).into(),
+        },
+    })?;
     check_header(path, &header)
 }
 
-/// A path that leads nowhere may be made, unless it is a link: that would begin a second history at its end.
-fn nothing_there(path: &Path) -> Result<Found, OpenError> {
-    match fs::read_link(path) {
-        Ok(target) => Err(OpenError::Dangling { path: path.to_owned(), target }),
-        Err(_) => Ok(Found::Nothing),
+fn kind_of(kind: fs::FileType) -> &'static str {
+    if kind.is_dir() {
+        "a folder"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
     }
 }
 
-fn check_header(path: &Path, header: &[u8; HEADER]) -> Result<Found, OpenError> {
-    let application = number(header, 68);
-    if application != APPLICATION_ID {
+/// A path that leads nowhere may be made, unless it is a link, or has left a log behind: either would begin a second
+/// history.
+fn nothing_there(path: &Path) -> Result<Found, OpenError> {
+    if let Ok(target) = fs::read_link(path) {
+        return Err(OpenError::Dangling { path: path.to_owned(), target });
+    }
+    let log = LOGS.iter().map(|suffix| beside(path, suffix)).find(|log| has_bytes(log));
+    match log {
+        Some(log) => Err(OpenError::LogOnly { path: path.to_owned(), log }),
+        None => Ok(Found::Nothing),
+    }
+}
+
+/// What SQLite would replay into whatever file it finds beside it.
+const LOGS: [&str; 2] = ["-wal", "-journal"];
+
+/// What the first page says.
+struct Header {
+    application: u32,
+    version: u32,
+    page_size: u64,
+    /// Fewer pages are there than it says.
+    is_cut: bool,
+}
+
+impl Header {
+    fn read(path: &Path) -> rusqlite::Result<Self> {
+        let connection = frozen(path)?;
+        let ask = |name: &str| connection.pragma_query_value(None, name, |row| row.get(0));
+        let is_cut = match ask("application_id") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+                // With that SQLite reads what there is.
+                connection.pragma_update(None, "writable_schema", true)?;
+                true
+            }
+            asked => asked.map(|_: i64| false)?,
+        };
+        // They are signed for SQLite.
+        let unsigned = |value: i64| u32::from_be_bytes((value as i32).to_be_bytes());
+        Ok(Self {
+            application: ask("application_id").map(unsigned)?,
+            version: ask("user_version").map(unsigned)?,
+            page_size: ask("page_size").map(|size: i64| size.unsigned_abs())?,
+            is_cut,
+        })
+    }
+}
+
+fn check_header(path: &Path, header: &Header) -> Result<Found, OpenError> {
+    if header.application != APPLICATION_ID {
         return Err(OpenError::Foreign { path: path.to_owned(), program: whose(path) });
     }
-    let version = number(header, 60);
+    let version = header.version;
     if version > VERSION {
         return Err(OpenError::Newer { path: path.to_owned(), version, known: VERSION });
     }
     // With a write-ahead log the file may lawfully be behind its header. It is gone only when everything in it is in the
     // file, so the length is looked at after it, and after the header.
-    if has_wal(path) {
+    if has_log(path) {
         return Ok(Found::Ours);
     }
-    let expected = u64::from(number(header, 28)) * page_size(header);
     match fs::metadata(path) {
-        Ok(found) if found.len() < expected => {
-            Err(OpenError::Truncated { path: path.to_owned(), length: found.len(), expected })
+        Ok(found) if header.is_cut || found.len() % header.page_size.max(1) != 0 => {
+            Err(OpenError::Truncated { path: path.to_owned(), length: found.len() })
         }
         _ => Ok(Found::Ours),
     }
 }
 
-fn number(header: &[u8; HEADER], at: usize) -> u32 {
-    u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+fn has_log(path: &Path) -> bool {
+    LOGS.iter().any(|suffix| has_bytes(&beside(path, suffix)))
 }
 
-fn page_size(header: &[u8; HEADER]) -> u64 {
-    match u16::from_be_bytes([header[16], header[17]]) {
-        1 => 65_536,
-        size => size.into(),
-    }
-}
-
-fn has_wal(path: &Path) -> bool {
-    fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0)
+pub(super) fn has_bytes(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.len() > 0)
 }
 
 /// The file that SQLite keeps beside a database.
@@ -106,11 +157,17 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Which program a foreign database seems to belong to, for people. `immutable` makes SQLite leave everything alone.
+/// The file alone, as if nobody could change it: SQLite leaves everything alone, whatever lies beside it.
+pub(super) fn frozen(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(format!("file:{}?immutable=1", escaped(path)), flags)
+}
+
+/// Which program a foreign database seems to belong to, for people.
 fn whose(path: &Path) -> &'static str {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let uri = format!("file:{}?immutable=1", escaped(path));
-    let tables = Connection::open_with_flags(uri, flags).and_then(|connection| {
+    let tables = frozen(path).and_then(|connection| {
         let mut names =
             connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
         let names = names.query_map((), |row| row.get(0))?;

@@ -10,44 +10,79 @@ use std::thread::{self, JoinHandle};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::connection;
 use super::error::{Done, Fault};
-use super::file;
 use super::lock::FileIdentity;
+use super::probe::beside;
+use super::restore;
+use super::view::View;
 
 /// Most threads that read at once.
 const READERS: usize = 4;
 
-type Question = Box<dyn FnOnce(Done<&Connection>) + Send>;
+/// Something that is to be answered, perhaps asked more than once until the answer holds.
+trait Question: Send {
+    /// Asks; whatever was answered before does not count any more. The error is part of the answer.
+    fn ask(&mut self, connection: &Connection) -> Done<()>;
+    fn settle(self: Box<Self>, asked: Done<()>);
+}
+
+struct Asked<T, F> {
+    ask: F,
+    answer: Option<T>,
+    reply: oneshot::Sender<Done<T>>,
+}
+
+impl<T: Send, F: Fn(&Connection) -> Done<T> + Send> Question for Asked<T, F> {
+    fn ask(&mut self, connection: &Connection) -> Done<()> {
+        self.answer = Some(at_one_moment(connection, &self.ask)?);
+        Ok(())
+    }
+
+    fn settle(self: Box<Self>, asked: Done<()>) {
+        let ended = || Fault::permanent("a reader has ended");
+        let Self { answer, reply, .. } = *self;
+        // Whoever has stopped waiting does not hear it.
+        let _heard = reply.send(asked.and_then(|()| answer.ok_or_else(ended)));
+    }
+}
 
 #[derive(Default)]
 struct Queue {
-    questions: VecDeque<Question>,
+    questions: VecDeque<Box<dyn Question>>,
     threads: Vec<JoinHandle<()>>,
     idle: usize,
     closed: bool,
 }
 
-/// How a reader opens the file.
-pub(super) type Open = fn(&Path) -> Done<Connection>;
+/// What is to be read, and how.
+pub(super) enum Source {
+    /// The history that this store writes.
+    Own(History),
+    /// Whatever the path names, without leaving a trace.
+    Look,
+}
 
-/// Which history is to be read: the file it was in when the store was opened, and its identity, in case that it is found
-/// in another.
+/// Which history is to be read: the file and the log it was in when the store was opened, and its identity, in case that it
+/// is found in another.
 pub(super) struct History {
-    pub(super) file: Option<FileIdentity>,
+    pub(super) file: FileIdentity,
+    pub(super) log: FileIdentity,
     pub(super) store_id: String,
 }
 
 impl History {
     fn is_in(&self, path: &Path, found: Option<FileIdentity>) -> bool {
-        found == self.file || file::holds(path, &self.store_id)
+        // Beside the log that we know another file is no copy that was put back, and would not fit to it.
+        let log = FileIdentity::of_path(&beside(path, "-wal"));
+        found == Some(self.file)
+            || (log.is_ok_and(|log| log != Some(self.log)) && restore::holds(path, &self.store_id))
     }
 }
 
 struct Shared {
     path: PathBuf,
-    open: Open,
-    /// What is to be read; whatever the path names if this is none.
-    history: Option<History>,
+    source: Source,
     queue: Mutex<Queue>,
     news: Condvar,
 }
@@ -65,27 +100,22 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf, open: Open, history: Option<History>) -> Self {
-        let shared = Shared { path, open, history, queue: Mutex::default(), news: Condvar::new() };
+    pub(super) fn new(path: PathBuf, source: Source) -> Self {
+        let shared = Shared { path, source, queue: Mutex::default(), news: Condvar::new() };
         Self { shared: Arc::new(shared) }
     }
 
     /// Asks in one read transaction: everything that `ask` sees is of one moment.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Connection) -> Done<T> + Send + 'static,
+        ask: impl Fn(&Connection) -> Done<T> + Send + 'static,
     ) -> Done<T> {
         let (reply, answer) = oneshot::channel();
-        let question: Question = Box::new(move |connection| {
-            // Whoever has stopped waiting does not hear it.
-            let _heard =
-                reply.send(connection.and_then(|connection| at_one_moment(connection, ask)));
-        });
-        self.put(question)?;
+        self.put(Box::new(Asked { ask, answer: None, reply }))?;
         answer.await.unwrap_or_else(|_| Err(Fault::permanent("a reader has ended")))
     }
 
-    fn put(&self, question: Question) -> Done<()> {
+    fn put(&self, question: Box<dyn Question>) -> Done<()> {
         let mut queue = self.shared.queue();
         queue.questions.push_back(question);
         if queue.idle < queue.questions.len() && queue.threads.len() < READERS {
@@ -122,7 +152,7 @@ impl Drop for Readers {
     }
 }
 
-fn at_one_moment<T>(connection: &Connection, ask: impl FnOnce(&Connection) -> Done<T>) -> Done<T> {
+fn at_one_moment<T>(connection: &Connection, ask: impl Fn(&Connection) -> Done<T>) -> Done<T> {
     connection.prepare_cached("BEGIN")?.execute(())?;
     let answer = ask(connection);
     // Nothing was changed, so this ends the transaction in any case.
@@ -132,15 +162,18 @@ fn at_one_moment<T>(connection: &Connection, ask: impl FnOnce(&Connection) -> Do
 
 fn answer_questions(shared: &Shared) {
     let mut open: Option<(Connection, Option<FileIdentity>)> = None;
-    while let Some(question) = next_question(shared) {
-        match current(shared, &mut open) {
-            Ok(connection) => question(Ok(connection)),
-            Err(fault) => question(Err(fault)),
-        }
+    let mut view = View::new(shared.path.clone());
+    while let Some(mut question) = next_question(shared) {
+        let asked = match &shared.source {
+            Source::Own(history) => current(&shared.path, history, &mut open)
+                .and_then(|connection| question.ask(connection)),
+            Source::Look => view.ask(|connection| question.ask(connection)),
+        };
+        question.settle(asked);
     }
 }
 
-fn next_question(shared: &Shared) -> Option<Question> {
+fn next_question(shared: &Shared) -> Option<Box<dyn Question>> {
     let mut queue = shared.queue();
     loop {
         if let Some(question) = queue.questions.pop_front() {
@@ -157,18 +190,17 @@ fn next_question(shared: &Shared) -> Option<Question> {
 
 /// The connection to the file that the path names now. While it names none, or another, the old one still has everything.
 fn current<'a>(
-    shared: &Shared,
+    path: &Path,
+    history: &History,
     open: &'a mut Option<(Connection, Option<FileIdentity>)>,
 ) -> Done<&'a Connection> {
-    let path = &shared.path;
     let found =
         FileIdentity::of_path(path).map_err(|error| Fault::io("can't look at", path, &error))?;
     let is_current = open.as_ref().is_some_and(|(_, known)| found.is_none() || *known == found);
-    if !is_current {
-        let is_ours = shared.history.as_ref().is_none_or(|ours| ours.is_in(path, found));
-        if is_ours {
-            *open = Some(((shared.open)(path)?, found));
-        }
+    if !is_current && history.is_in(path, found) {
+        *open = Some((connection::reading(path)?, found));
     }
-    open.as_ref().map(|(connection, _)| connection).ok_or_else(|| file::replaced(path))
+    open.as_ref()
+        .map(|(connection, _)| connection)
+        .ok_or_else(|| Fault::permanent(restore::replaced(path)))
 }

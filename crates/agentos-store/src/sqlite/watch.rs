@@ -20,7 +20,8 @@ use tokio::sync::watch;
 use super::connection;
 use super::error::{Done, Fault};
 use super::lock::FileIdentity;
-use super::{file, migrate};
+use super::view::View;
+use super::{migrate, restore};
 
 /// How often the file is looked at where the system does not tell.
 const LOOK_MS: i64 = 250;
@@ -55,56 +56,86 @@ struct WatchThread {
     _end: OwnedFd,
 }
 
-/// Begins to watch the database.
-pub(super) fn watch(path: &Path) -> Done<Watch> {
+/// Begins to watch the database; unless one may write, without leaving a trace.
+pub(super) fn watch(path: &Path, may_write: bool) -> Done<Watch> {
     let failed =
         |error: rustix::io::Errno| Fault::permanent(format!("it can't be watched: {error}"));
     let (closed, end) = rustix::pipe::pipe().map_err(failed)?;
     let (tell, commits) = watch::channel(0);
-    let look = Look::new(path.to_owned())?;
     let bell = bell::Bell::new(path);
+    let look = if may_write { Look::new(path)? } else { Look::without_a_trace(path)? };
     thread::Builder::new()
         .name("sqlite-watch".into())
-        .spawn(move || listen(look, &bell, &closed, &tell))
+        .spawn(move || listen(look, bell, &closed, &tell))
         .map_err(|error| Fault::permanent(format!("no thread could be started: {error}")))?;
     Ok(Watch { commits, _thread: Arc::new(WatchThread { _end: end }) })
 }
 
-/// A connection that asks whether others have committed.
+/// Asks whether others have committed.
 struct Look {
-    path: PathBuf,
-    connection: Connection,
-    identity: Option<FileIdentity>,
-    store_id: String,
+    source: Source,
     version: i64,
 }
 
+enum Source {
+    Own { path: PathBuf, connection: Connection, identity: Option<FileIdentity>, store_id: String },
+    View(View),
+}
+
 impl Look {
-    fn new(path: PathBuf) -> Done<Self> {
+    fn new(path: &Path) -> Done<Self> {
+        let path = path.to_owned();
         let connection = connection::reading(&path)?;
         let identity = FileIdentity::of_path(&path).ok().flatten();
         let version = version(&connection)?;
         let store_id = migrate::store_id(&connection)?;
-        Ok(Self { path, connection, identity, store_id, version })
+        Ok(Self { source: Source::Own { path, connection, identity, store_id }, version })
+    }
+
+    fn without_a_trace(path: &Path) -> Done<Self> {
+        let mut view = View::new(path.to_owned());
+        let version = view.ask(version)?;
+        Ok(Self { source: Source::View(view), version })
     }
 
     fn has_changed(&mut self) -> bool {
-        let found = FileIdentity::of_path(&self.path).ok().flatten();
-        if found.is_some()
-            && found != self.identity
-            && file::holds(&self.path, &self.store_id)
-            && let Ok(connection) = connection::reading(&self.path)
-        {
-            (self.connection, self.identity, self.version) = (connection, found, -1);
-        }
-        match version(&self.connection) {
-            Ok(version) if version != self.version => {
-                self.version = version;
+        let (found, is_other) = match &mut self.source {
+            Source::Own { path, connection, identity, store_id } => {
+                (version(connection), is_found_again(path, connection, identity, store_id))
+            }
+            // The file alone does not tell its version: there it is another whenever the file is.
+            Source::View(view) => match view.current().map(|(_, is_other)| is_other) {
+                Ok(is_other) => (view.ask(version), is_other),
+                Err(_) => return false,
+            },
+        };
+        match found {
+            Ok(found) if found != self.version || is_other => {
+                self.version = found;
                 true
             }
-            _ => false,
+            _ => is_other,
         }
     }
+}
+
+/// Moves over to another file with this history if the path names one now.
+fn is_found_again(
+    path: &Path,
+    connection: &mut Connection,
+    identity: &mut Option<FileIdentity>,
+    store_id: &str,
+) -> bool {
+    let found = FileIdentity::of_path(path).ok().flatten();
+    if found.is_some()
+        && found != *identity
+        && restore::holds(path, store_id)
+        && let Ok(other) = connection::reading(path)
+    {
+        (*connection, *identity) = (other, found);
+        return true;
+    }
+    false
 }
 
 fn version(connection: &Connection) -> Done<i64> {
@@ -112,14 +143,16 @@ fn version(connection: &Connection) -> Done<i64> {
     Ok(ask.query_row((), |row| row.get(0))?)
 }
 
-fn listen(mut look: Look, bell: &bell::Bell, closed: &OwnedFd, tell: &watch::Sender<u64>) {
+fn listen(mut look: Look, mut bell: bell::Bell, closed: &OwnedFd, tell: &watch::Sender<u64>) {
     let mut pause: Option<i64> = bell.pause();
     loop {
-        let rung = match wait(bell, closed, pause) {
+        let rung = match wait(&mut bell, closed, pause) {
             Wake::Closed => return,
             Wake::Rung => true,
             Wake::Time => false,
         };
+        // What happened while nobody listened has to be looked for.
+        let rung = bell.hang_again() || rung;
         if look.has_changed() {
             tell.send_modify(|commits| *commits += 1);
             pause = bell.pause();
@@ -138,7 +171,7 @@ enum Wake {
     Time,
 }
 
-fn wait(bell: &bell::Bell, closed: &OwnedFd, pause_ms: Option<i64>) -> Wake {
+fn wait(bell: &mut bell::Bell, closed: &OwnedFd, pause_ms: Option<i64>) -> Wake {
     let timeout =
         pause_ms.map(|ms| Timespec { tv_sec: ms / 1_000, tv_nsec: ms % 1_000 * 1_000_000 });
     let mut fds = vec![PollFd::new(closed, PollFlags::IN | PollFlags::HUP)];
@@ -155,18 +188,25 @@ fn wait(bell: &bell::Bell, closed: &OwnedFd, pause_ms: Option<i64>) -> Wake {
 
 #[cfg(target_os = "linux")]
 mod bell {
-    //! inotify on the folder: it survives that the files in it are replaced.
+    //! inotify on the folder: it survives that the files in it are replaced. It does not survive that the folder is, so
+    //! after every event the folder is looked at, and while it or the file is gone the clock is the bell.
 
     use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
-    use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init};
+    use rustix::fs::inotify::{
+        CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch,
+    };
 
     use super::LOOK_MS;
+    use crate::sqlite::lock::FileIdentity;
 
     pub(super) struct Bell {
+        path: PathBuf,
         inotify: Option<OwnedFd>,
+        /// The folder that is watched, and the number of the watch.
+        hangs_in: Option<(FileIdentity, i32)>,
         names: Vec<Vec<u8>>,
     }
 
@@ -174,7 +214,11 @@ mod bell {
         pub(super) fn new(path: &Path) -> Self {
             let name = path.file_name().unwrap_or_default().as_encoded_bytes();
             let names = ["", "-wal", ".lock"].map(|suffix| [name, suffix.as_bytes()].concat());
-            Self { inotify: open(path), names: names.into() }
+            let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
+            let mut bell =
+                Self { path: path.to_owned(), inotify, hangs_in: None, names: names.into() };
+            bell.hang_again();
+            bell
         }
 
         pub(super) const fn fd(&self) -> Option<&OwnedFd> {
@@ -182,29 +226,55 @@ mod bell {
         }
 
         /// How long to wait when nothing is going on; for ever if the system tells.
-        pub(super) const fn pause(&self) -> Option<i64> {
-            if self.inotify.is_some() { None } else { Some(LOOK_MS) }
+        pub(super) fn pause(&self) -> Option<i64> {
+            let is_told = self.hangs_in.is_some() && self.path.exists();
+            if is_told { None } else { Some(LOOK_MS) }
+        }
+
+        /// Watches the folder that the path names now, if that is another than before. Whether it is.
+        pub(super) fn hang_again(&mut self) -> bool {
+            let (Some(inotify), Some(folder)) = (&self.inotify, self.path.parent()) else {
+                return false;
+            };
+            let found = FileIdentity::of_path(folder).ok().flatten();
+            if self.hangs_in.map(|(known, _)| known) == found {
+                return false;
+            }
+            if let Some((_, watch)) = self.hangs_in.take() {
+                // It has ended with its folder, if that is gone.
+                let _removed = remove_watch(inotify, watch);
+            }
+            let flags = WatchFlags::MODIFY
+                | WatchFlags::CREATE
+                | WatchFlags::MOVED_TO
+                | WatchFlags::DELETE
+                | WatchFlags::MOVED_FROM
+                | WatchFlags::DELETE_SELF
+                | WatchFlags::MOVE_SELF;
+            let watch = found.and_then(|_| add_watch(inotify, folder, flags).ok());
+            self.hangs_in = found.zip(watch);
+            self.hangs_in.is_some()
         }
 
         /// Takes all events; whether one of them is about the database.
-        pub(super) fn drain(&self) -> bool {
+        pub(super) fn drain(&mut self) -> bool {
             let Some(inotify) = &self.inotify else { return false };
+            let gone = ReadFlags::IGNORED | ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF;
             let mut buffer = [MaybeUninit::uninit(); 4_096];
             let mut reader = Reader::new(inotify, &mut buffer);
             let mut is_ours = false;
             while let Ok(event) = reader.next() {
+                // An event without a name is about the folder.
                 let name = event.file_name().map_or(&b""[..], std::ffi::CStr::to_bytes);
-                is_ours |= self.names.iter().any(|ours| ours == name);
+                is_ours |= name.is_empty() || self.names.iter().any(|ours| ours == name);
+                // Another folder may have the number of the one that is gone.
+                let is_current = self.hangs_in.is_some_and(|(_, watch)| watch == event.wd());
+                if is_current && event.events().intersects(gone) {
+                    self.hangs_in = None;
+                }
             }
             is_ours
         }
-    }
-
-    fn open(path: &Path) -> Option<OwnedFd> {
-        let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
-        let flags = WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::MOVED_TO;
-        add_watch(&inotify, path.parent()?, flags).ok()?;
-        Some(inotify)
     }
 }
 
@@ -232,7 +302,11 @@ mod bell {
             Some(LOOK_MS)
         }
 
-        pub(super) const fn drain(&self) -> bool {
+        pub(super) const fn drain(&mut self) -> bool {
+            false
+        }
+
+        pub(super) const fn hang_again(&mut self) -> bool {
             false
         }
     }

@@ -6,7 +6,8 @@
 //!
 //! Each piece of work checks before it changes anything, so one that is refused leaves nothing behind and its neighbours
 //! go on. Only a failure of the database undoes the whole batch. Then each piece is tried alone: what is the fault of
-//! one is the answer of that one.
+//! one is the answer of that one. A transaction that could not even begin is the failure of all: each piece alone would
+//! wait just as long, one after the other.
 
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -33,11 +34,13 @@ pub(super) struct BatchFailure {
     pub(super) error: BackendError,
     /// Whether it may have been applied in spite of the error.
     pub(super) is_unknown: bool,
+    /// Whether it has nothing to do with any of the work in it, so that each piece alone would fail as well.
+    pub(super) is_everybodys: bool,
 }
 
 impl BatchFailure {
     fn not_applied(fault: Fault) -> Self {
-        Self { error: fault.into(), is_unknown: false }
+        Self { error: fault.into(), is_unknown: false, is_everybodys: true }
     }
 }
 
@@ -122,7 +125,7 @@ fn gone() -> BatchFailure {
         BackendErrorKind::Permanent,
         "its writer has ended; open the store again",
     );
-    BatchFailure { error, is_unknown: true }
+    BatchFailure { error, is_unknown: true, is_everybodys: true }
 }
 
 fn write(mut file: DatabaseFile, work: &mpsc::Receiver<Box<dyn Work>>) {
@@ -141,7 +144,9 @@ fn write(mut file: DatabaseFile, work: &mpsc::Receiver<Box<dyn Work>>) {
 fn write_batch(file: &mut DatabaseFile, mut batch: Vec<Box<dyn Work>>) {
     match write_once(file, &mut batch) {
         Ok(()) => settle(batch, None),
-        Err(failure) if failure.is_unknown || batch.len() == 1 => settle(batch, Some(&failure)),
+        Err(failure) if failure.is_unknown || failure.is_everybodys || batch.len() == 1 => {
+            settle(batch, Some(&failure));
+        }
         Err(_) => {
             for single in batch {
                 let mut single = vec![single];
@@ -166,5 +171,78 @@ fn write_once(file: &mut DatabaseFile, batch: &mut [Box<dyn Work>]) -> Result<()
 impl From<Fault> for BatchFailure {
     fn from(fault: Fault) -> Self {
         Self::not_applied(fault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use rusqlite::Connection;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::sqlite::open::Location;
+
+    /// Fails on its first turns, and counts how often it was tried.
+    struct Piece {
+        fails: bool,
+        tries: Arc<AtomicUsize>,
+        answers: mpsc::Sender<Option<String>>,
+    }
+
+    impl Work for Piece {
+        fn apply(&mut self, tx: &mut Tx<'_>) -> Done<()> {
+            self.tries.fetch_add(1, Ordering::Relaxed);
+            if self.fails {
+                tx.connection.execute_batch("SELECT * FROM nowhere")?;
+            }
+            Ok(())
+        }
+
+        fn settle(self: Box<Self>, failure: Option<&BatchFailure>) {
+            self.answers.send(failure.map(|failure| failure.error.message.clone())).unwrap();
+        }
+    }
+
+    fn write_three(file: &mut DatabaseFile) -> (usize, Vec<Option<String>>) {
+        let tries = Arc::new(AtomicUsize::new(0));
+        let (answers, heard) = mpsc::channel();
+        let piece = |fails| -> Box<dyn Work> {
+            Box::new(Piece { fails, tries: Arc::clone(&tries), answers: answers.clone() })
+        };
+        write_batch(file, vec![piece(false), piece(true), piece(false)]);
+        drop(answers);
+        (tries.load(Ordering::Relaxed), heard.iter().collect())
+    }
+
+    #[test]
+    fn each_piece_alone_answers_for_its_own_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut location, found) = Location::find(&folder.path().join("x.db")).unwrap();
+        let mut file = location.open(found, Uuid::from_u128(1), Box::new(|_| ())).unwrap();
+        let (tries, answers) = write_three(&mut file);
+        assert_eq!(tries, 5, "two together, then each alone");
+        assert!(answers[0].is_none() && answers[2].is_none(), "{answers:?}");
+        assert!(answers[1].as_ref().is_some_and(|error| error.contains("nowhere")), "{answers:?}");
+    }
+
+    #[test]
+    fn a_batch_that_cannot_begin_is_not_begun_again_for_each_piece() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let (mut location, found) = Location::find(&path).unwrap();
+        let mut file = location.open(found, Uuid::from_u128(1), Box::new(|_| ())).unwrap();
+        static WAITS: AtomicUsize = AtomicUsize::new(0);
+        file.meet_busy(|_| {
+            WAITS.fetch_add(1, Ordering::Relaxed);
+            false
+        });
+        let other = Connection::open(path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let (tries, answers) = write_three(&mut file);
+        assert_eq!((tries, answers.iter().flatten().count()), (0, 3), "{answers:?}");
+        assert_eq!(WAITS.load(Ordering::Relaxed), 1, "one waits for all");
     }
 }

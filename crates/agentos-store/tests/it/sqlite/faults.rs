@@ -40,7 +40,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Opening is refused in both ways, and nothing in the folder is different afterwards.
-fn refused(path: &Path) -> OpenError {
+pub(super) fn refused(path: &Path) -> OpenError {
     let before = contents(path.parent().unwrap());
     let error = SqliteStore::open(path, Options::quiet(HISTORY)).err().expect("it is refused");
     let to_look = SqliteStore::open_to_look(path).err().expect("it is refused");
@@ -185,7 +185,7 @@ fn an_empty_file_is_filled() {
 }
 
 /// A store that keeps what it is told.
-fn open_listening(path: &Path) -> (SqliteStore, Arc<Mutex<Vec<Notice>>>) {
+pub(super) fn open_listening(path: &Path) -> (SqliteStore, Arc<Mutex<Vec<Notice>>>) {
     let notices = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&notices);
     let on_notice = Box::new(move |notice| heard.lock().unwrap().push(notice));

@@ -1,0 +1,154 @@
+//! How a database is read by somebody who may change nothing, not even beside it.
+//!
+//! While anybody writes there is a write-ahead log with an index beside the file, and reading takes locks in that index.
+//! Otherwise everything is in the file; then SQLite is told to leave locks and logs alone, since it would make them. Both
+//! can become the other at any moment, so it is decided anew for every question. A question that was asked of the file
+//! alone while somebody began to write into it is asked again.
+//!
+//! A log without its index can't be read without making the index. That is what a copy looks like that was made of a
+//! database in use; it is refused until somebody opens it in earnest.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::connection;
+use super::error::{Done, Fault};
+use super::lock::FileIdentity;
+use super::names::identity_of;
+use super::open::OpenError;
+use super::probe::{beside, has_bytes};
+use crate::backend::{BackendError, BackendErrorKind};
+
+/// How often a question is asked again while the file changes under it.
+const ATTEMPTS: usize = 10;
+
+/// How long somebody may take between making a log and its index, or removing them.
+const LOOKS: usize = 50;
+const LOOK_NS: i64 = 1_000_000;
+
+/// What is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// Everything is in the file.
+    File { file: FileIdentity, length: u64, changed: (i64, i64) },
+    /// Somebody writes, or was killed while writing.
+    Log { file: FileIdentity, log: FileIdentity, index: FileIdentity },
+}
+
+impl Seen {
+    /// None if there is no file.
+    fn of(path: &Path) -> Done<Option<Self>> {
+        let (log_path, index_path) = (beside(path, "-wal"), beside(path, "-shm"));
+        for _ in 0..LOOKS {
+            let (log, index) = (identity_of(&log_path)?, identity_of(&index_path)?);
+            let has_log = has_bytes(&log_path);
+            let Some(file) = identity_of(path)? else { return Ok(None) };
+            if let (Some(log), Some(index)) = (log, index) {
+                return Ok(Some(Self::Log { file, log, index }));
+            }
+            if !has_log && let Ok(found) = fs::metadata(path) {
+                let changed = (found.mtime(), found.mtime_nsec());
+                return Ok(Some(Self::File { file, length: found.len(), changed }));
+            }
+            pause();
+        }
+        Err(Fault::permanent(no_index(path).to_string()))
+    }
+}
+
+fn no_index(path: &Path) -> OpenError {
+    OpenError::NoIndex { path: path.to_owned() }
+}
+
+/// Whether the database can be looked at.
+pub(super) fn check(path: &Path) -> Result<(), OpenError> {
+    match Seen::of(path) {
+        Ok(_) => Ok(()),
+        Err(_) if has_bytes(&beside(path, "-wal")) => Err(no_index(path)),
+        Err(fault) => Err(OpenError::Backend { path: path.to_owned(), source: fault.into() }),
+    }
+}
+
+/// A connection to what is there now.
+pub(super) struct View {
+    path: PathBuf,
+    open: Option<(Connection, Seen)>,
+    /// Whether the index may be written to, which is more than reading needs as a rule.
+    marks: bool,
+}
+
+impl View {
+    pub(super) const fn new(path: PathBuf) -> Self {
+        Self { path, open: None, marks: false }
+    }
+
+    /// The connection to what is there now, and whether that is another than before. While there is nothing the old one
+    /// still has everything.
+    pub(super) fn current(&mut self) -> Done<(&Connection, bool)> {
+        let found = Seen::of(&self.path)?;
+        let known = self.open.as_ref().map(|(_, seen)| *seen);
+        let is_new = known.is_none() || found.is_some_and(|found| Some(found) != known);
+        if is_new {
+            let seen = found.ok_or_else(|| gone(&self.path))?;
+            let connection = match seen {
+                Seen::File { .. } => connection::alone(&self.path),
+                Seen::Log { .. } if self.marks => connection::among_writers(&self.path),
+                Seen::Log { .. } => connection::beside_writers(&self.path),
+            };
+            self.open = Some((connection?, seen));
+        }
+        let connection = self.open.as_ref().map(|(connection, _)| connection);
+        connection.map(|connection| (connection, is_new)).ok_or_else(|| gone(&self.path))
+    }
+
+    /// Asks until what was asked is what was there.
+    pub(super) fn ask<T>(&mut self, mut ask: impl FnMut(&Connection) -> Done<T>) -> Done<T> {
+        for _ in 0..ATTEMPTS {
+            let answer = match self.current() {
+                Ok((connection, _)) => ask(connection),
+                Err(fault) => Err(fault),
+            };
+            let is_in_doubt = matches!(&answer, Err(fault) if fault.is_of_the_file());
+            if is_in_doubt {
+                self.open = None;
+                self.marks = true;
+            } else if self.is_as_it_was() {
+                return answer;
+            }
+        }
+        match self.current() {
+            Ok((connection, _)) => {
+                let answer = ask(connection)?;
+                if self.is_as_it_was() { Ok(answer) } else { Err(changing(&self.path)) }
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Only the file alone can change under a question: with a log there are locks.
+    fn is_as_it_was(&self) -> bool {
+        match &self.open {
+            Some((_, seen @ Seen::File { .. })) => {
+                Seen::of(&self.path).is_ok_and(|found| found.is_none_or(|found| found == *seen))
+            }
+            _ => true,
+        }
+    }
+}
+
+fn gone(path: &Path) -> Fault {
+    Fault::permanent(format!("{} was removed", path.display()))
+}
+
+fn changing(path: &Path) -> Fault {
+    let message = format!("{} changes faster than it can be read; ask again", path.display());
+    Fault::Store(BackendError::new(BackendErrorKind::Transient, message))
+}
+
+fn pause() {
+    let length = rustix::time::Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
+    let _interrupted = rustix::thread::nanosleep(&length);
+}
