@@ -4,7 +4,6 @@
 //! they are looked at before it and after it.
 
 use std::cell::{Cell, RefCell};
-use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -111,8 +110,7 @@ impl DatabaseFile {
             return;
         }
         // If that can't be set, it is not tried.
-        let taken =
-            self.open.connection.busy_timeout(Duration::ZERO).map(|()| self.take_over(pages));
+        let taken = self.open.connection.busy_handler(None).map(|()| self.take_over(pages));
         let _patient_again = self.open.connection.busy_timeout(PATIENCE);
         let has_begun_anew = matches!(taken, Ok(true));
         self.next_taking = if has_begun_anew { WAL_PAGES } else { pages.saturating_add(pages / 2) };
@@ -206,6 +204,8 @@ mod tests {
     use std::cell::Cell;
     use std::path::{Path, PathBuf};
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use std::time::Duration;
 
     use uuid::Uuid;
 

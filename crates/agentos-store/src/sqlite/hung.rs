@@ -21,6 +21,9 @@ use super::owner::Owners;
 const PATIENCE_MS: u32 = 10_000;
 const LOOK_MS: u32 = 5;
 
+/// How often the list of locks is read before somebody is taken to be missing in it.
+const LOOKS: u32 = 20;
+
 /// What became of an owner that was to be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OwnerEnd {
@@ -63,7 +66,7 @@ pub(super) fn end_owner(owners: &Owners, owner: OwnerId) -> Result<OwnerEnd, End
     if !is_held(&path) {
         return Ok(OwnerEnd::WasDead);
     }
-    let pid = holder(&path).ok_or(EndOwnerError::Unseen { owner })?;
+    let pid = find_holder(&path).ok_or(EndOwnerError::Unseen { owner })?;
     if pid == rustix::process::getpid() {
         return Err(EndOwnerError::Itself { owner });
     }
@@ -73,7 +76,7 @@ pub(super) fn end_owner(owners: &Owners, owner: OwnerId) -> Result<OwnerEnd, End
     };
     // A descriptor stays with its process: should the pid be used again meanwhile, nobody else is hit.
     let process = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| alive(error.to_string()))?;
-    if holder(&path) != Some(pid) {
+    if find_holder(&path) != Some(pid) {
         return if is_held(&path) {
             Err(EndOwnerError::Unseen { owner })
         } else {
@@ -131,6 +134,18 @@ struct Place {
     major: u32,
     minor: u32,
     inode: u64,
+}
+
+/// The kernel gives out the list of locks in parts. While other locks come and go, one may be left out between two of them.
+fn find_holder(path: &Path) -> Option<Pid> {
+    for _ in 0..LOOKS {
+        let found = holder(path);
+        if found.is_some() || !is_held(path) {
+            return found;
+        }
+        pause();
+    }
+    None
 }
 
 /// The process that holds the lock of this file, as the kernel sees it, if that is who has written into it.

@@ -101,7 +101,9 @@ impl Look {
     fn has_changed(&mut self) -> bool {
         let (found, is_other) = match &mut self.source {
             Source::Own { path, connection, identity, store_id } => {
-                (version(connection), is_found_again(path, connection, identity, store_id))
+                // Versions of two connections have nothing to do with each other, so first it is seen which one counts.
+                let is_other = is_found_again(path, connection, identity, store_id);
+                (version(connection), is_other)
             }
             // The file alone does not tell its version: there it is another whenever the file is.
             Source::View(view) => match view.current().map(|(_, is_other)| is_other) {
