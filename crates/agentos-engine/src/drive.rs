@@ -15,10 +15,11 @@ use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use agentos_core::turn::Turn;
 use agentos_sdk::Actions;
-use agentos_store::claim::Claim;
+use agentos_store::claim::{Claim, ReleaseError};
 use tokio::sync::{Notify, mpsc};
 
 use crate::events::Throttle;
+use crate::patience::Patience;
 use crate::performer::News;
 use crate::points::Point;
 use crate::shared::Shared;
@@ -51,7 +52,6 @@ pub(crate) async fn drive(
     claim: Claim,
     mail: Arc<Notify>,
 ) -> Left {
-    let epoch = claim.epoch;
     let left = match Drive::load(shared, run, claim, mail).await {
         Ok((mut drive, turn)) => {
             let (Ok(left) | Err(left)) = drive.run(turn).await;
@@ -65,11 +65,29 @@ pub(crate) async fn drive(
     if shared.dead.is_cancelled() {
         return Left::Dead;
     }
-    // Whoever leaves a run that goes on has to give it back, or it would wait for this process to die.
-    if matches!(left, Left::Leaving | Left::Trouble(_)) {
-        let _stale = shared.store.release(run, epoch).await;
-    }
     left
+}
+
+/// Gives a run back, under whatever epoch it is held: whoever leaves a run that goes on has to, or it would wait for this
+/// process to die. Whether it was still ours.
+pub(crate) async fn give_back(shared: &Shared, run: RunId) -> bool {
+    let mut patience = Patience::new();
+    loop {
+        let error = match shared.store.head(run).await {
+            Ok(head) if head.owner != Some(shared.owner) => return false,
+            Ok(head) => match shared.store.release(run, head.epoch).await {
+                Ok(()) => return true,
+                Err(ReleaseError::Backend(error)) => error.to_string(),
+                Err(_) => return false,
+            },
+            Err(error) => error.to_string(),
+        };
+        tracing::warn!(%run, error, "the run can't be given back");
+        // A process that leaves is dead soon, and its runs are free then.
+        if shared.dead.is_cancelled() || !patience.pause(shared).await {
+            return false;
+        }
+    }
 }
 
 /// A run that is being driven.
@@ -125,16 +143,36 @@ impl Drive {
             if !more {
                 return Ok(());
             }
-            let next = self.execution.advance(Vec::new(), self.shared.clock.now());
+            // A program that never waits is to hear of its mail, and of the engine's leaving, all the same.
+            if self.shared.leaving.is_cancelled() {
+                return Err(Left::Leaving);
+            }
+            let messages = if self.has_mail().await { self.inbox().await? } else { Vec::new() };
+            let next = self.execution.advance(messages, self.shared.clock.now());
             turn = next.map_err(|error| Left::Trouble(error.to_string()))?;
+        }
+    }
+
+    /// Whether somebody has rung since the inbox was last looked at.
+    async fn has_mail(&self) -> bool {
+        tokio::select! {
+            biased;
+            () = self.mail.notified() => true,
+            () = std::future::ready(()) => false,
         }
     }
 
     /// Waits until something happens to the run.
     async fn next_happenings(&mut self) -> Result<Vec<Happening>, Left> {
         loop {
-            let timers = self.due_timers();
+            if self.shared.leaving.is_cancelled() {
+                return Err(Left::Leaving);
+            }
+            let mut timers = self.due_timers();
             if !timers.is_empty() {
+                if self.has_mail().await {
+                    timers.extend(self.inbox().await?);
+                }
                 return Ok(timers);
             }
             let wake_at = self.execution.timers().next().map(|(due, _)| due);
@@ -192,19 +230,28 @@ impl Drive {
             return Ok(messages);
         }
         self.shared.pass(Point::Parking)?;
-        let released = self.shared.store.release(self.run, self.epoch).await;
+        // A message that comes meanwhile makes the run due.
+        let released = give_back(&self.shared, self.run).await;
         self.shared.pass(Point::Parked)?;
-        match released {
-            // A message that came meanwhile makes the run due.
-            Ok(()) => Err(Left::Parked),
-            Err(_) => Err(Left::Lost),
-        }
+        Err(if released { Left::Parked } else { Left::Lost })
     }
 
     /// What waits in the inbox.
     async fn inbox(&self) -> Result<Vec<Happening>, Left> {
-        let received = self.shared.store.inbox(self.run, INBOX_PAGE).await;
-        let received = received.map_err(|error| Left::Trouble(error.to_string()))?;
+        let mut patience = Patience::new();
+        let received = loop {
+            match self.shared.store.inbox(self.run, INBOX_PAGE).await {
+                Ok(received) => break received,
+                Err(error) => self.tell_trouble(error.to_string()),
+            }
+            if !patience.pause(&self.shared).await {
+                return Err(Left::Leaving);
+            }
+        };
+        if received.len() >= INBOX_PAGE {
+            // There may be more.
+            self.mail.notify_one();
+        }
         Ok(received.into_iter().map(|received| Happening::Message(received.message)).collect())
     }
 }

@@ -69,11 +69,6 @@ impl Events {
         self.sender.subscribe()
     }
 
-    /// Whether anybody listens; what nobody hears need not be made.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.sender.receiver_count() > 0
-    }
-
     pub(crate) fn tell(&self, event: Event) {
         // That nobody listens is no error.
         let _unheard = self.sender.send(event);

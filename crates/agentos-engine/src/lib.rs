@@ -17,6 +17,8 @@ pub mod engine;
 pub mod events;
 pub mod library;
 pub mod lines;
+mod panics;
+mod patience;
 pub mod performer;
 pub mod points;
 mod scheduler;

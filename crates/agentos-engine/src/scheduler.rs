@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::drive::Left;
 use crate::events::Event;
+use crate::patience::Patience;
 use crate::shared::Shared;
 use crate::trouble::Troubled;
 use crate::worker::{Assignment, Report, Worker};
@@ -116,7 +117,10 @@ impl Scheduler {
                 self.stale = true;
                 self.shared.tell_all_who_wait();
             }
-            () = time => self.stale = true,
+            () = time => {
+                self.stale = true;
+                self.shared.tell_all_who_wait();
+            }
         }
         while let Ok(report) = self.reports.try_recv() {
             self.hear(report);
@@ -150,6 +154,10 @@ impl Scheduler {
             // Those that rest are due as well; there may be more of them than slots.
             let due = self.shared.store.due(now, free.min(CLAIMS) + self.troubled.len()).await?;
             found = !due.is_empty();
+            if due.len() >= CLAIMS {
+                // There may be more.
+                self.shared.kick.notify_one();
+            }
             let runs = due.into_iter().map(|due| due.run);
             let runs =
                 runs.filter(|run| !self.troubled.rests(*run, now) && !self.shared.is_driven(*run));
@@ -177,9 +185,7 @@ impl Scheduler {
         let mut claims = JoinSet::new();
         for run in runs {
             let shared = Arc::clone(&self.shared);
-            claims.spawn(async move {
-                (run, shared.store.claim(run, shared.owner, ClaimMode::IfFree).await)
-            });
+            claims.spawn(async move { (run, claim_surely(&shared, run).await) });
         }
         while let Some(claimed) = claims.join_next().await {
             match claimed {
@@ -199,6 +205,23 @@ impl Scheduler {
         let assigned = worker.is_some_and(|worker| worker.assign(Assignment { run, claim, mail }));
         if !assigned {
             self.shared.leave(run);
+        }
+    }
+}
+
+/// Claims a run. If nobody knows whether that was done, it is done again: otherwise the run would be ours and nobody
+/// would drive it.
+async fn claim_surely(shared: &Shared, run: RunId) -> Result<Claim, ClaimError> {
+    let mut patience = Patience::new();
+    loop {
+        match shared.store.claim(run, shared.owner, ClaimMode::IfFree).await {
+            Err(ClaimError::Backend(error)) => {
+                tracing::warn!(%run, %error, "the run can't be claimed");
+                if !patience.pause(shared).await {
+                    return Err(ClaimError::Backend(error));
+                }
+            }
+            other => return other,
         }
     }
 }

@@ -14,6 +14,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::LocalSet;
 
 use crate::drive::{self, Left};
+use crate::panics::caught;
 use crate::shared::Shared;
 
 /// A run to be driven, claimed already.
@@ -95,7 +96,11 @@ async fn work(
                     let (shared, reports) = (Arc::clone(&shared), Rc::clone(&reports));
                     let load = Arc::clone(&load);
                     drives.spawn_local(async move {
-                        let left = drive::drive(&shared, run, claim, mail).await;
+                        let left = caught(drive::drive(&shared, run, claim, mail)).await;
+                        let left = left.unwrap_or_else(|said| Left::Trouble(format!("a panic: {said}")));
+                        if matches!(left, Left::Leaving | Left::Trouble(_) | Left::Lost) {
+                            drive::give_back(&shared, run).await;
+                        }
                         load.fetch_sub(1, Ordering::Relaxed);
                         shared.leave(run);
                         let _nobody_listens = reports.send(Report { run, left });

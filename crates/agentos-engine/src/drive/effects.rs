@@ -12,6 +12,7 @@ use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
 use agentos_core::value::Value;
+use agentos_store::backend::BackendError;
 use agentos_store::inbox::SendError;
 use agentos_store::place::Place;
 use agentos_store::run::{CreateError, NewRun};
@@ -22,6 +23,8 @@ use tokio_util::sync::CancellationToken;
 use super::Drive;
 use crate::events::Event;
 use crate::library::Invocation;
+use crate::panics::caught;
+use crate::patience::Patience;
 use crate::performer::{News, Order, Performed, Ticket};
 use crate::points::Point;
 use crate::shared::Shared;
@@ -105,7 +108,10 @@ impl Drive {
             Order { run, operation: operation.clone(), r#try, args, started, recovered, action };
         let shared = Arc::clone(&self.shared);
         self.in_flight.working.spawn_local(async move {
-            let performed = performer.perform(order, ticket).await;
+            let performed = caught(performer.perform(order, ticket)).await;
+            let performed = performed.unwrap_or_else(|said| {
+                Performed::failed(format!("whoever performed it panicked: {said}"))
+            });
             if shared.pass(Point::Performed).is_err() {
                 return;
             }
@@ -137,7 +143,9 @@ impl Drive {
         let ticket = self.in_flight.ticket(&operation, r#try);
         self.in_flight.working.spawn_local(async move {
             let parent = Parent { run, operation: operation.clone() };
-            let created = create_child(&shared, child, parent, args).await;
+            let Some(created) = create_child(&shared, child, parent, args).await else {
+                return;
+            };
             if shared.pass(Point::Created).is_err() {
                 return;
             }
@@ -162,14 +170,22 @@ impl Drive {
         self.in_flight.working.spawn_local(async move {
             let key = InboxKey(format!("cancel:{child}"));
             let message = Message { key, body: MessageBody::Cancel { reason: None } };
-            let now = shared.clock.now();
-            match shared.store.send(child, message, now).await {
-                Err(SendError::NotFound { .. }) => {
-                    let performed = Performed::Ended(OperationResult::Cancelled {});
-                    let _unheard = news.send(News::Performed { operation, r#try, performed });
+            let mut patience = Patience::new();
+            loop {
+                let now = shared.clock.now();
+                match shared.store.send(child, message.clone(), now).await {
+                    Err(SendError::NotFound { .. }) => {
+                        let performed = Performed::Ended(OperationResult::Cancelled {});
+                        let _unheard = news.send(News::Performed { operation, r#try, performed });
+                        return;
+                    }
+                    Err(SendError::Backend(_) | SendError::InboxFull { .. }) => {}
+                    // One that has ended has said so.
+                    Ok(_) | Err(_) => return shared.ring(child),
                 }
-                // One that has ended has said so.
-                Ok(_) | Err(_) => shared.ring(child),
+                if !patience.pause(&shared).await {
+                    return;
+                }
             }
         });
     }
@@ -202,21 +218,57 @@ impl Drive {
     }
 }
 
+/// Creates a child run, as often as it takes; nothing comes of it if the engine leaves meanwhile.
 async fn create_child(
     shared: &Shared,
     child: RunId,
     parent: Parent,
     input: Value,
-) -> Result<(), Failure> {
+) -> Option<Result<(), Failure>> {
+    let mut patience = Patience::new();
+    loop {
+        // Whoever created it may have known a workflow that is gone.
+        if shared.store.head(child).await.is_ok() {
+            return Some(Ok(()));
+        }
+        match try_create_child(shared, child, parent.clone(), input.clone()).await {
+            Ok(()) => return Some(Ok(())),
+            Err(NoChild::Failed(failure)) => return Some(Err(failure)),
+            Err(NoChild::NotNow(error)) => {
+                tracing::warn!(%child, %error, "a child run can't be created");
+            }
+        }
+        if !patience.pause(shared).await {
+            return None;
+        }
+    }
+}
+
+/// Why there is no child run.
+enum NoChild {
+    Failed(Failure),
+    NotNow(BackendError),
+}
+
+async fn try_create_child(
+    shared: &Shared,
+    child: RunId,
+    parent: Parent,
+    input: Value,
+) -> Result<(), NoChild> {
     let nameless = || Failure::new(FailureKind::NonRetryable, "the invocation names no workflow");
-    let workflow = parent.operation.name().ok_or_else(nameless)?;
+    let workflow = parent.operation.name().ok_or_else(|| NoChild::Failed(nameless()))?;
     let invocation = Invocation { child, workflow, input, parent };
-    let first = Entry::RunStarted(shared.library.start_of_child(invocation)?);
+    let start = shared.library.start_of_child(invocation).map_err(NoChild::Failed)?;
+    let first = Entry::RunStarted(start);
     let at = shared.clock.now();
     let new = NewRun { run: child, at, first, history: None, place: Place::default() };
     match shared.store.create_run(new).await {
         // Its id comes from the invocation: whoever created it did so for the same one, at another time.
         Ok(_) | Err(CreateError::Conflict { .. }) => Ok(()),
-        Err(error) => Err(Failure::new(FailureKind::Error, format!("no child run: {error}"))),
+        Err(CreateError::Backend(error)) => Err(NoChild::NotNow(error)),
+        Err(error) => {
+            Err(NoChild::Failed(Failure::new(FailureKind::Error, format!("no child run: {error}"))))
+        }
     }
 }

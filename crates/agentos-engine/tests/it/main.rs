@@ -8,3 +8,4 @@ mod kills;
 mod part;
 mod simulated;
 mod support;
+mod unreliable;
