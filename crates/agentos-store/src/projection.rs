@@ -1,12 +1,12 @@
 //! Rows for people, derived from the log: what a commit changes about a run, its steps, comments, artifacts and sessions.
 //!
-//! [`Projection`] is a fold like the journal, but it judges nothing: the journal has accepted the entries, or nobody will
+//! `Projection` is a fold like the journal, but it judges nothing: the journal has accepted the entries, or nobody will
 //! drive the run. Whatever does not fit is passed over. It keeps only what is open, so it stays small however long the
 //! log is, and it knows no database: the same entries give the same changes everywhere, and rows can be thrown away and
 //! made again.
 //!
 //! Where rows take something out of values that only the engine knows (which agent, how many tokens, which branch), they
-//! look for the field names listed in [`operation`]; what is not there stays empty.
+//! look for the field names listed in `projection/operation.rs`; what is not there stays empty.
 
 mod operation;
 mod status;
