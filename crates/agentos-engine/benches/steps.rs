@@ -117,10 +117,11 @@ async fn ours(kind: &'static str, at_once: usize, n: u32) -> Seen {
     let owner = store.enlist(OwnerId(Uuid::from_u128(7))).expect("an owner");
     let lines = lines_in(folder.path());
     let library = Arc::new(RustLibrary::new(workflows(&lines), SystemClock));
-    let limits = Limits { slots: at_once, workers: 1, watch_others: false, ..Limits::default() };
+    let limits = Limits { slots: at_once, workers: 1, ..Limits::default() };
     let library_of_engine: Arc<RustLibrary> = Arc::clone(&library);
     let engine = Builder::new(Arc::new(store.clone()), owner.id(), library_of_engine)
         .limits(limits)
+        .bell(store.watch().expect("a watch"))
         .start()
         .expect("an engine");
     let engine = Arc::new(engine);

@@ -1,6 +1,8 @@
 //! Who gets driven: claims what is due, as long as there are slots.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentos_core::id::RunId;
 use agentos_core::time::{Millis, Timestamp};
@@ -25,6 +27,10 @@ const ADDRESSED: usize = 1_000;
 
 /// While others drive runs in the same store, it is looked this often whether they still live: nobody tells of a death.
 const OTHERS_MS: u64 = 500;
+
+/// The bell rings for our own commits too. After one ring it is not listened to for so long, so that a busy engine does
+/// not ask the store after every commit.
+const BELL_REST: Duration = Duration::from_millis(5);
 
 /// Says when others have changed something in the store.
 #[async_trait]
@@ -56,6 +62,8 @@ pub(crate) struct Scheduler {
     shared: Arc<Shared>,
     workers: Vec<Worker>,
     bell: Box<dyn Bell>,
+    /// Until when the bell is not listened to.
+    rest: Option<Pin<Box<tokio::time::Sleep>>>,
     reports: mpsc::UnboundedReceiver<Report>,
     troubled: Troubled,
     /// When the next parked run has its time, as far as is known.
@@ -75,6 +83,7 @@ impl Scheduler {
             shared,
             workers,
             bell,
+            rest: None,
             reports,
             troubled: Troubled::default(),
             wake_at: None,
@@ -109,11 +118,20 @@ impl Scheduler {
                 None => std::future::pending().await,
             }
         };
+        let (bell, rest) = (&mut self.bell, &mut self.rest);
+        let rung = async {
+            if let Some(rest) = rest {
+                rest.as_mut().await;
+            }
+            *rest = None;
+            bell.rung().await;
+        };
         tokio::select! {
             () = self.shared.leaving.cancelled() => {}
             Some(report) = self.reports.recv() => self.hear(report),
             () = self.shared.kick.notified() => {}
-            () = self.bell.rung() => {
+            () = rung => {
+                self.rest = Some(Box::pin(tokio::time::sleep(BELL_REST)));
                 self.stale = true;
                 self.shared.tell_all_who_wait();
             }
