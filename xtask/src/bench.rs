@@ -12,6 +12,9 @@ use crate::shell::{self, say};
 
 const RESULTS: &str = "bench/results";
 
+/// Measured by itself.
+const CORE: &str = "core";
+
 /// Measured beside the SQL that it is compared with.
 const STORE: &str = "store";
 
@@ -28,6 +31,12 @@ pub(crate) struct Args {
 /// Runs the measurement and points at its result.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
+    let known = [&[CORE, STORE][..], &ENGINE[..]].concat();
+    ensure!(
+        name.is_none_or(|name| known.contains(&name)),
+        "there is no measurement of that name; there are {}",
+        known.join(", ")
+    );
     let of_engine = |name: &str| ENGINE.contains(&name);
     if name.is_none_or(|name| name != STORE && !of_engine(name)) {
         let names: Vec<&str> = name.into_iter().collect();

@@ -43,7 +43,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let is_wanted = |suite: &str| args.suite.as_deref().is_none_or(|wanted| wanted == suite);
     let wanted: Vec<_> = suites().into_iter().filter(|(suite, _)| is_wanted(suite)).collect();
-    ensure!(!wanted.is_empty(), "there is no suite of that name");
+    let known = suites().map(|(suite, _)| suite).join(", ");
+    ensure!(!wanted.is_empty(), "there is no suite of that name; there are {known}");
     for (suite, command) in wanted {
         let forwarded = args.forwarded.iter().filter(|_| suite == "simulate").cloned();
         let lines = command.args(forwarded).run_and_listen()?;

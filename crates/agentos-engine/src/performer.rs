@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use agentos_core::entry::OperationResult;
+use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Try};
 use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
@@ -142,7 +143,6 @@ impl Performer for OwnEffects {
 impl Performed {
     /// It failed, and trying again would not help.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
-        use agentos_core::failure::{Failure, FailureKind};
         let failure = Failure::new(FailureKind::NonRetryable, message);
         Self::Ended(OperationResult::Failed { failure })
     }

@@ -24,29 +24,29 @@ impl Drive {
         outgoing: Vec<Outgoing>,
         standing: Standing,
     ) -> Result<(), Left> {
-        let told = Arc::new(chunk.clone());
         let receivers: Vec<_> = outgoing.iter().map(|sent| sent.to).collect();
-        let mut turn = TurnCommit {
-            run: self.run,
-            epoch: self.epoch,
+        let outgoing: Vec<commit::Outgoing> = outgoing
+            .into_iter()
+            .map(|sent| commit::Outgoing { to: sent.to, message: sent.message })
+            .collect();
+        let run = self.run;
+        let turn = |epoch| TurnCommit {
+            run,
+            epoch,
             expected: chunk.first,
-            chunk,
-            consumed,
+            chunk: chunk.clone(),
+            consumed: consumed.clone(),
             standing,
-            outgoing: outgoing
-                .into_iter()
-                .map(|sent| commit::Outgoing { to: sent.to, message: sent.message })
-                .collect(),
+            outgoing: outgoing.clone(),
         };
         let mut patience = Patience::new();
-        while !self.try_commit(turn.clone()).await? {
+        while !self.try_commit(turn(self.epoch)).await? {
             if !patience.pause(&self.shared).await {
                 return Err(Left::Leaving);
             }
-            turn.epoch = self.epoch;
         }
         receivers.into_iter().for_each(|run| self.shared.ring(run));
-        self.shared.events.tell(Event::Committed { run: self.run, chunk: told, standing });
+        self.shared.events.tell(Event::Committed { run, chunk: Arc::new(chunk), standing });
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Taking a run up: its log is read and folded, its program executed to the end of it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use agentos_core::codec::Chunk;
@@ -64,17 +64,20 @@ impl Drive {
     }
 }
 
-/// What was ordered before anybody took the run up: somebody else may have begun it.
+/// What is open and was ordered before this process took the run up: somebody else may have begun it.
 fn orders(log: &[Record]) -> HashSet<(OperationId, Try)> {
-    let mut open = HashSet::new();
+    let mut open = HashMap::new();
     for record in generation(log) {
         match &record.entry {
             Entry::OperationOrdered { operation, r#try, .. }
             | Entry::OperationRetried { operation, r#try } => {
-                open.insert((operation.clone(), *r#try));
+                open.insert(operation, *r#try);
+            }
+            Entry::OperationEnded { operation, .. } | Entry::ChildEnded { operation, .. } => {
+                open.remove(operation);
             }
             _ => {}
         }
     }
-    open
+    open.into_iter().map(|(operation, r#try)| (operation.clone(), r#try)).collect()
 }

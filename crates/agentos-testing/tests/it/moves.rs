@@ -21,7 +21,7 @@ use agentos_testing::script::{Node, Script};
 use agentos_testing::simulation::{Driver, Fault, Fork, Plan, Report, Scenario};
 use uuid::Uuid;
 
-use crate::support::{completes, lucky, ordered, outcome, quiet, saw, survives, until};
+use crate::support::{completes, lucky, ordered, outcome, quiet, saw, survives, tries_of, until};
 
 const LATE: i64 = 1_000_000;
 
@@ -371,16 +371,6 @@ fn an_open_operation_that_is_asked_for_with_something_else_is_begun_anew() {
     let rebased = switched(&log, &scenario.program).expect("it can be switched");
     let operation = "/shell:slow#1".parse().expect("an operation");
     assert_eq!(rebased.notices, [Notice::Abandoned { operation }]);
-    let tries: Vec<u32> = records(&rebased)
-        .iter()
-        .filter_map(|record| match &record.entry {
-            Entry::OperationOrdered { operation, r#try, .. }
-                if operation.as_str() == "/shell:slow#1" =>
-            {
-                Some(r#try.0)
-            }
-            _ => None,
-        })
-        .collect();
+    let tries = tries_of(&records(&rebased), "/shell:slow#1");
     assert_eq!(tries, [2]);
 }

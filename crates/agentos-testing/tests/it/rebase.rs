@@ -17,7 +17,7 @@ use agentos_testing::script::{Node, Script};
 use agentos_testing::simulation::{Driver, Ending, Fork, Plan, Report, Scenario};
 
 use crate::support::{
-    completes, ended, lucky, ordered, prefixes, quiet, saw, survives, until, worlds,
+    completes, ended, lucky, ordered, prefixes, quiet, saw, survives, tries_of, until, worlds,
 };
 
 /// Moves a log to another program.
@@ -132,17 +132,7 @@ fn what_was_abandoned_and_is_asked_for_again_is_another_try() {
     let rebased = switched(&log, &changed).expect("it can be switched");
     let report = go_on(&scenario, &changed, log, rebased);
     completes(&report);
-    let tries: Vec<u32> = generation(&report.log)
-        .iter()
-        .filter_map(|record| match &record.entry {
-            Entry::OperationOrdered { operation, r#try, .. }
-                if operation.as_str() == "/shell:slow#1" =>
-            {
-                Some(r#try.0)
-            }
-            _ => None,
-        })
-        .collect();
+    let tries = tries_of(generation(&report.log), "/shell:slow#1");
     assert_eq!(tries, [2]);
 }
 

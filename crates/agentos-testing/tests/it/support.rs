@@ -99,3 +99,14 @@ impl From<Scenario> for Lucky {
         Self(scenario)
     }
 }
+
+/// The tries under which an operation was ordered.
+pub(crate) fn tries_of(log: &[Record], id: &str) -> Vec<u32> {
+    let ordered = log.iter().filter_map(|record| match &record.entry {
+        Entry::OperationOrdered { operation, r#try, .. } if operation.as_str() == id => {
+            Some(r#try.0)
+        }
+        _ => None,
+    });
+    ordered.collect()
+}
