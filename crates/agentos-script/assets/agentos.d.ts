@@ -1,0 +1,247 @@
+// What a workflow can call. Written by `agentos init`; `agentos check` says when it is out of date.
+// Everything here is documented where your editor shows it.
+
+declare module "agentos" {
+  /** A value that can be kept in the log: it survives `JSON.stringify`. */
+  export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
+
+  /** A JSON Schema. Written out in the config, it gives `ctx.input` its type. */
+  export type JsonSchema = {
+    readonly type?: string | readonly string[];
+    readonly properties?: { readonly [key: string]: JsonSchema };
+    readonly required?: readonly string[];
+    readonly items?: JsonSchema;
+    readonly enum?: readonly Json[];
+    readonly const?: Json;
+    readonly additionalProperties?: boolean | JsonSchema;
+    readonly description?: string;
+    readonly default?: Json;
+    readonly [keyword: string]: unknown;
+  };
+
+  /** The type of what a schema allows. */
+  export type FromSchema<S> =
+    S extends { readonly const: infer C } ? C
+    : S extends { readonly enum: readonly (infer E)[] } ? E
+    : S extends { readonly type: "string" } ? string
+    : S extends { readonly type: "number" | "integer" } ? number
+    : S extends { readonly type: "boolean" } ? boolean
+    : S extends { readonly type: "null" } ? null
+    : S extends { readonly type: "array"; readonly items: infer I } ? readonly FromSchema<I>[]
+    : S extends { readonly type: "array" } ? readonly unknown[]
+    : S extends { readonly type: "object"; readonly properties: infer P } ? FromProperties<P, S>
+    : S extends { readonly type: "object" } ? { readonly [key: string]: unknown }
+    : unknown;
+
+  type RequiredKeys<P, S> = S extends { readonly required: readonly (infer R)[] } ? Extract<keyof P, R> : never;
+
+  type Flat<T> = { readonly [K in keyof T]: T[K] };
+
+  type FromProperties<P, S> = Flat<
+    { readonly [K in RequiredKeys<P, S>]: FromSchema<P[K]> } & {
+      readonly [K in Exclude<keyof P, RequiredKeys<P, S>>]?: FromSchema<P[K]>;
+    }
+  >;
+
+  /** A schema of a library that can be written as JSON Schema, such as zod 4. */
+  export interface SchemaLike<T> {
+    readonly "~standard": { readonly types?: { readonly output: T } | undefined };
+  }
+
+  /** When a failed step is tried again. */
+  export interface Retry {
+    /** How many attempts there are in all; 3 if nothing is said. */
+    maxAttempts?: number;
+    /** How the delay grows; `exponential` if nothing is said. */
+    backoff?: "exponential" | "linear" | "fixed";
+    /** The delay after the first attempt, in milliseconds; 1,000 if nothing is said. */
+    delay?: number;
+    /** What the delay never exceeds, in milliseconds; 60,000 if nothing is said. */
+    maxDelay?: number;
+    /** Whether the delay is drawn between its half and its whole; yes if nothing is said. */
+    jitter?: boolean;
+  }
+
+  export type WorkspaceKind = "auto" | "worktree" | "clone" | "jj" | "none";
+
+  export interface WorkflowConfig {
+    /** Lower-case letters, digits and `-`. */
+    name: string;
+    description?: string;
+    /** Your own version of it. */
+    version?: string;
+    /** How long a run may be active, in milliseconds: waits do not count. One hour if nothing is said. */
+    timeout?: number;
+    /** How long a run may take at all, in milliseconds. */
+    deadline?: number;
+    /** What the input must look like. It is checked before a run starts. */
+    input?: JsonSchema | SchemaLike<unknown>;
+    /** Where runs work; in an isolated workspace if nothing is said. */
+    workspace?: WorkspaceKind | { kind?: WorkspaceKind; base?: string };
+    /** How steps are retried that say nothing about it. */
+    retry?: Retry | false;
+    /** How many runs of this workflow go on at once. */
+    concurrency?: number;
+  }
+
+  export interface RunOptions {
+    retry?: Retry | false;
+    /** How long each attempt may take, in milliseconds. */
+    timeout?: number;
+    /** Called before each attempt after the first, with what the one before threw. */
+    onRetry?: (error: Error | undefined, attempt: number) => void | Promise<void>;
+  }
+
+  export interface ShellOptions {
+    /** What the command is called in the log; a hash of it if nothing is said. */
+    name?: string;
+    /** Takes the command for a program and executes it with these arguments, without a shell in between. */
+    args?: readonly string[];
+    /** Where, relative to the workspace. */
+    cwd?: string;
+    /** Added to the command's environment. */
+    env?: Readonly<Record<string, string>>;
+    /** How long it may take, in milliseconds. */
+    timeout?: number;
+  }
+
+  export interface ShellResult {
+    readonly stdout: string;
+    readonly stderr: string;
+    readonly exitCode: number;
+  }
+
+  export type WorkflowStatus = "PENDING" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMED_OUT";
+  export type StepStatus = "PENDING" | "RUNNING" | "COMPLETED" | "FAILED" | "RETRYING" | "SKIPPED" | "CANCELLED";
+  export type ArtifactType =
+    | "SCREENSHOT" | "LOG_FILE" | "SESSION_FILE" | "TEST_REPORT" | "BUILD_OUTPUT" | "DOCUMENT" | "OTHER";
+
+  interface ArtifactOptions {
+    type?: ArtifactType;
+    mimeType?: string;
+    metadata?: Json;
+  }
+
+  /** What is kept: a text, or a file of the workspace. */
+  export type Artifact = ArtifactOptions & ({ content: string; file?: undefined } | { file: string; content?: undefined });
+
+  /** What a person decided. */
+  export interface Decision {
+    readonly approved: boolean;
+    readonly by: string;
+    readonly comment?: string | null;
+  }
+
+  /** Lines for the log files. Each is written once, however often the run is executed again. */
+  export interface Log {
+    trace(...parts: unknown[]): void;
+    debug(...parts: unknown[]): void;
+    info(...parts: unknown[]): void;
+    warn(...parts: unknown[]): void;
+    error(...parts: unknown[]): void;
+    fatal(...parts: unknown[]): void;
+  }
+
+  /**
+   * The powers of a workflow, within one scope: the run, one attempt at a step, or a phase. What is asked for belongs to
+   * the scope of the `ctx` that it is asked of; a step's body that takes no parameter and says `ctx` means the step's own.
+   */
+  export interface WorkflowContext<Input = unknown> {
+    readonly input: Input;
+    readonly executionId: string;
+    readonly runId: string;
+    readonly projectId: string;
+    readonly projectPath: string;
+    readonly workspacePath: string;
+    /** Which attempt at its step this is, from 1. */
+    readonly attempt: number;
+    readonly log: Log;
+
+    /** A step: recorded, timed, retried as a whole. The same name may be used any number of times. */
+    run<T>(name: string, body: (ctx: WorkflowContext<Input>) => T | Promise<T>, options?: RunOptions): Promise<T>;
+    /** Groups what its body does, without a number or retries. */
+    phase<T>(name: string, body: (ctx: WorkflowContext<Input>) => T | Promise<T>): Promise<T>;
+    /** Executes a command in the workspace. A command that says it failed does not throw; look at `exitCode`. */
+    shell(command: string, options?: ShellOptions): Promise<ShellResult>;
+    /** Keeps a text or a file with the run. */
+    artifact(name: string, content: Artifact): Promise<unknown>;
+    /** Waits, in milliseconds. The run needs no memory and no process in the meantime. */
+    sleep(ms: number): Promise<void>;
+    /** Waits for a signal, and gives what was sent along. */
+    waitFor<T = unknown>(event: string, options?: { timeout?: number }): Promise<T>;
+    /** Asks a person, and waits for the decision. */
+    approve(question: string, options?: { name?: string; timeout?: number }): Promise<Decision>;
+    /** Runs another workflow, and gives what it returns. */
+    invoke<T = unknown>(workflow: string, input?: unknown): Promise<T>;
+    /** Ends the step as skipped; whoever awaits it gets `null`. */
+    skip(reason?: string): never;
+
+    /** Writes to the run's state, which is durable. */
+    set(key: string, value: unknown): void;
+    get<T = unknown>(key: string): T | undefined;
+    has(key: string): boolean;
+    delete(key: string): void;
+
+    /** Adds a remark on the step to the audit trail. */
+    comment(message: string, meta?: unknown): void;
+    /** Adds a remark on the run to the audit trail. */
+    commentExecution(message: string, meta?: unknown): void;
+  }
+
+  export interface WorkflowDefinition {
+    readonly config: WorkflowConfig;
+  }
+
+  /** A workflow. Export it by default: `export default createWorkflow({ name: "…" }, async (ctx) => { … })`. */
+  export function createWorkflow<const S extends JsonSchema>(
+    config: Omit<WorkflowConfig, "input"> & { input: S },
+    body: (ctx: WorkflowContext<FromSchema<S>>) => unknown,
+  ): WorkflowDefinition;
+  export function createWorkflow<T>(
+    config: Omit<WorkflowConfig, "input"> & { input: SchemaLike<T> },
+    body: (ctx: WorkflowContext<T>) => unknown,
+  ): WorkflowDefinition;
+  export function createWorkflow<Input = unknown>(
+    config: Omit<WorkflowConfig, "input"> & { input?: undefined },
+    body: (ctx: WorkflowContext<Input>) => unknown,
+  ): WorkflowDefinition;
+
+  /** A coding agent. */
+  export interface Agent {
+    readonly agent: string;
+  }
+  export const claude: Agent;
+  export const codex: Agent;
+  export const gemini: Agent;
+  /** A coding agent that the project's config knows. */
+  export function agent(name: string): Agent;
+
+  /** Stops the retries of a step. */
+  export class NonRetryableError extends Error {}
+  /** What a pending call throws when the run is cancelled, or when what it belongs to ends first. */
+  export class CancelledError extends Error {}
+  /** What a call throws whose time is over. */
+  export class TimeoutError extends Error {}
+}
+
+declare module "workflow-sdk" {
+  export * from "agentos";
+}
+declare module "@repo/workflow-sdk" {
+  export * from "agentos";
+}
+declare module "@repo/agent-cli-sdk" {
+  export * from "agentos";
+}
+
+/** Goes to the run's log. */
+declare const console: {
+  trace(...parts: unknown[]): void;
+  debug(...parts: unknown[]): void;
+  log(...parts: unknown[]): void;
+  info(...parts: unknown[]): void;
+  dir(...parts: unknown[]): void;
+  table(...parts: unknown[]): void;
+  warn(...parts: unknown[]): void;
+  error(...parts: unknown[]): void;
+};

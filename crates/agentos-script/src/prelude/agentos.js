@@ -1,0 +1,4 @@
+// What a workflow can import.
+export {
+  createWorkflow, agent, claude, codex, gemini, NonRetryableError, CancelledError, TimeoutError, __at, __caught,
+} from "agentos:host";

@@ -1,0 +1,14 @@
+//! Workflows in TypeScript, executed by the core with a world around them.
+
+mod dates;
+mod errors;
+mod lints;
+mod npm;
+mod operations;
+mod random;
+mod sandbox;
+mod steps;
+mod support;
+mod templates;
+mod types;
+mod world;

@@ -1,0 +1,121 @@
+//! Each call of `ctx`, and what it refuses.
+
+use agentos_core::entry::Entry;
+use serde_json::{Value, json};
+
+use crate::support::Bench;
+
+fn orders(body: &str) -> Vec<(String, Value)> {
+    let driven = Bench::body(body).run();
+    driven.output();
+    driven
+        .log
+        .into_iter()
+        .filter_map(|record| match record.entry {
+            Entry::OperationOrdered { operation, args, .. } => Some((operation.to_string(), args)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_command_is_ordered_with_its_options() {
+    let ordered = orders(
+        r#"await ctx.shell("make", { name: "build", args: ["-j", "2"], cwd: "sub", env: { A: "1" }, timeout: 1.2 });"#,
+    );
+    let args = json!({ "command": "make", "args": ["-j", "2"], "cwd": "sub", "env": { "A": "1" }, "timeout_ms": 2 });
+    assert_eq!(ordered[0].1, args);
+    assert!(ordered[0].0.contains("shell:build#1"), "{}", ordered[0].0);
+}
+
+#[test]
+fn the_runs_own_paths_do_not_count_in_a_name() {
+    let name = |command: &str| {
+        let ordered = orders(&format!("await ctx.shell({command});"));
+        ordered[0].0.clone()
+    };
+    assert_eq!(name("`ls ${ctx.workspacePath}/a`"), name("'ls \\0/a'"));
+    assert_ne!(name("'ls a'"), name("'ls b'"));
+}
+
+#[test]
+fn artifacts_waits_approvals_and_children() {
+    let driven = Bench::body(
+        r#"
+        await ctx.artifact("report", { content: "text", type: "TEST_REPORT", mimeType: "text/plain", metadata: { a: 1 } });
+        const event = await ctx.waitFor("event", { timeout: 1000 });
+        const decision = await ctx.approve("Go on?", { name: "gate" });
+        const child = await ctx.invoke("other", { x: 1 });
+        await ctx.sleep(50);
+        return { event, decision, child, now: Date.now() };
+        "#,
+    )
+    .signal(5, "event", json!({ "n": 1 }))
+    .decide(20, "/approve:gate#1", true)
+    .run();
+    let output = driven.output();
+    assert_eq!(output["event"], json!({ "n": 1 }));
+    assert_eq!(output["decision"]["approved"], json!(true));
+    assert_eq!(output["child"], json!({ "of": "other", "got": { "x": 1 } }));
+}
+
+#[test]
+fn options_that_nobody_knows_are_refused_by_name() {
+    for (call, word) in [
+        ("ctx.shell('x', { promt: 1 })", "promt"),
+        ("ctx.shell(5)", "string"),
+        ("ctx.sleep('soon')", "\"soon\" is not a time"),
+        ("ctx.sleep(-1)", "-1"),
+        ("ctx.sleep(NaN)", "null is not a time"),
+        ("ctx.waitFor('')", "empty"),
+        ("ctx.artifact('x', {})", "content"),
+        ("ctx.artifact('x', { content: 'a', type: 'POEM' })", "POEM"),
+        ("ctx.run('x', async () => 1, { retries: 2 })", "retries"),
+        ("ctx.run('x', 5)", "not a function"),
+        ("ctx.run('x'.repeat(300), async () => 1)", "at most 256"),
+    ] {
+        let driven = Bench::body(&format!("await (ctx as any, {call});")).run();
+        let failure = driven.failure();
+        assert!(failure.message.contains(word), "{call}: {failure:?}");
+        assert_eq!(driven.count("attempt.failed"), 0);
+    }
+}
+
+#[test]
+fn state_and_log() {
+    let driven = Bench::body(
+        r#"
+        ctx.set("a", { x: [1] });
+        const before = ctx.get("a");
+        ctx.delete("a");
+        ctx.log.warn("one", { two: 2 }, 3);
+        console.log("line", [1]);
+        return [before, ctx.get("a") === undefined, ctx.has("a")];
+        "#,
+    )
+    .run();
+    assert_eq!(*driven.output(), json!([{ "x": [1] }, true, false]));
+    assert_eq!(driven.lines, ["Warn one {\"two\":2} 3", "Info line [1]"]);
+}
+
+#[test]
+fn the_fields_of_ctx_are_read_only() {
+    let driven = Bench::body(
+        r#"
+        const refused: string[] = [];
+        for (const change of [
+            () => { (ctx as any).input = 1; },
+            () => { (ctx as any).input.x = 1; },
+            () => { (ctx as any).extra = 1; },
+            () => { (ctx as any).attempt = 9; },
+        ]) {
+            try { change(); refused.push("no"); } catch (error: any) { refused.push(error.name); }
+        }
+        return [refused, ctx.runId, ctx.workspacePath, ctx.attempt];
+        "#,
+    )
+    .input(json!({ "x": 0 }))
+    .run();
+    let refused = ["TypeError"; 4];
+    assert_eq!(*driven.output(), json!([refused, "test-abcdef", "/workspace", 1]));
+}
