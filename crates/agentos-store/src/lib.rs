@@ -24,6 +24,7 @@ pub mod folder;
 pub mod inbox;
 pub mod list;
 pub mod log;
+pub mod moment;
 pub mod place;
 pub mod projection;
 pub mod records;

@@ -19,7 +19,7 @@ use agentos_core::turn::LogLevel;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::clock::written;
+use crate::moment::written;
 use super::{FolderError, RunFolder};
 
 /// How much is read at once when the end of a file is looked at.
