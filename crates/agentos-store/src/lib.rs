@@ -21,6 +21,7 @@ pub mod commit;
 pub mod conformance;
 pub mod due;
 pub mod folder;
+pub mod ids;
 pub mod inbox;
 pub mod list;
 pub mod log;
