@@ -11,17 +11,6 @@ use agentos_core::path::StepPath;
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 use uuid::{Builder, Uuid};
 
-<<<<<<< HEAD:crates/agentos-store/src/ids.rs
-/// Scatters a number: the last step of `SplitMix64`.
-pub(crate) const fn mix(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
-}
-
-=======
->>>>>>> engine:crates/agentos-store/src/sqlite/ids.rs
 /// What a row is of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Of<'a> {
