@@ -219,9 +219,9 @@ impl Journal {
     fn note(&mut self, operation: OperationId, note: Note) -> Result<(), Illegal> {
         self.live_scope(&operation.scope())?;
         let fits = match note {
-            Note::State(_) => operation::is(&operation, crate::operation::OperationKind::Set),
+            Note::State(_) => operation::is(&operation, OperationKind::Set),
             Note::Comment { .. } => {
-                operation::is(&operation, crate::operation::OperationKind::Comment)
+                operation::is(&operation, OperationKind::Comment)
             }
         };
         if !fits {

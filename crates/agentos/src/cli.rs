@@ -13,12 +13,11 @@ use crate::catalog::Catalog;
 use crate::commands::{
     approve, cancel, config, db, logs, resume, retry, run, show, signal, status, workflows,
 };
+use crate::config::Flags;
 use crate::error::{CommandError, Result};
 use crate::executor;
 use crate::inputs::add_flags;
-use crate::output::Output;
 use crate::session::Session;
-use crate::settings::Settings;
 use crate::terminal::paint::ColorChoice;
 
 /// Runs software-development workflows durably: kill it anywhere and it goes on without repeating finished work
@@ -84,9 +83,8 @@ pub(crate) fn run(
         Err(error) => return Ok(show_usage(&error)),
     };
     let cli = Cli::from_arg_matches(&matches).map_err(|error| CommandError::usage(error.to_string()))?;
-    let settings = Settings::load(&cli, &surroundings)?;
-    let output = Output::new(settings.color, &surroundings.environment);
-    let session = Session::new(surroundings, catalog, output, settings);
+    let flags = Flags { color: cli.color, verbosity: cli.verbose, concurrency: None };
+    let session = Session::new(surroundings, catalog, flags)?;
     carry_out(cli.command, &session, &matches)
 }
 

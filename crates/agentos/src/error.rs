@@ -17,6 +17,8 @@ use agentos_store::run::CreateError;
 use agentos_store::sqlite::OpenError;
 use agentos_workspace::state::{LocateError, PrepareError};
 
+use crate::config::ConfigError;
+
 /// What kind of failure it is: the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
@@ -108,6 +110,12 @@ macro_rules! failed {
             }
         })*
     };
+}
+
+impl From<ConfigError> for CommandError {
+    fn from(error: ConfigError) -> Self {
+        Self::usage(error.to_string())
+    }
 }
 
 failed!(

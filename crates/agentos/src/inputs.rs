@@ -12,7 +12,7 @@ use serde_json::Map;
 
 use crate::error::{CommandError, Result};
 pub(crate) use files::{FileInput, files};
-pub(crate) use flags::{Flag, add_flags, given_flags};
+pub(crate) use flags::{add_flags, given_flags};
 
 /// What was given, not understood yet.
 #[derive(Debug, Default)]

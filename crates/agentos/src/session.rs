@@ -1,16 +1,20 @@
 //! What one command stands on: where it was called, and what it finds there.
 
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use agentos_engine::clock::SystemClock;
 use agentos_store::sqlite::{Notice, OpenError, Options, SqliteStore};
 use agentos_workspace::named::Database;
-use agentos_workspace::state::{Prepared, StateLocation};
+use agentos_workspace::state::{LocateError, Prepared, StateLocation};
 use agentos_workspace::surroundings::Surroundings;
+use jiff::tz::TimeZone;
 use uuid::Uuid;
 
 use crate::catalog::Catalog;
+use crate::config::{Config, Flags, Sources};
 use crate::error::{CommandError, Result};
+use crate::logging::{self, Look};
 use crate::output::Output;
 
 /// One command's view of the world.
@@ -18,7 +22,8 @@ pub(crate) struct Session {
     pub(crate) surroundings: Surroundings,
     pub(crate) catalog: Catalog,
     pub(crate) output: Output,
-    location: OnceCell<StateLocation>,
+    pub(crate) config: Config,
+    location: Result<StateLocation, LocateError>,
 }
 
 /// A store that may be written to, and the checkout that does so.
@@ -28,28 +33,37 @@ pub(crate) struct Opened {
 }
 
 impl Session {
-    pub(crate) const fn new(
-        surroundings: Surroundings,
-        catalog: Catalog,
-        output: Output,
-    ) -> Self {
-        Self { surroundings, catalog, output, location: OnceCell::new() }
+    /// Reads the configuration, and begins to log as it says.
+    pub(crate) fn new(surroundings: Surroundings, catalog: Catalog, flags: Flags) -> Result<Self> {
+        let location = StateLocation::find(&surroundings);
+        let checkout = location.as_ref().ok().and_then(|location| location.checkout.as_ref().ok());
+        let checkout = checkout.and_then(Option::as_ref).map(|checkout| checkout.root.as_path());
+        let config = Config::load(&Sources {
+            environment: &surroundings.environment,
+            home: surroundings.home.as_deref(),
+            checkout,
+            flags,
+        })?;
+        let output = Output::new(config.output.color.value, &surroundings.environment);
+        let look = Look {
+            clock: Arc::new(SystemClock),
+            zone: TimeZone::system(),
+            paint: output.error_paint,
+        };
+        logging::start(&config.log.level, look, std::io::stderr);
+        Ok(Self { surroundings, catalog, output, config, location })
     }
 
-    /// Where state lives. Decided once.
+    /// Where state lives.
     pub(crate) fn location(&self) -> Result<&StateLocation> {
-        if let Some(location) = self.location.get() {
-            return Ok(location);
-        }
-        let found = StateLocation::find(&self.surroundings)?;
-        if let Some(notice) = found.notice() {
+        self.location.as_ref().map_err(|error| CommandError::failed(error.to_string()))
+    }
+
+    /// The database file. Whoever uses one that is not this repository's is told.
+    pub(crate) fn database(&self) -> Result<&Path> {
+        if let Some(notice) = self.location()?.notice() {
             self.output.note(&notice);
         }
-        Ok(self.location.get_or_init(|| found))
-    }
-
-    /// The database file.
-    pub(crate) fn database(&self) -> Result<&Path> {
         match &self.location()?.database {
             Database::File(path) => Ok(path),
             Database::Shared(_) => Err(CommandError::failed(
@@ -85,9 +99,20 @@ impl Session {
         let path: PathBuf = self.database()?.to_owned();
         let prepared = self.location()?.prepare()?;
         let output = self.output.clone();
-        let on_notice = Box::new(move |notice: Notice| output.note(&notice.to_string()));
+        let on_notice = Box::new(move |notice: Notice| output.note(&words(&notice)));
         let options = Options { new_id: Uuid::new_v4(), on_notice };
         let store = SqliteStore::open(&path, options)?;
         Ok(Opened { store, prepared })
+    }
+}
+
+fn words(notice: &Notice) -> String {
+    match notice {
+        Notice::PutBack { path } => {
+            format!("{} was removed while it was in use; it was put back", path.display())
+        }
+        Notice::FoundAgain { path } => {
+            format!("{} was removed and put back by another process", path.display())
+        }
     }
 }

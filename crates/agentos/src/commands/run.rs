@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentos_core::value::Value;
-use agentos_sdk::input;
+use agentos_sdk::check_input;
 use agentos_store::records::Records as _;
 use clap::ArgMatches;
 
@@ -119,8 +119,8 @@ fn read_stdin() -> Result<String> {
 
 fn check(name: &str, schema: Option<&Value>, value: &Value) -> Result<()> {
     let Some(schema) = schema else { return Ok(()) };
-    input::check(schema, value).map_err(|error| {
-        CommandError::usage(format!("the input of `{name}` does not fit: {error}"))
+    check_input(schema, value).map_err(|error| {
+        CommandError::usage(error.to_string())
             .hint(format!("`agentos run {name} --help` lists the inputs"))
     })
 }
