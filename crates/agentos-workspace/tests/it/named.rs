@@ -85,3 +85,17 @@ fn a_named_database_needs_no_git() {
     assert!(error.contains("`git` was not found"), "{error}");
     assert!(!playground.at("x.db").exists());
 }
+
+#[test]
+fn the_registry_is_where_the_users_state_is() {
+    let playground = Playground::new();
+    let here = standing_in(&playground, &playground.path());
+    let usual = playground.home().join(".local/state/agentos/registry.db");
+    assert_eq!(here.registry_file(), Some(usual.clone()));
+    let relative = with(here.clone(), "XDG_STATE_HOME", "relative");
+    assert_eq!(relative.registry_file(), Some(usual));
+    let named = with(here, "XDG_STATE_HOME", "/state");
+    assert_eq!(named.registry_file(), Some("/state/agentos/registry.db".into()));
+    let homeless = Surroundings { home: None, ..standing_in(&playground, &playground.path()) };
+    assert_eq!(homeless.registry_file(), None);
+}
