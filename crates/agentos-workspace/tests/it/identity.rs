@@ -101,6 +101,19 @@ fn all_who_ask_at_once_hear_the_same() {
 }
 
 #[test]
+fn what_a_killed_writer_left_behind_does_no_harm() {
+    let playground = Playground::new();
+    let root = playground.repository("project");
+    let folder = playground.folder("project/.git/agentos");
+    for name in ["lock", "checkout.new", "link.new"] {
+        fs::write(folder.join(name), "{\"ver").unwrap();
+    }
+    let is = prepared(&playground, &root);
+    assert_eq!(prepared(&playground, &root), is);
+    assert!(!folder.join("checkout.new").exists(), "it was used up");
+}
+
+#[test]
 fn what_can_not_be_understood_is_not_written_over() {
     let playground = Playground::new();
     let root = playground.repository("project");

@@ -66,6 +66,9 @@ fn an_added_workspace_has_its_own_database_and_the_same_repository() {
             let found = checkout(&playground, &workspace);
             assert_eq!(found.repository, checkout(&playground, &main).repository);
             assert!(!found.is_main);
+            let siblings = found.siblings(&standing_in(&playground, &workspace)).unwrap();
+            let roots: Vec<&Path> = siblings.iter().map(|listed| listed.root.as_path()).collect();
+            assert_eq!(roots, [&main, &workspace]);
             let location = locate(&playground, &workspace);
             assert_eq!(database(&location), own(&workspace));
             let identity = location.prepare().unwrap().identity;

@@ -8,7 +8,7 @@ use agentos_workspace::checkout::CheckoutError;
 use agentos_workspace::git;
 use agentos_workspace::state::{LocateError, StateLocation, Why};
 
-use crate::fixture::{checkout, database, locate, own, refusal, standing_in};
+use crate::fixture::{checkout, database, locate, own, refusal, standing_in, with};
 
 #[test]
 fn two_fresh_repositories_have_a_database_each() {
@@ -101,7 +101,10 @@ fn in_a_bare_layout_each_worktree_has_its_own_and_the_repository_itself_none() {
     assert_eq!(found.repository, layout.join(".bare"));
     assert!(!found.is_main, "there is no main one");
     assert_eq!(database(&locate(&playground, &tree)), own(&tree));
-    let siblings = found.siblings(&standing_in(&playground, &tree)).unwrap();
+    let careful = with(standing_in(&playground, &tree), "GIT_CONFIG_COUNT", "1");
+    let careful = with(careful, "GIT_CONFIG_KEY_0", "safe.bareRepository");
+    let careful = with(careful, "GIT_CONFIG_VALUE_0", "explicit");
+    let siblings = found.siblings(&careful).unwrap();
     assert_eq!(siblings.len(), 1, "the bare one is no checkout: {siblings:?}");
     for inside in [layout.clone(), layout.join(".bare"), layout.join(".bare/refs")] {
         let refused = refusal(&standing_in(&playground, &inside));
