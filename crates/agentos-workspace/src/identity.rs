@@ -141,6 +141,24 @@ impl Identity {
     }
 }
 
+impl Identity {
+    /// Makes the checkout the project that a database already knows at its path: its git directory was made anew, and its
+    /// history was not.
+    ///
+    /// # Errors
+    /// [`IdentityError`]
+    pub fn adopt(checkout: &Checkout, project: Uuid) -> Result<Self, IdentityError> {
+        let known = Self::make(checkout)?;
+        if known.project == project {
+            return Ok(known);
+        }
+        let _lock = lock(&checkout.private)?;
+        let record = Record { project, worktree: known.worktree, ..Record::new(checkout) };
+        files::write_json(&path_of(&checkout.private), &record)?;
+        Ok(record.into())
+    }
+}
+
 impl From<Record> for Identity {
     fn from(record: Record) -> Self {
         Self { project: record.project, worktree: record.worktree }

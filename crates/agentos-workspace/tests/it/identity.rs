@@ -78,6 +78,18 @@ fn a_copy_of_a_linked_worktree_is_refused_by_who_writes() {
 }
 
 #[test]
+fn a_checkout_whose_git_directory_was_made_anew_can_be_who_it_was() {
+    let playground = Playground::new();
+    let root = playground.repository("project");
+    let was = prepared(&playground, &root);
+    fs::remove_dir_all(root.join(".git")).unwrap();
+    playground.git(&root, ["init", "--quiet"]);
+    assert_ne!(prepared(&playground, &root).project, was.project);
+    let adopted = Identity::adopt(&checkout(&playground, &root), was.project).unwrap();
+    assert_eq!((&adopted, prepared(&playground, &root)), (&was, was.clone()));
+}
+
+#[test]
 fn a_clone_is_somebody_else() {
     let playground = Playground::new();
     let original = playground.repository("original");
