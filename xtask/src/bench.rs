@@ -19,7 +19,7 @@ const CORE: &str = "core";
 const STORE: &str = "store";
 
 /// Measured through the whole engine.
-const ENGINE: [&str; 2] = ["steps", "parked"];
+const ENGINE: [&str; 3] = ["steps", "parked", "script"];
 
 /// What to measure.
 #[derive(clap::Args)]

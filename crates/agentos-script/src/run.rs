@@ -1,5 +1,6 @@
 //! What a workflow can know of the run that it is executed for.
 
+use agentos_core::entry::{Home, RunStarted};
 use serde::Serialize;
 
 /// Ids and paths of a run, given by whoever executes it. They are the same in every execution of the run.
@@ -16,4 +17,14 @@ pub struct RunInfo {
     pub project_path: String,
     /// Where the run works.
     pub workspace_path: String,
+}
+
+impl RunInfo {
+    /// What a run says of itself at its start.
+    #[must_use]
+    pub fn of(start: &RunStarted) -> Self {
+        let Home { run_id, project_id, project_path, workspace_path } = start.home.clone();
+        let execution_id = start.run.to_string();
+        Self { execution_id, run_id, project_id, project_path, workspace_path }
+    }
 }

@@ -37,9 +37,10 @@ impl Drive {
         let ordered = orders(&records);
         let journal = Journal::fold(records).map_err(|error| trouble(&error))?;
         let start = journal.start().ok_or_else(|| trouble(&"its log is empty"))?;
+        shared.library.prepare(start).await.map_err(|error| trouble(&error))?;
         let opened = shared.library.open(start).map_err(|error| trouble(&error))?;
         let options = Options {
-            lines_written: shared.lines.last_written(run),
+            lines_written: shared.lines.open(start),
             turn_entries: shared.limits.turn_entries,
             was_parked: matches!(claim.standing, Standing::Parked { .. }),
         };

@@ -22,9 +22,9 @@ use crate::part;
 use crate::support::{House, Scripts};
 
 /// Kills its own process at one point.
-struct KilledAt {
-    passed: AtomicU64,
-    at: u64,
+pub(crate) struct KilledAt {
+    pub(crate) passed: AtomicU64,
+    pub(crate) at: u64,
 }
 
 impl Points for KilledAt {
@@ -58,6 +58,7 @@ pub(crate) async fn play(part: &str, folder: &Path, number: u64) {
             let run = life.start(1).await;
             life.ends(run).await;
         }
+        "typescript" => crate::typescript::play(folder, number).await,
         other => panic!("there is no part `{other}`"),
     }
 }

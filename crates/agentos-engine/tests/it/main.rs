@@ -8,4 +8,6 @@ mod kills;
 mod part;
 mod simulated;
 mod support;
+mod typescript;
 mod unreliable;
+mod workflows;

@@ -3,6 +3,7 @@
 mod dates;
 mod errors;
 mod lints;
+mod moves;
 mod npm;
 mod operations;
 mod random;

@@ -154,7 +154,7 @@ impl Bench {
     }
 
     /// Drives a run on from the end of its log.
-    fn drive(&self, mut log: Vec<Record>) -> Driven {
+    pub(crate) fn drive(&self, mut log: Vec<Record>) -> Driven {
         let (mut execution, mut turn) = self.replay(&log);
         let mut commits = vec![log.len()];
         let mut world = World::new(self.chance);

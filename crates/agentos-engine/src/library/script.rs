@@ -1,0 +1,183 @@
+//! Workflows written in TypeScript, as a library.
+//!
+//! What can be started is what was found in the project last. What a run executes is the source that it started with: it
+//! is kept by the store with its definition's version, and compiled again when a run of it is taken up. Whatever happens to
+//! the files meanwhile, the run goes on.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agentos_core::entry::RunStarted;
+use agentos_core::failure::{Failure, FailureKind};
+use agentos_core::id::{RunId, Seed};
+use agentos_core::time::Timestamp;
+use agentos_core::value::Value;
+use agentos_script::definition::Definition;
+use agentos_script::limits::Limits;
+use agentos_script::run::RunInfo;
+use agentos_script::sources::Sources;
+use agentos_sdk::{InputError, check_input};
+use agentos_store::records::{NewDefinition, Records};
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::{Invocation, Library, LibraryError, Opened};
+use crate::clock::Clock;
+
+/// How many compiled definitions are kept that no run uses at the moment.
+const UNUSED: usize = 64;
+
+/// The workflows of a project that are written in TypeScript.
+pub struct ScriptLibrary {
+    records: Arc<dyn Records>,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+    shelf: Mutex<Shelf>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    /// What can be started, by name.
+    current: BTreeMap<String, Arc<Definition>>,
+    /// What runs execute, by hash.
+    compiled: HashMap<String, Arc<Definition>>,
+}
+
+impl ScriptLibrary {
+    /// A library over the definitions that a store keeps. Nothing can be started yet.
+    #[must_use]
+    pub fn new(records: Arc<dyn Records>, clock: impl Clock, limits: Limits) -> Self {
+        Self { records, clock: Arc::new(clock), limits, shelf: Mutex::default() }
+    }
+
+    /// Says what can be started from now on.
+    pub fn offer(&self, workflows: BTreeMap<String, Arc<Definition>>) {
+        let mut shelf = self.shelf();
+        for definition in workflows.values() {
+            shelf.keep(Arc::clone(definition));
+        }
+        shelf.current = workflows;
+    }
+
+    /// The workflow that is started under this name.
+    #[must_use]
+    pub fn find(&self, workflow: &str) -> Option<Arc<Definition>> {
+        self.shelf().current.get(workflow).cloned()
+    }
+
+    /// What a run of a workflow starts with. Its definition has to be kept by the store before the run is created; see
+    /// [`to_be_kept`].
+    ///
+    /// # Errors
+    /// There is no such workflow, or the input is not what it takes.
+    pub fn start(&self, run: RunId, workflow: &str, input: Value) -> Result<RunStarted, Failure> {
+        let refused = |message: String| Failure::new(FailureKind::NonRetryable, message);
+        let found = self.find(workflow);
+        let definition =
+            found.ok_or_else(|| refused(format!("there is no workflow `{workflow}`")))?;
+        if let Some(schema) = &definition.config().input {
+            check_input(schema, &input).map_err(InputError::into_failure)?;
+        }
+        // Chance that is the same whoever creates the run.
+        let seed = Seed(run.0.as_u64_pair().0 ^ run.0.as_u64_pair().1);
+        let start = definition.run_started(run, input, seed, self.clock.now());
+        start.map_err(|error| refused(error.to_string()))
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The source of a definition, as the store has kept it.
+    async fn load_source(
+        &self,
+        workflow: &str,
+        hash: &str,
+    ) -> Result<Option<String>, LibraryError> {
+        let broken = |error: &dyn std::fmt::Display| LibraryError::Broken {
+            workflow: workflow.to_owned(),
+            message: error.to_string(),
+        };
+        let definitions = self.records.definitions(None).await.map_err(|error| broken(&error))?;
+        for definition in definitions.into_iter().filter(|found| found.name == workflow) {
+            let versions = self.records.definition_versions(definition.id).await;
+            let mut versions = versions.map_err(|error| broken(&error))?.into_iter();
+            if let Some(version) = versions.find(|version| version.hash == hash) {
+                return Ok(Some(version.source));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Shelf {
+    /// Keeps a definition, and lets go of those that nobody uses if there are many.
+    fn keep(&mut self, definition: Arc<Definition>) {
+        if self.compiled.len() >= UNUSED {
+            self.compiled.retain(|_, kept| Arc::strong_count(kept) > 1);
+        }
+        self.compiled.insert(definition.hash().to_owned(), definition);
+    }
+}
+
+#[async_trait]
+impl Library for ScriptLibrary {
+    async fn prepare(&self, start: &RunStarted) -> Result<(), LibraryError> {
+        let (workflow, hash) = (start.workflow.to_string(), &start.definition);
+        if self.shelf().compiled.contains_key(hash) {
+            return Ok(());
+        }
+        let Some(source) = self.load_source(&workflow, hash).await? else {
+            return Err(LibraryError::Unknown { workflow, definition: hash.clone() });
+        };
+        let broken = |error: &dyn std::fmt::Display| LibraryError::Broken {
+            workflow: workflow.clone(),
+            message: error.to_string(),
+        };
+        let sources = Sources::from_text(&source).map_err(|error| broken(&error))?;
+        let definition = Definition::compile(&sources).map_err(|error| broken(&error))?;
+        self.shelf().keep(Arc::new(definition));
+        Ok(())
+    }
+
+    fn open(&self, start: &RunStarted) -> Result<Opened, LibraryError> {
+        let definition = self.shelf().compiled.get(&start.definition).cloned();
+        let Some(definition) = definition else {
+            let (workflow, definition) = (start.workflow.to_string(), start.definition.clone());
+            return Err(LibraryError::Unknown { workflow, definition });
+        };
+        let program = definition.program(RunInfo::of(start), self.limits);
+        Ok(Opened { program: Box::new(program), actions: None })
+    }
+
+    fn start_of_child(&self, invocation: Invocation) -> Result<RunStarted, Failure> {
+        let Invocation { child, workflow, input, parent, home } = invocation;
+        let start = self.start(child, workflow.as_str(), input)?;
+        Ok(RunStarted { parent: Some(parent), home, ..start })
+    }
+}
+
+/// A definition as the store keeps it. `id` is its own if it is new to the project.
+#[must_use]
+pub fn to_be_kept(
+    definition: &Definition,
+    project: Uuid,
+    id: Uuid,
+    at: Timestamp,
+) -> NewDefinition {
+    let config = definition.config();
+    let folder = agentos_script::files::WORKFLOWS_FOLDER;
+    NewDefinition {
+        id,
+        project,
+        name: config.name.clone(),
+        description: config.description.clone(),
+        file_path: Some(format!("{folder}/{}", definition.sources().entry)),
+        config: serde_json::to_value(config).unwrap_or_default(),
+        is_active: true,
+        hash: definition.hash().to_owned(),
+        author_version: config.version.clone(),
+        source: definition.sources().to_text(),
+        at,
+    }
+}
