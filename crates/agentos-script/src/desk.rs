@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agentos_core::failure::Failure;
+use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::operation::OperationKind;
 use agentos_core::program::{ScopeId, Ticket};
 use rquickjs::{Array, Function, Persistent, Value};
@@ -57,6 +57,8 @@ pub(crate) struct Desk {
     pub(crate) fatal: Option<Failure>,
     /// Stops the code that runs.
     pub(crate) stopper: Option<Stopper>,
+    /// How many bytes the code may still hand over in this turn.
+    pub(crate) bytes_left: usize,
 }
 
 impl Desk {
@@ -72,7 +74,35 @@ impl Desk {
             current: 0,
             fatal: None,
             stopper: None,
+            bytes_left: 0,
         }
+    }
+
+    /// The code hands over so many bytes. One that hands over too much is stopped.
+    ///
+    /// # Errors
+    /// It is stopped.
+    pub(crate) fn spend(&mut self, bytes: usize) -> Result<(), Failure> {
+        match self.bytes_left.checked_sub(bytes) {
+            Some(left) => {
+                self.bytes_left = left;
+                Ok(())
+            }
+            None => {
+                self.bytes_left = 0;
+                let message = "the workflow wrote, set or asked for too much without waiting for anything; look for \
+                               an endless loop, and keep large things in files";
+                Err(self.stop(Failure::new(FailureKind::Limit, message)))
+            }
+        }
+    }
+
+    /// Ends the run with this failure, unless another has come first.
+    pub(crate) fn stop(&mut self, failure: Failure) -> Failure {
+        if let Some(stopper) = &self.stopper {
+            stopper.stop();
+        }
+        self.fatal.get_or_insert(failure).clone()
     }
 
     /// A body begins in this scope.

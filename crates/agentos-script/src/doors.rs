@@ -52,6 +52,7 @@ fn ask<'js>(
     args: String,
 ) -> rquickjs::Result<Value<'js>> {
     let asked = on_stage(|stage| {
+        stage.desk.spend(args.len())?;
         let request = operations::request(kind, &args, &stage.desk.info)?;
         let site = stage.desk.definition.call(call).map(|call| call.site.clone());
         let request = match site {
@@ -73,6 +74,7 @@ fn step<'js>(
 ) -> rquickjs::Result<Value<'js>> {
     let (name, options): (String, Option<String>) = (texts.get(0)?, texts.get(1)?);
     let asked = on_stage(|stage| {
+        stage.desk.spend(name.len())?;
         let name = named(&name)?;
         let within = scope_of(stage, scope)?;
         // Phases have no options, not even none.
@@ -116,8 +118,10 @@ fn expect<'js>(
 
 /// Writes to the state, or removes from it; a failure as JSON, if it was refused.
 fn set(scope: ScopeNumber, key: String, value: Opt<Option<String>>) -> Option<String> {
+    let value = value.0.flatten();
     refusal(on_stage(|stage| {
-        let value = value.0.flatten().map(|json| failure::parse("the value", &json)).transpose()?;
+        stage.desk.spend(key.len() + value.as_ref().map_or(0, String::len))?;
+        let value = value.map(|json| failure::parse("the value", &json)).transpose()?;
         stage.door.set(scope_of(stage, scope)?, named(&key)?, value)
     }))
 }
@@ -135,8 +139,10 @@ fn comment(
     message: String,
     meta: Opt<Option<String>>,
 ) -> Option<String> {
+    let meta = meta.0.flatten();
     refusal(on_stage(|stage| {
-        let meta = meta.0.flatten().map(|json| failure::parse("the meta data", &json));
+        stage.desk.spend(message.len() + meta.as_ref().map_or(0, String::len))?;
+        let meta = meta.map(|json| failure::parse("the meta data", &json));
         let meta = meta.transpose()?.unwrap_or(Json::Null);
         let on = if on_run { CommentOn::Run } else { CommentOn::Step };
         stage.door.comment(scope_of(stage, scope)?, on, message, meta)
@@ -154,6 +160,9 @@ fn log(scope: i64, level: usize, message: String) {
         LogLevel::Fatal,
     ];
     stage::enter(|stage| {
+        if stage.desk.spend(message.len() + size_of::<String>()).is_err() {
+            return;
+        }
         let number = usize::try_from(scope).unwrap_or(stage.desk.current);
         let level = LEVELS.get(level).copied().unwrap_or(LogLevel::Info);
         if let Some(scope) = stage.desk.scope(number) {
@@ -186,15 +195,10 @@ fn finish(scope: ScopeNumber, how: usize, text: String) {
 /// Memory or stack ran out.
 fn fatal(what: String) {
     stage::enter(|stage| {
-        stage.desk.fatal.get_or_insert_with(|| {
-            let message = format!(
-                "the workflow ran out of {what}; look for something that grows without end, or raise the limit"
-            );
-            Failure::new(FailureKind::Limit, message)
-        });
-        if let Some(stopper) = &stage.desk.stopper {
-            stopper.stop();
-        }
+        let message = format!(
+            "the workflow ran out of {what}; look for something that grows without end, or raise the limit"
+        );
+        stage.desk.stop(Failure::new(FailureKind::Limit, message));
     });
 }
 

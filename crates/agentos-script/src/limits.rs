@@ -15,6 +15,8 @@ pub struct Limits {
     pub turn_ms: u64,
     /// Promise reactions between one delivery and the next.
     pub turn_reactions: u64,
+    /// What is handed to the host between one delivery and the next: arguments, values, lines. In bytes.
+    pub turn_bytes: usize,
 }
 
 impl Default for Limits {
@@ -24,6 +26,7 @@ impl Default for Limits {
             stack_bytes: 512 * 1024,
             turn_ms: 2_000,
             turn_reactions: 500_000,
+            turn_bytes: 64 * 1024 * 1024,
         }
     }
 }

@@ -48,6 +48,7 @@ impl ScriptProgram {
         let World::Alive(vm) = &self.world else {
             return;
         };
+        self.desk.bytes_left = self.limits.turn_bytes;
         let stage = Stage { door: door.reborrow(), desk: &mut self.desk };
         let ended = stage.perform(|| {
             vm.begin_turn();

@@ -111,8 +111,8 @@ fn node() -> Option<f64> {
     Some((seconds.next()?? + seconds.next()??) * 1e6)
 }
 
-/// One sample of everything.
-pub(crate) fn sample() -> Vec<(&'static str, &'static str, f64)> {
+/// One sample of everything. Memory is looked at in the first round only: later ones find what that has left.
+pub(crate) fn sample(is_first: bool) -> Vec<(&'static str, &'static str, f64)> {
     let mut seen = Vec::new();
     let waits = definition(WAITS);
     let log = run_start(&waits, 0);

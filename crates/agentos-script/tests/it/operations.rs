@@ -119,3 +119,27 @@ fn the_fields_of_ctx_are_read_only() {
     let refused = ["TypeError"; 4];
     assert_eq!(*driven.output(), json!([refused, "test-abcdef", "/workspace", 1]));
 }
+
+#[test]
+fn what_the_types_promise_is_what_there_is() {
+    let driven = Bench::body(
+        "return Object.getOwnPropertyNames(Object.getPrototypeOf(ctx)).filter((name) => name !== 'constructor').sort();",
+    )
+    .run();
+    let declared = agentos_script::assets::DECLARATIONS;
+    let (_, ctx) = declared.split_once("export interface WorkflowContext").expect("an interface");
+    let (ctx, _) = ctx.split_once("\n  }\n").expect("its end");
+    let mut names: Vec<String> = ctx
+        .lines()
+        .filter_map(|line| {
+            let line = line.strip_prefix("    ")?;
+            let line = line.strip_prefix("readonly ").unwrap_or(line);
+            let end = line.find(['(', '<', ':'])?;
+            let name = &line[..end];
+            name.bytes().all(|byte| byte.is_ascii_alphabetic()).then(|| name.to_owned())
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(*driven.output(), json!(names));
+}

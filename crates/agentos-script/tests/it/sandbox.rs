@@ -15,6 +15,7 @@ const TIGHT: Limits = Limits {
     stack_bytes: 256 * 1024,
     turn_ms: 60,
     turn_reactions: 20_000,
+    turn_bytes: 1024 * 1024,
 };
 
 fn tight(body: &str) -> Driven {
@@ -78,7 +79,7 @@ const STACK: &str = "const deep = (): any => [deep()]; deep();";
 
 #[test]
 fn memory_and_stack_that_run_out_can_not_be_caught() {
-    let patient = Limits { turn_ms: 20_000, ..TIGHT };
+    let patient = Limits { turn_ms: 20_000, memory_bytes: 3 * 1024 * 1024, ..TIGHT };
     for bomb in [MEMORY, STACK] {
         for body in [
             bomb.to_owned(),
@@ -96,6 +97,22 @@ fn memory_and_stack_that_run_out_can_not_be_caught() {
             assert!(limit, "{body}: {:?}", driven.outcome);
             assert!(driven.lines.is_empty(), "{body}: {:?}", driven.lines);
         }
+    }
+}
+
+#[test]
+fn whoever_hands_over_too_much_is_stopped() {
+    let patient = Limits { turn_ms: 20_000, ..TIGHT };
+    for body in [
+        "while (true) console.log('x'.repeat(1000));",
+        "while (true) ctx.log.info('');",
+        "while (true) try { ctx.set('k', 'x'.repeat(1000)); } catch {}",
+        "while (true) try { ctx.comment('x'.repeat(1000)); } catch {}",
+        "while (true) ctx.shell('x'.repeat(1000)).catch(() => {});",
+    ] {
+        let driven = Bench::limited(definition(&workflow(body)), patient).run_once();
+        assert_eq!(driven.failure().kind, FailureKind::Limit, "{body}: {:?}", driven.failure());
+        assert!(driven.failure().message.contains("too much"), "{:?}", driven.failure());
     }
 }
 
