@@ -126,7 +126,7 @@ impl Definition {
 
     /// Evaluates the module, without a run, to see what it exports.
     fn read_config(&self) -> Result<WorkflowConfig, Diagnostic> {
-        let vm = self.vm(Limits::default()).map_err(|error| self.diagnostic(&error))?;
+        let vm = self.vm(Limits::LOADING).map_err(|error| self.diagnostic(&error))?;
         let entry = &self.sources.entry;
         let of_file = |message: String| Diagnostic::of_file(entry, message);
         let imported = vm.import(entry).map_err(|error| self.diagnostic(&error))?;

@@ -31,6 +31,17 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// For reading the config of a module, which should take next to nothing.
+    pub(crate) const LOADING: Self = Self {
+        memory_bytes: 128 * 1024 * 1024,
+        stack_bytes: 512 * 1024,
+        turn_ms: 1_000,
+        turn_reactions: 50_000,
+        turn_bytes: 0,
+    };
+}
+
 /// Largest module of one's own, in bytes.
 pub const MODULE_BYTES: usize = 1024 * 1024;
 

@@ -120,12 +120,19 @@ impl<'r, 's, 'a> Rewrite<'r, 's, 'a> {
 
     fn catch(&mut self, clause: &CatchClause<'a>) {
         let inside = clause.body.span.start + 1;
-        match clause.param.as_ref().map(|param| &param.pattern) {
-            Some(BindingPattern::BindingIdentifier(name)) => {
+        let param = clause.param.as_ref();
+        match param.map(|param| (param.span, &param.pattern)) {
+            Some((_, BindingPattern::BindingIdentifier(name))) => {
                 self.edits.insert(inside, format!(" {CAUGHT}({});", name.name));
             }
-            // Taken apart where it is caught: nothing is left to look at.
-            Some(_) => {}
+            // `catch ({ message }) { … }`: caught whole, looked at, and only then taken apart.
+            Some((taken, _)) => {
+                let whole = format!("{THROWN}) {{ {CAUGHT}({THROWN}); let ");
+                self.edits.insert(taken.start, whole);
+                self.edits.insert(taken.end, format!(" = ({THROWN}"));
+                self.edits.insert(clause.body.span.start, "; ");
+                self.edits.insert(clause.body.span.end, " }");
+            }
             None => {
                 self.edits.insert(clause.body.span.start, format!("({THROWN}) "));
                 self.edits.insert(inside, format!(" {CAUGHT}({THROWN});"));

@@ -93,6 +93,20 @@ fn anything_can_be_thrown() {
 }
 
 #[test]
+fn whatever_form_a_catch_has_it_catches() {
+    let driven = Bench::body(
+        "const seen: any[] = [];\n\
+         try { throw new Error('a'); } catch { seen.push(0); }\n\
+         try { throw new Error('b'); } catch (error: any) { seen.push(error.message); }\n\
+         try { throw { a: 1, b: [2, 3] }; } catch ({ a, b: [x, ...rest] }: any) { seen.push(a, x, rest); } finally { seen.push('f'); }\n\
+         try { try { throw 'c'; } finally { seen.push('g'); } } catch (error) { seen.push(error); }\n\
+         return seen;",
+    )
+    .run();
+    assert_eq!(*driven.output(), json!([0, "b", 1, 2, [3], "f", "g", "c"]));
+}
+
+#[test]
 fn a_timeout_has_a_class_of_its_own() {
     let driven = Bench::body(
         r#"

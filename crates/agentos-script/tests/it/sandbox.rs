@@ -85,6 +85,7 @@ fn memory_and_stack_that_run_out_can_not_be_caught() {
             bomb.to_owned(),
             format!("try {{ {bomb} }} catch {{ {NOTICED} }}"),
             format!("try {{ {bomb} }} catch (error) {{ {NOTICED} }}"),
+            format!("try {{ {bomb} }} catch ({{ message }}: any) {{ {NOTICED} }}"),
             format!("try {{ {bomb} }} finally {{ return 1; }}"),
             format!("await (async () => {{ {bomb} }})().catch(async () => {{ {NOTICED} }});"),
             format!(
