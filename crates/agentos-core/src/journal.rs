@@ -220,9 +220,7 @@ impl Journal {
         self.live_scope(&operation.scope())?;
         let fits = match note {
             Note::State(_) => operation::is(&operation, OperationKind::Set),
-            Note::Comment { .. } => {
-                operation::is(&operation, OperationKind::Comment)
-            }
+            Note::Comment { .. } => operation::is(&operation, OperationKind::Comment),
         };
         if !fits {
             return Err(Illegal::WrongKind { operation });

@@ -82,7 +82,8 @@ pub(crate) fn run(
         Ok(matches) => matches,
         Err(error) => return Ok(show_usage(&error)),
     };
-    let cli = Cli::from_arg_matches(&matches).map_err(|error| CommandError::usage(error.to_string()))?;
+    let cli =
+        Cli::from_arg_matches(&matches).map_err(|error| CommandError::usage(error.to_string()))?;
     let flags = Flags { color: cli.color, verbosity: cli.verbose, concurrency: None };
     let session = Session::new(surroundings, catalog, flags)?;
     carry_out(cli.command, &session, &matches)
@@ -117,7 +118,8 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
         Command::Config(args) => return config::run(session, &args),
         _ => {}
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let done = runtime.block_on(async {
         match command {
             Command::Run(args) => {

@@ -40,8 +40,9 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
         log: log.clone(),
     };
     let failed = |why: String| {
-        CommandError::failed(format!("the background executor could not be started: {why}"))
-            .hint(format!("nothing is lost: `agentos resume --due` goes on here; see {}", log.display()))
+        CommandError::failed(format!("the background executor could not be started: {why}")).hint(
+            format!("nothing is lost: `agentos resume --due` goes on here; see {}", log.display()),
+        )
     };
     let mut started = executor.start().map_err(|error| failed(error.to_string()))?;
     let there = async {

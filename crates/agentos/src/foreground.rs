@@ -45,7 +45,8 @@ pub(crate) async fn drive(
     claim(store, run, &owner).await?;
     let (watcher, lines) = mpsc::channel(WAITING);
     let family = Arc::new(Family::new(Arc::new(store.clone()), [run]));
-    let engine = start(session, store, &owner, (Arc::clone(&family), FileLines::watched_by(watcher)))?;
+    let engine =
+        start(session, store, &owner, (Arc::clone(&family), FileLines::watched_by(watcher)))?;
     let scribe = tokio::spawn(scribe::follow(store.clone(), engine.events()));
     let presenter =
         Presenter::new(&session.output, stream, session.surroundings.environment.clone());
@@ -80,8 +81,11 @@ async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
         Err(ClaimError::Owned { by, .. }) => Err(owned(store, run, by).await),
         Err(ClaimError::Ended { .. }) => {
             let name = short_name(store, run).await;
-            Err(CommandError::usage(format!("{name} has ended, and what has ended stays so"))
-                .hint(format!("`agentos show {name}` tells how; `agentos retry {name}` mends a failed run")))
+            Err(CommandError::usage(format!("{name} has ended, and what has ended stays so")).hint(
+                format!(
+                    "`agentos show {name}` tells how; `agentos retry {name}` mends a failed run"
+                ),
+            ))
         }
         Err(error) => Err(CommandError::failed(error.to_string())),
     }

@@ -81,13 +81,15 @@ fn check_workspace(session: &Session, kind: Option<&str>) -> Result<()> {
     match kind {
         Some("none") => Ok(()),
         None => {
-            session.output.note("the run works in this checkout itself; nothing keeps it apart from your own work");
+            session.output.note(
+                "the run works in this checkout itself; nothing keeps it apart from your own work",
+            );
             Ok(())
         }
-        Some(other) => {
-            Err(CommandError::usage(format!("this version has no workspaces of the kind `{other}`"))
-                .hint("use `--workspace none`: the run works in the checkout itself"))
-        }
+        Some(other) => Err(CommandError::usage(format!(
+            "this version has no workspaces of the kind `{other}`"
+        ))
+        .hint("use `--workspace none`: the run works in the checkout itself")),
     }
 }
 
@@ -111,8 +113,11 @@ fn read_stdin() -> Result<String> {
     let read = std::io::stdin().take(LONGEST + 1).read_to_string(&mut text);
     read.map_err(|error| CommandError::usage(format!("standard input can't be read: {error}")))?;
     if text.len() as u64 > LONGEST {
-        return Err(CommandError::usage(format!("standard input is longer than {} MB", LONGEST >> 20))
-            .hint("give large data as a file (`\"format\": \"file\"` in the schema)"));
+        return Err(CommandError::usage(format!(
+            "standard input is longer than {} MB",
+            LONGEST >> 20
+        ))
+        .hint("give large data as a file (`\"format\": \"file\"` in the schema)"));
     }
     Ok(text)
 }

@@ -45,7 +45,8 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 /// What is known of the run beside its steps.
 fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
     let run = &detail.run;
-    let version = run.definition_version.map(|version| format!("{} (version {version})", run.workflow));
+    let version =
+        run.definition_version.map(|version| format!("{} (version {version})", run.workflow));
     let error = run.error.as_ref().and_then(|error| error.get("message")).and_then(Value::as_str);
     let json = |value: &Option<Value>| {
         value.as_ref().filter(|value| !value.is_null()).map(ToString::to_string)
@@ -65,7 +66,8 @@ fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
     ];
     let (paint, width) = (session.output.paint, session.output.size.map(|size| size.width));
     let line = |(name, value): (&str, Option<String>)| {
-        let line = Line::of(Tone::Faint, &format!("{name:<12}")).with(Tone::Plain, &harmless(&value?));
+        let line =
+            Line::of(Tone::Faint, &format!("{name:<12}")).with(Tone::Plain, &harmless(&value?));
         Some(width.map_or_else(|| line.painted(paint), |width| line.fitted(width, paint)))
     };
     facts.into_iter().filter_map(line).collect()

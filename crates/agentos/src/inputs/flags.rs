@@ -76,8 +76,9 @@ fn argument(schema: &Value, flag: &Flag) -> Arg {
 
 fn parser(property: Option<&Value>) -> ValueParser {
     let choices = property.and_then(|property| property.get("enum")).and_then(Value::as_array);
-    let texts: Option<Vec<String>> = choices
-        .map(|choices| choices.iter().filter_map(|choice| Some(choice.as_str()?.to_owned())).collect());
+    let texts: Option<Vec<String>> = choices.map(|choices| {
+        choices.iter().filter_map(|choice| Some(choice.as_str()?.to_owned())).collect()
+    });
     match texts.filter(|texts| !texts.is_empty()) {
         Some(texts) => PossibleValuesParser::new(texts).into(),
         None => ValueParser::string(),
@@ -125,9 +126,13 @@ mod tests {
 
     #[test]
     fn names_are_written_as_flags_are() {
-        for (name, flag) in
-            [("brief", "brief"), ("dryRun", "dry-run"), ("dry_run", "dry-run"), ("_", ""), ("aB", "a-b")]
-        {
+        for (name, flag) in [
+            ("brief", "brief"),
+            ("dryRun", "dry-run"),
+            ("dry_run", "dry-run"),
+            ("_", ""),
+            ("aB", "a-b"),
+        ] {
             assert_eq!(kebab(name), flag);
         }
     }
@@ -151,7 +156,10 @@ mod tests {
         let text = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         assert_eq!(read(&["run", "--dry"]), [("dry".to_owned(), text(&["true"]))]);
         assert_eq!(read(&["run", "--dry=false"]), [("dry".to_owned(), text(&["false"]))]);
-        assert_eq!(read(&["run", "--tag", "a", "--tag", "b"]), [("tag".to_owned(), text(&["a", "b"]))]);
+        assert_eq!(
+            read(&["run", "--tag", "a", "--tag", "b"]),
+            [("tag".to_owned(), text(&["a", "b"]))]
+        );
         assert_eq!(read(&["run", "--n", "-3"]), [("n".to_owned(), text(&["-3"]))]);
     }
 }
