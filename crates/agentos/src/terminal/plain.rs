@@ -8,7 +8,7 @@ use agentos_store::projection::{StepStatus, WaitKind, Waiting, WorkflowStatus};
 use agentos_store::records::{RunRecord, StepRecord};
 use jiff::tz::TimeZone;
 
-use super::text::harmless;
+use super::text::{brief, harmless};
 use super::title::{question, skip_reason, title};
 use super::{FamilyView, duration, moment};
 
@@ -193,7 +193,7 @@ fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
 
 fn because(error: Option<&serde_json::Value>) -> String {
     let message = error.and_then(|error| error.get("message")?.as_str());
-    message.map(|message| format!(": {message}")).unwrap_or_default()
+    message.map(|message| format!(": {}", brief(message))).unwrap_or_default()
 }
 
 #[cfg(test)]
