@@ -17,7 +17,7 @@ pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod title;
 pub(crate) mod tree;
-mod wait;
+pub(crate) mod wait;
 
 #[cfg(test)]
 pub(crate) mod fixture;
