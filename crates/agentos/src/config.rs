@@ -14,10 +14,11 @@ mod output;
 mod run;
 pub(crate) mod setting;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use crate::terminal::Environment;
 use crate::terminal::paint::ColorChoice;
-use crate::terminal::{Environment, variable};
 use file::File;
 pub(crate) use log::Log;
 pub(crate) use mistake::{ConfigError, nearest};
@@ -97,7 +98,7 @@ impl Config {
 
 /// Where the user's file is, if the user has a place for it. Relative paths there mean nothing and are passed over.
 pub(crate) fn user_path(sources: &Sources<'_>) -> Option<PathBuf> {
-    let said = variable(sources.environment, "XDG_CONFIG_HOME").map(PathBuf::from);
+    let said = sources.environment.get(OsStr::new("XDG_CONFIG_HOME")).map(PathBuf::from);
     let folder = said.filter(|path| path.is_absolute());
     let folder = folder.or_else(|| Some(sources.home?.join(".config")))?;
     Some(folder.join("agentos/config.toml"))

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 
 use super::size::Size;
 use super::text::painted_width;
+use super::{Environment, variable};
 
 /// Hold the picture back until the frame is complete; do not break lines that are wider than we think.
 const BEGIN: &str = "\x1b[?2026h\x1b[?7l";
@@ -26,6 +27,11 @@ pub(crate) struct Live<W> {
 /// reach.
 pub(crate) fn room(screen: Size) -> Size {
     Size { height: screen.height.saturating_sub(1).max(1), ..screen }
+}
+
+/// Whether frames can be drawn on a stream at all; where not, plain lines are written.
+pub(crate) fn is_possible(environment: &Environment, is_terminal: bool) -> bool {
+    is_terminal && variable(environment, "TERM").is_some_and(|term| term != "dumb")
 }
 
 impl<W: Write> Live<W> {
@@ -89,6 +95,7 @@ impl<W: Write> Live<W> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::environment;
     use super::*;
 
     const SIZE: Size = Size { width: 20, height: 5 };
@@ -147,6 +154,16 @@ mod tests {
         let tiny = Size { width: 1, height: 1 };
         let shown = drawn(&[(&["a", "b"], tiny), (&["c"], tiny)]);
         assert_eq!(shown, ["\ra\r\n^[J", "\rc\r\n^[J"]);
+    }
+
+    #[test]
+    fn frames_are_for_terminals_that_can_move_the_cursor() {
+        let possible =
+            |term: &str, is_terminal| is_possible(&environment(&[("TERM", term)]), is_terminal);
+        assert!(possible("xterm", true));
+        assert!(!possible("xterm", false));
+        assert!(!possible("dumb", true));
+        assert!(!possible("", true));
     }
 
     #[test]
