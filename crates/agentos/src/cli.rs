@@ -92,7 +92,9 @@ pub(crate) fn run(
 /// The commands; where a workflow is named, with its inputs as flags.
 fn command_for(arguments: &[OsString], catalog: &Catalog) -> clap::Command {
     let command = Cli::command();
-    let lenient = command.clone().ignore_errors(true).try_get_matches_from(arguments);
+    // Whoever asks for help about a workflow names it all the same.
+    let named = arguments.iter().filter(|argument| *argument != "--help" && *argument != "-h");
+    let lenient = command.clone().ignore_errors(true).try_get_matches_from(named);
     let named = lenient.ok().and_then(|matches| {
         let (_, matches) = matches.subcommand().filter(|(name, _)| *name == "run")?;
         matches.try_get_one::<String>("name").ok().flatten().cloned()

@@ -12,7 +12,7 @@ use clap::ArgMatches;
 use super::report;
 use crate::error::{CommandError, Result};
 use crate::inputs::{Given, assemble, files, given_flags};
-use crate::session::Session;
+use crate::session::{Opened, Session};
 use crate::start::{self, NewRunRequest};
 use crate::view::Stream;
 use crate::{executor, foreground, scribe};
@@ -59,20 +59,21 @@ pub(crate) async fn run(
     check(&args.name, workflow.input.as_ref(), &value)?;
     let folder = session.surroundings.cwd.clone().unwrap_or_default();
     let files = files(workflow.input.as_ref(), &value, &folder)?;
-    let opened = session.open()?;
+    let Opened { store, prepared } = session.open()?;
+    let prepared = start::adopt(&store, session.location()?, prepared).await?;
     let request = NewRunRequest { workflow: &workflow, input: value, files };
-    let run = start::create(&opened.store, &opened.prepared, &session.catalog, request).await?;
-    scribe::write(&opened.store, run).await;
+    let run = start::create(&store, &prepared, &session.catalog, request).await?;
+    scribe::write(&store, run).await;
     if args.detach {
-        executor::ensure(&opened.store, &opened.prepared.project_path).await?;
-        let detail = opened.store.run_detail(run).await?;
+        executor::ensure(&store, &prepared.project_path).await?;
+        let detail = store.run_detail(run).await?;
         return match args.json {
             true => session.output.document(&detail).map(|()| ExitCode::SUCCESS),
             false => session.output.lines([detail.run.run_id]).map(|()| ExitCode::SUCCESS),
         };
     }
     let stream = if args.json { Stream::Error } else { Stream::Out };
-    let detail = foreground::drive(session, &opened.store, run, stream).await?;
+    let detail = foreground::drive(session, &store, run, stream).await?;
     report(session, &detail, args.json)
 }
 

@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::records::RunDetail;
+use jiff::tz::TimeZone;
 
 use crate::error::Result;
 use crate::names;
 use crate::session::Session;
 use crate::terminal::FamilyView;
+use crate::terminal::moment::date_and_clock;
 use crate::terminal::paint::Tone;
 use crate::terminal::text::{Line, harmless};
 use crate::terminal::tree::{self, Frame};
@@ -54,6 +56,7 @@ fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
     let facts = [
         ("id", Some(run.id.to_string())),
         ("workflow", Some(version.unwrap_or_else(|| run.workflow.clone()))),
+        ("started", run.started_at.map(|at| date_and_clock(at, &TimeZone::system()))),
         ("worktree", run.worktree_id.clone()),
         ("works in", run.workspace_dir.clone()),
         ("parent", run.parent_run_id.clone()),

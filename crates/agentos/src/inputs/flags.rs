@@ -120,6 +120,7 @@ pub(crate) fn given_flags(matches: &ArgMatches) -> Vec<(String, Vec<String>)> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Command as Verb;
     use serde_json::json;
 
     use super::*;
@@ -148,7 +149,7 @@ mod tests {
     fn flags_are_given_as_texts() {
         let schema = json!({ "properties": {
             "dry": { "type": "boolean" }, "tag": { "type": "array" }, "n": { "type": "integer" } } });
-        let command = add_flags(Command::new("run"), &schema);
+        let command = add_flags(Verb::new("run"), &schema);
         let read = |arguments: &[&str]| {
             let matches = command.clone().try_get_matches_from(arguments).expect("they are flags");
             given_flags(&matches)

@@ -68,14 +68,6 @@ impl<W: Write> Live<W> {
         self.draw(&[], size)
     }
 
-    /// Leaves the last frame where it is.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-
     /// To the first line of the last frame. A terminal that was made narrower has broken its lines.
     fn go_back(&self, frame: &mut String, size: Size) {
         let rows: usize =
@@ -181,6 +173,5 @@ mod tests {
         live.draw(&lines(&["one"]), SIZE).unwrap();
         live.clear(SIZE).unwrap();
         assert!(live.out.ends_with(b"\r\x1b[1A\x1b[J\x1b[?7h\x1b[?2026l"));
-        live.finish().unwrap();
     }
 }
