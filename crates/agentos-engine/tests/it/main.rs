@@ -8,6 +8,7 @@ mod driving;
 mod events;
 mod kills;
 mod part;
+mod scripted;
 mod simulated;
 mod slots;
 mod support;
