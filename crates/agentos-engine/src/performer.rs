@@ -129,9 +129,19 @@ impl Performer for OwnEffects {
             let message = format!("the workflow brings no code for `{}`", order.operation);
             return Performed::failed(message);
         };
-        let result = tokio::select! {
-            result = action => result,
-            () = ticket.stop.cancelled() => return Performed::Ended(OperationResult::Cancelled {}),
+        let result = match action {
+            Action::Waits(work) => tokio::select! {
+                result = work => Some(result),
+                () = ticket.stop.cancelled() => None,
+            },
+            // A thread can't be stopped; what it did though nobody wanted it any more concerns nobody.
+            Action::Blocks(work) => match tokio::task::spawn_blocking(work).await {
+                Ok(result) => Some(result).filter(|_| !ticket.stop.is_cancelled()),
+                Err(_) => return Performed::Interrupted,
+            },
+        };
+        let Some(result) = result else {
+            return Performed::Ended(OperationResult::Cancelled {});
         };
         Performed::Ended(match result {
             Ok(value) => OperationResult::Ok { value },
