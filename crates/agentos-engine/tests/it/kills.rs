@@ -103,7 +103,7 @@ async fn die(house: &House, deaths: &[u64]) -> usize {
 /// Kills at every so-many-th point, and again while that is recovered from. A soak asks for every single one.
 fn plans() -> Vec<Vec<u64>> {
     let is_soak = std::env::var_os(SOAK).is_some();
-    let (once, twice, second) = if is_soak { (1, 1, 0..12) } else { (3, 9, 4..5) };
+    let (once, twice, second) = if is_soak { (1, 2, 0..6) } else { (3, 9, 4..5) };
     let all = (0..POINTS).step_by(once).map(|at| vec![at]);
     let again = (0..POINTS).step_by(twice);
     let again = again.flat_map(|at| second.clone().map(move |then| vec![at, then]));
