@@ -2,7 +2,7 @@
 
 use agentos_core::codec::{self, Chunk};
 use agentos_core::entry::{Entry, RunStarted};
-use agentos_core::id::Seq;
+use agentos_core::id::{RunId, Seq};
 use agentos_core::short_name::short_name;
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
@@ -10,7 +10,7 @@ use rusqlite::named_params;
 
 use super::error::{Done, Fault};
 use super::project::Target;
-use super::row::{standing_columns, to_i64};
+use super::row::{standing_columns, to_i64, uuid};
 use super::transaction::Tx;
 use super::{blob, inbox, log, project};
 use crate::log::end;
@@ -33,6 +33,14 @@ pub(super) fn create(tx: &Tx<'_>, new: &NewRun) -> Done<Result<Created, CreateEr
     let Entry::RunStarted(started) = &new.first else {
         return Err(Fault::permanent("a run was not checked before it came here"));
     };
+    let inherited;
+    let new = match &started.parent {
+        Some(parent) => {
+            inherited = NewRun { place: inherit(tx, parent.run, &new.place)?, ..new.clone() };
+            &inherited
+        }
+        None => new,
+    };
     let (project, definition) = match keys(tx, &new.place)? {
         Ok(keys) => keys,
         Err(what) => return Ok(Err(CreateError::NoSuchPlace { run, what })),
@@ -50,6 +58,35 @@ fn began_with(tx: &Tx<'_>, key: i64, first: &Entry) -> Done<bool> {
     let mut find = tx.statement("SELECT chunk FROM run_log WHERE run = ?1 AND first = 0")?;
     let text: String = find.query_row([key], |row| row.get(0))?;
     Ok(codec::decode(&text).is_ok_and(|chunk| chunk.entries.first() == Some(first)))
+}
+
+/// Whoever invokes a run shares its place with it, where nothing else is said.
+fn inherit(tx: &Tx<'_>, parent: RunId, place: &Place) -> Done<Place> {
+    const FIND: &str = "SELECT (SELECT p.id FROM projects p WHERE p.key = r.project_id), r.worktree_id, r.work_dir, \
+        r.workspace_dir, r.workspace_id, r.branch_name FROM workflow_runs r WHERE r.id = ?1";
+    let mut find = tx.statement(FIND)?;
+    let mut rows = find.query([parent.to_string()])?;
+    let mut place = place.clone();
+    let Some(row) = rows.next()? else {
+        return Ok(place);
+    };
+    if place.project.is_none() {
+        let id: Option<String> = row.get(0)?;
+        place.project = id.map(|id| uuid(&id)).transpose()?;
+    }
+    let fields = [
+        &mut place.worktree_id,
+        &mut place.work_dir,
+        &mut place.workspace_dir,
+        &mut place.workspace_id,
+        &mut place.branch_name,
+    ];
+    for (column, field) in fields.into_iter().enumerate() {
+        if field.is_none() {
+            *field = row.get(column + 1)?;
+        }
+    }
+    Ok(place)
 }
 
 type Keys = (Option<i64>, Option<i64>);
