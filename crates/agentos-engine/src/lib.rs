@@ -23,6 +23,7 @@ mod panics;
 mod patience;
 pub mod performer;
 pub mod points;
+mod progress;
 mod scheduler;
 mod shared;
 pub mod takeover;

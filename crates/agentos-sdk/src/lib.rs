@@ -134,7 +134,7 @@ mod tripwire;
 mod workflow;
 mod workflows;
 
-pub use actions::{Action, Actions};
+pub use actions::{Action, Actions, Work};
 pub use agentos_core::failure::{Failure, FailureKind};
 pub use agentos_core::retry::{Backoff, RetryPolicy};
 pub use agentos_core::time::{Millis, Timestamp};

@@ -18,7 +18,6 @@ use tokio::sync::{Notify, mpsc};
 
 use super::effects::InFlight;
 use super::{Drive, Left};
-use crate::events::Throttle;
 use crate::points::Point;
 use crate::shared::Shared;
 
@@ -56,7 +55,7 @@ impl Drive {
             actions: opened.actions,
             standing: claim.standing,
             in_flight: InFlight::new(sender, ordered),
-            throttle: Throttle::default(),
+            told_at: None,
             mail,
             news,
         };
