@@ -28,3 +28,8 @@ pub(crate) fn store_bench(name: &str, args: &[&str]) -> CommandLine {
 pub(crate) fn engine_bench(name: &str) -> CommandLine {
     CommandLine::cargo(["bench", "--locked", "-p", "agentos-engine", "--bench", name])
 }
+
+/// `cargo bench` for one of the benches of `agentos-process`.
+pub(crate) fn process_bench(name: &str) -> CommandLine {
+    CommandLine::cargo(["bench", "--locked", "-p", "agentos-process", "--bench", name])
+}

@@ -1,0 +1,10 @@
+//! Commands, supervisors and those who wait for them, from outside: real processes, real deaths.
+
+mod crowd;
+mod ending;
+mod limits;
+mod output;
+mod part;
+mod protocol;
+mod recovery;
+mod support;
