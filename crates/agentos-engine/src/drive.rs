@@ -1,5 +1,6 @@
 //! One run in the hands of one process: loaded, executed turn by turn, and left.
 
+mod children;
 mod commit;
 mod effects;
 mod load;

@@ -15,6 +15,8 @@ pub mod clock;
 mod drive;
 pub mod engine;
 pub mod events;
+pub mod family;
+pub mod fork;
 pub mod library;
 pub mod lines;
 mod panics;

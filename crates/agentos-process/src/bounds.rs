@@ -12,7 +12,7 @@ pub const KEPT_BYTES: u64 = 64 * 1024 * 1024;
 pub const LEAST_KEPT_BYTES: u64 = 4 * 1024;
 
 /// How much of each stream is returned unless the caller says otherwise, in bytes.
-pub const RETURNED_BYTES: usize = 512 * 1024;
+pub const RETURNED_BYTES: usize = 256 * 1024;
 
 /// Largest input that a command is given, in bytes.
 pub const INPUT_BYTES: usize = 16 * 1024 * 1024;

@@ -9,7 +9,7 @@
 //! Each try of an operation has a directory. All that is known about it is in there, so that anybody can go on where
 //! somebody died: [`launch`] starts a command or finds it, [`attached`] follows it, [`supervisor`] keeps it within its
 //! limits while nobody else lives, and ends it so that nothing is left. Where `exit.json` is, nothing of the command is
-//! alive.
+//! alive. [`tool`] is for short programs that are over before anybody could miss them.
 
 pub mod attached;
 pub mod bounds;
@@ -36,4 +36,5 @@ pub mod spec;
 pub mod started;
 pub mod supervisor;
 pub mod token;
+pub mod tool;
 mod wake;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::{SECRET_BYTES, SECRETS};
+use crate::mask::Masker;
 
 /// Shortest line of a secret of many lines that is masked by itself, in bytes.
 const LINE_BYTES: usize = 8;
@@ -39,6 +40,16 @@ impl Secrets {
         kept.dedup();
         kept.truncate(SECRETS);
         Self(kept)
+    }
+
+    /// A text without them.
+    #[must_use]
+    pub fn masked(&self, text: &str) -> String {
+        let mut seen = Vec::with_capacity(text.len());
+        let mut masker = Masker::new(self);
+        masker.feed(text.as_bytes(), &mut seen);
+        masker.finish(&mut seen);
+        String::from_utf8_lossy(&seen).into_owned()
     }
 
     /// The values, the longest first.

@@ -86,6 +86,7 @@ suite! { $
         a_new_run_holds_its_first_entry_and_is_free,
         creating_a_run_again_changes_nothing,
         a_run_that_began_differently_is_a_conflict,
+        a_readable_id_belongs_to_one_run,
         a_log_begins_with_its_own_run_started,
         an_input_over_a_bound_is_refused,
         an_unknown_run_is_not_found,

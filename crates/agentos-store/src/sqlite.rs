@@ -23,7 +23,6 @@ mod due;
 mod error;
 mod file;
 mod hung;
-mod ids;
 mod inbox;
 mod list;
 mod lock;
@@ -58,7 +57,7 @@ use agentos_core::time::Timestamp;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-pub use hung::{EndOwnerError, OwnerEnd};
+pub use hung::{EndOwnerError, OwnerEnd, OwnerLife};
 pub use open::{Notice, OpenError};
 pub use owner::Owner;
 pub use watch::Watch;
@@ -168,6 +167,12 @@ impl SqliteStore {
     /// [`EndOwnerError`]; then it lives.
     pub fn end_owner(&self, owner: OwnerId) -> Result<OwnerEnd, EndOwnerError> {
         hung::end_owner(&self.inner.owners, owner)
+    }
+
+    /// Whether an owner lives, and as which process.
+    #[must_use]
+    pub fn owner_life(&self, owner: OwnerId) -> OwnerLife {
+        hung::owner_life(&self.inner.owners, owner)
     }
 
     /// Begins to watch for commits, whoever makes them. Costs nothing while there are none.

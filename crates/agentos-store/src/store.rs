@@ -35,7 +35,8 @@ pub trait Store: Send + Sync {
     /// [`Created::Existed`] and nothing changes, however far the run has come.
     ///
     /// # Errors
-    /// [`CreateError::Conflict`] if the id belongs to a run that began differently.
+    /// [`CreateError::Conflict`] if the id belongs to a run that began differently, [`CreateError::NameTaken`] if the
+    /// readable id in its first entry belongs to another run.
     async fn create_run(&self, new: NewRun) -> Result<Created, CreateError>;
 
     /// Gives the run to `owner` under a larger epoch, if it is free, its own already, or a dead owner's; with

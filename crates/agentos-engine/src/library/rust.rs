@@ -53,15 +53,14 @@ impl Library for RustLibrary {
         let Some(workflow) = found else {
             return Err(LibraryError::Unknown { workflow: name, definition });
         };
-        let info = RunInfo { execution_id: start.run.to_string(), ..RunInfo::default() };
-        let program = workflow.program(info);
+        let program = workflow.program(RunInfo::of(start));
         let actions = Some(program.actions());
         Ok(Opened { program: Box::new(program), actions })
     }
 
     fn start_of_child(&self, invocation: Invocation) -> Result<RunStarted, Failure> {
-        let Invocation { child, workflow, input, parent } = invocation;
+        let Invocation { child, workflow, input, parent, home } = invocation;
         let start = self.start(child, workflow.as_str(), input)?;
-        Ok(RunStarted { parent: Some(parent), ..start })
+        Ok(RunStarted { parent: Some(parent), home, ..start })
     }
 }

@@ -9,3 +9,4 @@ mod part;
 mod simulated;
 mod support;
 mod unreliable;
+mod workflows;

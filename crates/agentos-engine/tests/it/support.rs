@@ -135,7 +135,7 @@ impl Performer for Scribe {
 pub(crate) struct House {
     folder: PathBuf,
     _keep: Option<TempDir>,
-    pub(crate) library: Arc<Scripts>,
+    library: Arc<dyn Library>,
     births: AtomicU64,
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct Life {
 }
 
 impl House {
-    pub(crate) fn new(library: Scripts) -> Self {
+    pub(crate) fn new(library: impl Library) -> Self {
         let keep = tempfile::tempdir().expect("a folder");
         Self {
             folder: keep.path().to_owned(),
@@ -157,7 +157,7 @@ impl House {
     }
 
     /// The same house, entered by another process. Its owners have the process's number in their names.
-    pub(crate) fn at(folder: &Path, library: Scripts) -> Self {
+    pub(crate) fn at(folder: &Path, library: impl Library) -> Self {
         let births = AtomicU64::new(u64::from(std::process::id()) << 20);
         Self { folder: folder.to_owned(), _keep: None, library: Arc::new(library), births }
     }

@@ -43,16 +43,11 @@ pub(super) fn name(text: &str) -> Name {
 pub(super) fn new_run(number: u128) -> NewRun {
     let run = run_id(number);
     let first = Entry::RunStarted(RunStarted {
-        run,
-        workflow: name("conformance"),
         definition: "0".repeat(64),
         input: json!({ "number": number.to_string() }),
         seed: Seed(7),
         grace_ms: Millis::new(1_000),
-        timeout_ms: None,
-        deadline: None,
-        parent: None,
-        forked_from: None,
+        ..RunStarted::new(run, name("conformance"))
     });
     NewRun { run, at: NOW, first, history: None, place: Place::default() }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use agentos_core::codec::Chunk;
+use agentos_core::entry::Entry;
 use agentos_core::id::{Epoch, OwnerId, RunId, Seq};
 use agentos_core::inbox::Message;
 use agentos_core::standing::Standing;
@@ -26,6 +27,8 @@ pub(super) struct State {
     runs: BTreeMap<RunId, Run>,
     /// The runs in the order of their creation.
     created: Vec<RunId>,
+    /// Their readable ids.
+    names: BTreeSet<String>,
     dead: BTreeSet<OwnerId>,
     tail: Tail,
     /// How many operations there have been: the store's only notion of time.
@@ -39,6 +42,7 @@ impl State {
         Self {
             runs: BTreeMap::new(),
             created: Vec::new(),
+            names: BTreeSet::new(),
             dead: BTreeSet::new(),
             tail: Tail::new(seed, most_tail_delay),
             operations: 0,
@@ -90,6 +94,12 @@ impl State {
             } else {
                 Err(CreateError::Conflict { run })
             };
+        }
+        if let Entry::RunStarted(started) = &first
+            && !started.home.run_id.is_empty()
+            && !self.names.insert(started.home.run_id.clone())
+        {
+            return Err(CreateError::NameTaken { run, name: started.home.run_id.clone() });
         }
         let chunk = Arc::new(Chunk::new(Seq::FIRST, began, vec![first]));
         self.tail.append(run, Arc::clone(&chunk), self.operations);

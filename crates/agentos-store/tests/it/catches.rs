@@ -12,6 +12,7 @@ use crate::fixture::SimulatedFixture;
 
 /// Each defect with cases that have to fail because of it.
 const CATCHES: &[(Defect, &[&str])] = &[
+    (Runs(BadRuns::NamesShared), &["a_readable_id_belongs_to_one_run"]),
     (Runs(BadRuns::BornOwned), &["a_new_run_holds_its_first_entry_and_is_free"]),
     (
         Runs(BadRuns::AlwaysNew),

@@ -34,16 +34,11 @@ const fn run_id(number: u128) -> RunId {
 
 fn new_run(run: RunId) -> NewRun {
     let first = Entry::RunStarted(RunStarted {
-        run,
-        workflow: Name::new("faults").expect("a short name"),
         definition: String::new(),
         input: serde_json::Value::Null,
         seed: Seed(0),
         grace_ms: Millis::ZERO,
-        timeout_ms: None,
-        deadline: None,
-        parent: None,
-        forked_from: None,
+        ..RunStarted::new(run, Name::new("faults").expect("a short name"))
     });
     NewRun { run, at: NOW, first, history: None, place: Place::default() }
 }
