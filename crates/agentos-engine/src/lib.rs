@@ -25,6 +25,7 @@ pub mod performer;
 pub mod points;
 mod scheduler;
 mod shared;
+pub mod shell;
 pub mod takeover;
 mod trouble;
 mod worker;

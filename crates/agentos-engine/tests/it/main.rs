@@ -1,6 +1,7 @@
 //! The engine, from outside: real files, real threads, real deaths.
 
 mod background;
+mod commands;
 mod crashes;
 mod driving;
 mod events;
