@@ -9,10 +9,10 @@ mod follow;
 mod ground;
 mod request;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentos_core::entry::OperationResult;
@@ -76,13 +76,15 @@ impl OutputSink for NoOutput {
 #[derive(Clone)]
 pub struct ShellPerformer {
     settings: Arc<Settings>,
+    /// What was begun or found here and whose end nobody has heard of.
+    left: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 /// How commands are performed.
 pub struct Settings {
     /// How supervisors are started.
     pub launcher: Launcher,
-    /// Under which folder commands have their directories.
+    /// Where runs have their folders; commands have their directories in those, and go with them.
     pub root: PathBuf,
     /// Where runs work.
     pub grounds: Box<dyn Grounds>,
@@ -122,7 +124,7 @@ impl Settings {
             .take(NAME)
             .collect();
         let name = format!("{readable}-{:016x}-{try}", hash.finish(), r#try = r#try);
-        self.root.join(run.to_string()).join(name)
+        self.root.join(run.to_string()).join("commands").join(name)
     }
 }
 
@@ -130,7 +132,21 @@ impl ShellPerformer {
     /// Performs commands so.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { settings: Arc::new(settings) }
+        Self { settings: Arc::new(settings), left: Arc::default() }
+    }
+
+    /// Ends the commands that went on when the engine left, and returns when nothing of them is alive. Their runs can be
+    /// resumed: whoever does executes them again.
+    pub async fn end_left(&self) {
+        let left = std::mem::take(&mut *self.left());
+        for directory in left.iter().filter_map(|path| Directory::at(path).ok()) {
+            end(directory).await;
+        }
+    }
+
+    fn left(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        // Nothing in there is ever half done.
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Failure> {
@@ -143,6 +159,7 @@ impl ShellPerformer {
         let (tell, mut told) = oneshot::channel();
         let followed = Followed { settings: Arc::clone(&self.settings), whose, path, spec };
         let (directory, secrets) = (followed.directory()?, followed.spec.secrets.clone());
+        self.left().insert(directory.path().to_owned());
         std::thread::Builder::new()
             .name("command".into())
             .spawn(move || follow(&followed, &ticket, tell))
@@ -150,11 +167,11 @@ impl ShellPerformer {
         let outcome = tokio::select! {
             outcome = &mut told => outcome,
             () = stop.cancelled() => {
-                // If the wish can't be written down, the drive's end or a limit ends the command.
-                let _asked = launch::request_stop(&directory);
+                end(directory.clone()).await;
                 told.await
             }
         };
+        self.left().remove(directory.path());
         match outcome {
             Ok(Ok(outcome)) => Ok(request.answer(outcome, stop.is_cancelled(), &secrets)),
             Ok(Err(error)) => {

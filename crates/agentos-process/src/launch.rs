@@ -138,10 +138,7 @@ pub fn stop(path: &Path) -> Result<(), FollowError> {
 }
 
 /// Says that the command is to be ended, without waiting for it.
-///
-/// # Errors
-/// The `stop` file can't be made.
-pub fn request_stop(directory: &Directory) -> io::Result<()> {
+fn request_stop(directory: &Directory) -> io::Result<()> {
     std::fs::write(directory.stop(), b"")?;
     wake::call(directory);
     Ok(())

@@ -2,7 +2,8 @@
 //!
 //! While a supervisor lives, everything below it stays below it. When it was killed, its descendants belong to nobody.
 //! They are found by the operation's mark in their environment, by the supervisor's session, and by descent from either.
-//! A process that has cleared its environment, made a session of its own and lost its parents is not found.
+//! A process that has cleared its environment, made a session of its own and lost its parents is found only by the command's
+//! control group, if it has one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -13,6 +14,7 @@ use thiserror::Error;
 
 use crate::bounds::{KILL_ROUND, LEFTOVERS};
 use crate::clock::{moment, pause};
+use crate::group::Group;
 use crate::processes::{Process, below, load_all};
 use crate::started::{Started, boot};
 
@@ -46,6 +48,9 @@ pub(crate) fn end(started: &Started, grace: Duration) -> Result<u32, LeftoverErr
     loop {
         let left = belonging(started)?;
         if left.is_empty() {
+            if let Some(group) = group(started) {
+                group.remove();
+            }
             return Ok(u32::try_from(ended.len()).unwrap_or(u32::MAX));
         }
         let waited = moment() - begun;
@@ -69,11 +74,16 @@ fn belonging(started: &Started) -> io::Result<Vec<Process>> {
     let all = load_all()?;
     let mut tops: BTreeSet<i32> =
         all.values().filter(|process| is_of(process, started)).map(|process| process.pid).collect();
+    tops.extend(group(started).iter().flat_map(Group::members));
     let found = below(&all, &tops);
     tops.extend(found);
     let ours = ourselves(&all);
     let alive = tops.iter().filter(|pid| !ours.contains(pid)).filter_map(|pid| all.get(pid));
     Ok(alive.filter(|process| !process.is_zombie).copied().collect())
+}
+
+fn group(started: &Started) -> Option<Group> {
+    started.group.clone().map(Group::at)
 }
 
 fn is_of(process: &Process, started: &Started) -> bool {

@@ -19,6 +19,7 @@ pub mod directory;
 pub mod environment;
 pub mod exit;
 pub mod frame;
+mod group;
 pub mod launch;
 pub mod leftovers;
 mod lock;

@@ -27,6 +27,9 @@ pub struct CommandSpec {
     pub limits: Limits,
     /// How much of its output is kept, in bytes: the beginning and the end.
     pub kept_bytes: u64,
+    /// Whether it gets a control group of its own, where there is one to be had: what hides from everything else is then
+    /// found even after its supervisor was killed. Costs some milliseconds.
+    pub grouped: bool,
     /// The mark of the operation.
     pub token: Token,
 }
@@ -76,6 +79,7 @@ impl CommandSpec {
             secrets: Secrets::default(),
             limits: Limits::default(),
             kept_bytes: bounds::KEPT_BYTES,
+            grouped: false,
             token: Token::random()?,
         })
     }

@@ -1,6 +1,7 @@
 //! `started.json`: that somebody has begun, and how to find what he left if he dies.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,8 @@ pub struct Started {
     pub boot: String,
     /// What everything below it has in its environment.
     pub token: Token,
+    /// The control group of everything below it, if it has one.
+    pub group: Option<PathBuf>,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
 }

@@ -25,6 +25,7 @@ use crate::bounds::{DOCUMENT_BYTES, LAST_WORDS, LOCK_WAIT};
 use crate::clock::{moment, pause, time_of_day_ms};
 use crate::directory::Directory;
 use crate::exit::{Exit, Reason};
+use crate::group::Group;
 use crate::lock;
 use crate::points::{NoPoints, Point, Points};
 use crate::processes::Process;
@@ -65,12 +66,17 @@ fn supervise(path: &Path, points: &dyn Points) -> io::Result<()> {
     if directory.stop().exists() {
         return finish(&directory, &Exit::bare(Reason::Stopped, None), points);
     }
+    let group = if spec.grouped { Group::enter(&spec.token) } else { None };
     // Nothing has begun as long as this is not whole.
-    held.write_all(&serde_json::to_vec(&started(&spec))?)?;
+    held.write_all(&serde_json::to_vec(&started(&spec, group.as_ref()))?)?;
     points.pass(Point::Recorded);
     set_child_subreaper(Some(getpid()))?;
     let begun = moment();
-    let exit = match spawn::spawn(&spec) {
+    let child = spawn::spawn(&spec);
+    if let Some(group) = &group {
+        group.leave()?;
+    }
+    let exit = match child {
         Ok(child) => {
             points.pass(Point::Spawned);
             let watched = watch::Watch::new(&directory, spec, child, begun)
@@ -83,6 +89,9 @@ fn supervise(path: &Path, points: &dyn Points) -> io::Result<()> {
         }
         Err(message) => Exit::bare(Reason::NotStarted, Some(message)),
     };
+    if let Some(group) = &group {
+        group.remove();
+    }
     finish(&directory, &exit, points)
 }
 
@@ -104,13 +113,14 @@ fn take_lock(directory: &Directory) -> io::Result<Option<File>> {
     }
 }
 
-fn started(spec: &CommandSpec) -> Started {
+fn started(spec: &CommandSpec, group: Option<&Group>) -> Started {
     let supervisor = getpid().as_raw_nonzero().get();
     Started {
         supervisor,
         since_ticks: Process::load(supervisor).map_or(0, |process| process.since_ticks),
         boot: boot(),
         token: spec.token.clone(),
+        group: group.map(|group| group.path().to_owned()),
         at_ms: time_of_day_ms(),
     }
 }

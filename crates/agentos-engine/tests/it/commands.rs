@@ -16,6 +16,7 @@ use agentos_engine::library::RustLibrary;
 use agentos_engine::performer::Performers;
 use agentos_engine::shell::{OneGround, OutputSink, Settings, ShellPerformer, Whose};
 use agentos_process::directory::Directory;
+use agentos_process::exit::Reason;
 use agentos_process::frame::Frame;
 use agentos_process::launch::{Launcher, stop};
 use agentos_process::supervisor;
@@ -42,7 +43,7 @@ fn settings(folder: &Path) -> Settings {
     let program = std::env::current_exe().expect("this program");
     let launcher =
         Launcher::new(program, ["commands::plays_the_supervisor", "--exact", "--nocapture"]);
-    Settings::new(launcher, folder.join("commands"), OneGround(folder.join("ground")))
+    Settings::new(launcher, folder.join("runs"), OneGround(folder.join("ground")))
 }
 
 /// A house in which commands are executed.
@@ -200,7 +201,7 @@ pub(crate) async fn play(folder: &Path) {
 
 /// The directory of the only try so far.
 fn directory(house: &House) -> Directory {
-    let of_run = house.folder().join("commands").join(run().to_string());
+    let of_run = house.folder().join("runs").join(run().to_string()).join("commands");
     let mut tries = fs::read_dir(of_run).expect("a folder");
     Directory::at(&tries.next().expect("a try").expect("an entry").path()).expect("a path")
 }
@@ -272,6 +273,27 @@ async fn a_command_whose_supervisor_is_killed_too_is_ended_and_executed_again() 
     life.engine.leave().await;
     assert_eq!(completed(&house).await, json!("first\nsecond\n"));
     assert_eq!(count(&house, "finished"), 1);
+}
+
+#[tokio::test]
+async fn an_engine_that_leaves_can_end_its_commands_and_the_next_executes_them_again() {
+    let house = house_of(slow());
+    let shell = ShellPerformer::new(settings(house.folder()));
+    let performers = Performers::new().with(OperationKind::Shell, shell.clone());
+    let life = house.live(|builder| builder.performers(performers));
+    start(&life, slow()).await;
+    eventually("the command runs", || count(&house, "begun") == 1).await;
+    life.engine.leave().await;
+    shell.end_left().await;
+    let exit = directory(&house).load_exit().expect("it can be read");
+    assert_eq!(exit.expect("it has ended").reason, Reason::Stopped);
+    drop((life.store, life.owner));
+    let_go(&house);
+    let life = live(&house);
+    life.ends(run()).await;
+    life.engine.leave().await;
+    assert_eq!(completed(&house).await, json!("first\nsecond\n"));
+    assert_eq!((count(&house, "begun"), count(&house, "finished")), (2, 1));
 }
 
 #[tokio::test]

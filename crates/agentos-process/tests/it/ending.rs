@@ -75,6 +75,40 @@ fn a_daemon_is_ended_after_its_supervisor_was_killed() {
     leaves_nothing_without_its_supervisor(DAEMON, 2);
 }
 
+/// Clears its environment, makes a session of its own, and loses its parents.
+const HIDDEN: &str = "(setsid env -i /bin/sh -c 'echo $$ >> pids; while :; do /bin/sleep 1; done' &) & \
+                      until [ -s pids ]; do sleep 0.01; done; echo $$ >> pids; sleep 1000";
+
+#[test]
+fn what_hides_from_everything_is_found_by_its_group_after_its_supervisor_was_killed() {
+    let scene = Scene::new();
+    let mut spec = scene.line(HIDDEN);
+    spec.grouped = true;
+    let attached = launcher().start_or_attach(&scene.operation("a"), &spec).expect("it starts");
+    eventually("all of it runs", || scene.pids("pids").len() == 2);
+    let started = scene.directory("a").load_started().expect("it can be read").expect("it began");
+    kill(started.supervisor);
+    let outcome = attached.outcome(100).expect("it ends").expect("it had begun");
+    assert_eq!(outcome.exit.reason, Reason::Lost);
+    let [hidden, shell] = scene.pids("pids")[..] else { panic!("two processes") };
+    assert!(!is_alive(shell));
+    match started.group {
+        Some(group) => assert!(!is_alive(hidden) && !group.exists()),
+        // There is no group to be had here, so this is what can't be found.
+        None => kill(hidden),
+    }
+}
+
+#[test]
+fn a_group_goes_with_its_command() {
+    let scene = Scene::new();
+    let mut spec = scene.line("echo said");
+    spec.grouped = true;
+    assert_eq!(scene.execute("a", &spec).stdout, "said\n");
+    let started = scene.directory("a").load_started().expect("it can be read").expect("it began");
+    assert!(started.group.is_none_or(|group| !group.exists()));
+}
+
 #[test]
 fn what_is_left_of_the_session_is_ended_after_its_supervisor_was_killed() {
     let line = "env -i /bin/sh -c 'echo $$ >> pids; while :; do /bin/sleep 1; done' & echo $$ >> pids; wait";
