@@ -88,8 +88,8 @@ impl<'a> Attached<'a> {
         })
     }
 
-    pub(crate) fn with_supervisor(mut self, supervisor: Child) -> Self {
-        self.supervisor = Some(supervisor);
+    pub(crate) fn with_supervisor(mut self, supervisor: Option<Child>) -> Self {
+        self.supervisor = supervisor;
         self
     }
 

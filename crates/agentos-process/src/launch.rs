@@ -60,17 +60,21 @@ impl Launcher {
     ) -> Result<Attached<'a>, FollowError> {
         let directory = Directory::at(path)?;
         directory.create()?;
-        let attached = Attached::to(&directory, points)?;
-        match Case::of(&directory)? {
-            Case::Held | Case::Over(_) => Ok(attached),
-            Case::Lost(_) => clear_up(&directory, points).map(|()| attached),
+        let supervisor = match Case::of(&directory)? {
+            Case::Held | Case::Over(_) => None,
+            Case::Lost(_) => {
+                clear_up(&directory, points)?;
+                None
+            }
             Case::Nothing => {
                 points.pass(Point::Ordered);
                 let supervisor = self.spawn(&directory, spec)?;
                 points.pass(Point::Launched);
-                Ok(attached.with_supervisor(supervisor))
+                Some(supervisor)
             }
-        }
+        };
+        // A supervisor needs a moment to begin, in which we get ready to listen. It does not count as alone meanwhile.
+        Ok(Attached::to(&directory, points)?.with_supervisor(supervisor))
     }
 
     /// Starts the command or finds it, and waits for its end. Supervisors that die before they begin are replaced.
