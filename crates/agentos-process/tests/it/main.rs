@@ -7,4 +7,5 @@ mod output;
 mod part;
 mod protocol;
 mod recovery;
+mod storm;
 mod support;

@@ -53,8 +53,11 @@ fn plays_the_client() {
         let spec: CommandSpec = serde_json::from_slice(&text).expect("a description");
         let outcome =
             launcher().outcome(&folder.join(&name), &spec, 1 << 20, &points()).expect("an end");
+        // Whole or not at all: it may be killed while it writes.
+        let unfinished = folder.join(format!("unfinished-{}", std::process::id()));
+        std::fs::write(&unfinished, outcome.stdout).expect("it can be kept");
         let heard = folder.join(format!("{name}.heard-{}", std::process::id()));
-        std::fs::write(heard, outcome.stdout).expect("it can be kept");
+        std::fs::rename(unfinished, heard).expect("it can be kept");
     }
 }
 
