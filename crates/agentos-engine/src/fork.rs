@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use agentos_core::codec::Chunk;
-use agentos_core::entry::{Entry, Record, RunStarted};
+use agentos_core::entry::{Entry, Home, Record, RunStarted};
 use agentos_core::id::{RunId, StepNumber};
 use agentos_core::rebase::{
     Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, generation,
@@ -38,6 +38,8 @@ pub struct ForkRequest {
     pub at: ForkAt,
     /// The new run's id.
     pub run: RunId,
+    /// What the new run calls itself and where it works.
+    pub home: Home,
     /// Where the new run belongs.
     pub place: Place,
     /// What the old run calls itself and its places.
@@ -97,10 +99,11 @@ fn execute(
     else {
         return Err(RebaseError::Empty);
     };
-    let ForkRequest { at, run, old_names, new_names, now, .. } = request;
+    let ForkRequest { at, run, home, old_names, new_names, now, .. } = request;
     let start = RunStarted {
         run,
         forked_from: Some(old.run),
+        home,
         // Nobody waits for a fork.
         parent: None,
         // It has as long as the old one had.

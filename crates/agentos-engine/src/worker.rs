@@ -98,6 +98,7 @@ async fn work(
                     drives.spawn_local(async move {
                         let left = caught(drive::drive(&shared, run, claim, mail)).await;
                         let left = left.unwrap_or_else(|said| Left::Trouble(format!("a panic: {said}")));
+                        shared.lines.close(run);
                         if matches!(left, Left::Leaving | Left::Trouble(_) | Left::Lost) {
                             drive::give_back(&shared, run).await;
                         }

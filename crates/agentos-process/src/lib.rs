@@ -15,6 +15,7 @@ pub mod attached;
 pub mod bounds;
 pub mod case;
 mod clock;
+pub mod detached;
 pub mod directory;
 pub mod environment;
 pub mod exit;

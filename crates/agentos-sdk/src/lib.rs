@@ -121,6 +121,7 @@ mod combine;
 mod ctx;
 mod desk;
 mod error;
+mod input;
 mod json;
 mod notes;
 pub mod operations;
@@ -144,6 +145,7 @@ pub use combine::{
 };
 pub use ctx::Ctx;
 pub use error::{Error, Result};
+pub use input::{InputError, InputProblem, check_input};
 pub use notes::Log;
 pub use program::RustProgram;
 pub use run::RunInfo;

@@ -39,10 +39,21 @@ pub enum CheckoutError {
     /// A git directory to which no worktree belongs.
     #[error(
         "{} is a bare git repository and has no files of its own; change into one of its worktrees (`git worktree \
-         list` names them), or name a database with AGENTOS_WORKFLOW_DB",
+         list` names them)",
         git_dir.display()
     )]
     Bare {
+        /// The git directory.
+        git_dir: PathBuf,
+    },
+    /// The git directory of a checkout that says it has none.
+    #[error(
+        "{} says that it is bare (core.bare), although it lies in a checkout; if it should not be: git config --file \
+         '{}' core.bare false",
+        git_dir.display(),
+        git_dir.join("config").display()
+    )]
+    BareByAccident {
         /// The git directory.
         git_dir: PathBuf,
     },
@@ -110,25 +121,22 @@ impl Checkout {
         }
     }
 
-    /// Every checkout of this repository that can be found from here: those that git lists, and this one. Workspaces of
-    /// jj are not listed by git.
+    /// Every checkout of this repository that can be found from here: those that git lists, jj's main one, and this one.
+    /// Other workspaces of jj are known to jj alone.
     ///
     /// # Errors
-    /// [`GitError`]
-    pub fn siblings(&self, surroundings: &Surroundings) -> Result<Vec<ListedWorktree>, GitError> {
-        let found = Found {
-            root: Some(self.root.clone()),
-            git_dir: self.private.clone(),
-            common_dir: self.repository.clone(),
-            is_bare: false,
-        };
-        let own = ListedWorktree { root: self.root.clone(), is_prunable: false };
+    /// [`CheckoutError`]
+    pub fn siblings(
+        &self,
+        surroundings: &Surroundings,
+    ) -> Result<Vec<ListedWorktree>, CheckoutError> {
+        let there = |root: PathBuf| ListedWorktree { root, is_prunable: false };
         let mut listed = match self.kind {
-            Kind::Git => git::list_worktrees(surroundings, &found)?,
-            Kind::Jj => Vec::new(),
+            Kind::Git => git::list_worktrees(surroundings, &self.root, &self.repository)?,
+            Kind::Jj => vec![there(jj::load_workspace(&self.root)?.main_root)],
         };
-        if !listed.iter().any(|listed| listed.root == own.root) {
-            listed.push(own);
+        if !listed.iter().any(|listed| listed.root == self.root) {
+            listed.push(there(self.root.clone()));
         }
         Ok(listed)
     }
@@ -145,13 +153,18 @@ impl Checkout {
             Some(outer) if outer.root.is_some() && outer.git_dir == found.git_dir => {
                 Self::of_git(surroundings, &outer)
             }
+            _ if found.is_bare && is_usual(&found.git_dir) => {
+                Err(CheckoutError::BareByAccident { git_dir: found.git_dir.clone() })
+            }
             _ if found.is_bare => Err(CheckoutError::Bare { git_dir: found.git_dir.clone() }),
             _ => Err(CheckoutError::InsideGitDirectory { git_dir: found.git_dir.clone() }),
         }
     }
 
     fn of_jj(root: &Path) -> Result<Self, CheckoutError> {
-        let jj::Workspace { root, repository, is_main } = jj::load_workspace(root)?;
+        let found = jj::load_workspace(root)?;
+        let is_main = found.is_main();
+        let jj::Workspace { root, repository, .. } = found;
         Ok(Self { private: root.join(".jj"), root, kind: Kind::Jj, repository, is_main })
     }
 }
@@ -183,6 +196,10 @@ fn worktree_of(git_dir: &Path) -> Option<PathBuf> {
         let link = git_dir.join(link.trim_end());
         return link.parent().map(Path::to_owned);
     }
-    let is_usual = git_dir.file_name().is_some_and(|name| name == ".git");
-    is_usual.then(|| git_dir.parent().map(Path::to_owned)).flatten()
+    git_dir.parent().filter(|_| is_usual(git_dir)).map(Path::to_owned)
+}
+
+/// Whether a git directory has the name that it has in a checkout.
+fn is_usual(git_dir: &Path) -> bool {
+    git_dir.file_name().is_some_and(|name| name == ".git")
 }

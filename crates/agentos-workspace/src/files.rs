@@ -59,12 +59,13 @@ pub(crate) fn load_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, F
     serde_json::from_slice(&bytes).map(Some).map_err(|error| content(error.to_string()))
 }
 
-/// Writes a document in place of the one that is there. Who reads meanwhile sees the one or the other.
+/// Writes a document in place of the one that is there. Who reads meanwhile sees the one or the other. Writers of one file
+/// hold a lock.
 pub(crate) fn write_json(path: &Path, document: &impl Serialize) -> Result<(), FileError> {
     let text = serde_json::to_string_pretty(document)
         .map_err(|error| FileError::Content { path: path.to_owned(), reason: error.to_string() })?;
-    // Writers hold a lock, or write the same.
-    let unfinished = path.with_extension(format!("new-{}", std::process::id()));
+    // Always the same name, so that what a killed writer has left is used up.
+    let unfinished = path.with_extension("new");
     let write = || -> io::Result<()> {
         let mut file = File::create(&unfinished)?;
         file.write_all(text.as_bytes())?;
@@ -73,11 +74,7 @@ pub(crate) fn write_json(path: &Path, document: &impl Serialize) -> Result<(), F
         fs::rename(&unfinished, path)?;
         path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     };
-    write().map_err(|error| {
-        // What is left of it is no document.
-        let _removed = fs::remove_file(&unfinished);
-        FileError::io(path, "can't be written")(error)
-    })
+    write().map_err(FileError::io(path, "can't be written"))
 }
 
 /// Makes a folder for one user's eyes, and the folders above it as everybody makes them.

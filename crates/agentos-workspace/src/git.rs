@@ -140,13 +140,16 @@ pub fn look(surroundings: &Surroundings, folder: &Path) -> Result<Option<Found>,
 
 /// Every worktree of the repository that this folder is in, the main one first. A bare repository is none.
 ///
+/// `common_dir` is the repository's git directory. It is asked from the folder: git may be told not to work in a bare one
+/// (`safe.bareRepository`).
+///
 /// # Errors
 /// [`GitError`]
 pub fn list_worktrees(
     surroundings: &Surroundings,
-    found: &Found,
+    folder: &Path,
+    common_dir: &Path,
 ) -> Result<Vec<ListedWorktree>, GitError> {
-    let folder = &found.common_dir;
     let answer = ask(surroundings, folder, &["worktree", "list", "--porcelain", "-z"])?;
     if !answer.is_success() {
         return Err(refused(folder, &answer));
@@ -154,15 +157,18 @@ pub fn list_worktrees(
     let mut listed = Vec::new();
     for part in blocks(&answer.output) {
         let Some(root) = part.iter().find_map(|line| line.strip_prefix(b"worktree ")) else {
-            return Err(GitError::Unreadable { folder: folder.clone() });
+            return Err(GitError::Unreadable { folder: folder.to_owned() });
         };
         if part.contains(&b"bare".as_slice()) {
             continue;
         }
         let root = path(root);
         // Where the git directory lies elsewhere (submodules) git lists that in place of the worktree.
-        let root =
-            if root == *folder { configured_root(surroundings, folder)? } else { Some(root) };
+        let root = if root == common_dir {
+            configured_root(surroundings, folder, common_dir)?
+        } else {
+            Some(root)
+        };
         let is_prunable = part.iter().any(|line| line.starts_with(b"prunable"));
         listed.extend(root.map(|root| ListedWorktree { root, is_prunable }));
     }
@@ -197,20 +203,13 @@ pub fn superproject(surroundings: &Surroundings, root: &Path) -> Result<Option<P
 /// The worktree of a git directory that lies elsewhere.
 fn configured_root(
     surroundings: &Surroundings,
+    folder: &Path,
     git_dir: &Path,
 ) -> Result<Option<PathBuf>, GitError> {
     let config = git_dir.join("config");
-    let answer = ask(
-        surroundings,
-        git_dir,
-        &[
-            OsStr::new("config"),
-            OsStr::new("-z"),
-            OsStr::new("--file"),
-            config.as_os_str(),
-            OsStr::new("core.worktree"),
-        ],
-    )?;
+    let question = ["config", "-z", "--file"].map(OsStr::new);
+    let question = [&question[..], &[config.as_os_str(), OsStr::new("core.worktree")]].concat();
+    let answer = ask(surroundings, folder, &question)?;
     let named = answer.output.strip_suffix(b"\0").filter(|named| !named.is_empty());
     Ok(named.and_then(|named| git_dir.join(path(named)).canonicalize().ok()))
 }

@@ -120,11 +120,13 @@ impl Identity {
     /// # Errors
     /// [`IdentityError`]
     pub fn make(checkout: &Checkout) -> Result<Self, IdentityError> {
-        let folder = folder_of(&checkout.private);
-        files::make_folder(&folder)?;
-        let lock = folder.join("lock");
-        let file = File::create(&lock).map_err(FileError::io(&lock, "can't be made"))?;
-        file.lock().map_err(FileError::io(&lock, "can't be locked"))?;
+        if let Some(record) = load_record(&checkout.private)?
+            && matches!(record.fit(checkout)?, Fit::Same)
+        {
+            // What was made once needs no permission to write.
+            return Ok(record.into());
+        }
+        let _lock = lock(&checkout.private)?;
         let found = load_record(&checkout.private)?;
         let fit = found.as_ref().map(|record| record.fit(checkout)).transpose()?;
         let record = match (found, fit) {
@@ -134,6 +136,24 @@ impl Identity {
             }
             _ => Record::new(checkout),
         };
+        files::write_json(&path_of(&checkout.private), &record)?;
+        Ok(record.into())
+    }
+}
+
+impl Identity {
+    /// Makes the checkout the project that a database already knows at its path: its git directory was made anew, and its
+    /// history was not.
+    ///
+    /// # Errors
+    /// [`IdentityError`]
+    pub fn adopt(checkout: &Checkout, project: Uuid) -> Result<Self, IdentityError> {
+        let known = Self::make(checkout)?;
+        if known.project == project {
+            return Ok(known);
+        }
+        let _lock = lock(&checkout.private)?;
+        let record = Record { project, worktree: known.worktree, ..Record::new(checkout) };
         files::write_json(&path_of(&checkout.private), &record)?;
         Ok(record.into())
     }
@@ -177,6 +197,16 @@ impl Record {
 /// The folder for our files in a checkout's private folder.
 pub(crate) fn folder_of(private: &Path) -> PathBuf {
     private.join(FOLDER)
+}
+
+/// Makes that folder and takes its lock, until the file is dropped or the process is gone.
+pub(crate) fn lock(private: &Path) -> Result<File, FileError> {
+    let folder = folder_of(private);
+    files::make_folder(&folder)?;
+    let path = folder.join("lock");
+    let file = File::create(&path).map_err(FileError::io(&path, "can't be made"))?;
+    file.lock().map_err(FileError::io(&path, "can't be locked"))?;
+    Ok(file)
 }
 
 fn path_of(private: &Path) -> PathBuf {

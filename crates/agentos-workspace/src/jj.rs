@@ -37,8 +37,16 @@ pub struct Workspace {
     pub root: PathBuf,
     /// The git directory under the repository, or the repository itself if there is none.
     pub repository: PathBuf,
+    /// The workspace that the repository was made with.
+    pub main_root: PathBuf,
+}
+
+impl Workspace {
     /// Whether the repository was made with this workspace.
-    pub is_main: bool,
+    #[must_use]
+    pub fn is_main(&self) -> bool {
+        self.root == self.main_root
+    }
 }
 
 /// Reads what the workspace at this root says.
@@ -55,6 +63,9 @@ pub fn load_workspace(root: &Path) -> Result<Workspace, JjError> {
     let is_main = fs::metadata(&named).map_err(failed(&named))?.is_dir();
     let target = if is_main { named } else { jj.join(load_path(&named).map_err(failed(&named))?) };
     let repository = target.canonicalize().map_err(failed(&target))?;
+    // `{main root}/.jj/repo`
+    let main_root = if is_main { root } else { repository.ancestors().nth(2).unwrap_or(root) };
+    let main_root = main_root.to_owned();
     let store = repository.join("store");
     let git_target = store.join("git_target");
     let repository = match load_path(&git_target) {
@@ -65,7 +76,7 @@ pub fn load_workspace(root: &Path) -> Result<Workspace, JjError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => repository,
         Err(error) => return Err(failed(&git_target)(error)),
     };
-    Ok(Workspace { root: root.to_owned(), repository, is_main })
+    Ok(Workspace { root: root.to_owned(), repository, main_root })
 }
 
 /// The path that a file holds.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkout::Checkout;
 use crate::files::{self, FileError};
-use crate::identity::folder_of;
+use crate::identity::{folder_of, lock};
 
 /// What a checkout is linked to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,9 +36,8 @@ impl Link {
     /// # Errors
     /// [`FileError`]
     pub fn write(&self, checkout: &Checkout) -> Result<(), FileError> {
-        let folder = folder_of(&checkout.private);
-        files::make_folder(&folder)?;
-        files::write_json(&folder.join(FILE), self)
+        let _lock = lock(&checkout.private)?;
+        files::write_json(&folder_of(&checkout.private).join(FILE), self)
     }
 
     /// Links the checkout no longer.

@@ -13,7 +13,7 @@ use crate::surroundings::Surroundings;
 pub const VARIABLE: &str = "AGENTOS_WORKFLOW_DB";
 
 /// Where runs are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Database {
     /// In this file.
     File(PathBuf),
@@ -39,6 +39,13 @@ impl fmt::Display for Database {
             Self::File(path) => path.display().fmt(f),
             Self::Shared(address) => f.write_str(&without_password(address)),
         }
+    }
+}
+
+/// Without the password, too: what is debugged ends up in logs.
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Database({self})")
     }
 }
 

@@ -11,82 +11,30 @@
 //! Where it can't be told which of them it is, there is an error: a guess would begin a second history. Deciding creates
 //! nothing.
 
+mod error;
+mod prepare;
+
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use thiserror::Error;
-
 use crate::checkout::{Checkout, CheckoutError, real_folder};
-use crate::files::{self, FileError};
 use crate::git::WHERE_VARIABLES;
 use crate::identity::{Identity, IdentityError};
 use crate::link::Link;
 use crate::metadata;
-use crate::named::{self, Database, NameError};
+use crate::named::{self, Database};
 use crate::surroundings::Surroundings;
+
+pub use error::LocateError;
+pub use prepare::{PrepareError, Prepared};
 
 /// The folder for local state, in a checkout or in the home.
 pub const FOLDER: &str = ".agentos";
 
 /// The database in that folder.
 pub const DATABASE: &str = "issue_workflow.db";
-
-/// Why it can't be told where state lives.
-#[derive(Debug, Error)]
-pub enum LocateError {
-    /// `AGENTOS_WORKFLOW_DB` names nothing that can be used.
-    #[error(transparent)]
-    Name(#[from] NameError),
-    /// It is not known which checkout this is.
-    #[error(transparent)]
-    Checkout(#[from] Arc<CheckoutError>),
-    /// The link of a checkout can't be read.
-    #[error(transparent)]
-    Link(#[from] FileError),
-    /// The workspace's metadata is gone.
-    #[error(
-        "this workspace's metadata file {} is gone, so its history can't be found, and a second one is not begun; \
-         bring the file back, or name the database with AGENTOS_WORKFLOW_DB",
-        path.display()
-    )]
-    NoMetadata {
-        /// The file.
-        path: PathBuf,
-    },
-    /// What a link or a workspace names is no absolute path.
-    #[error("{} names the database `{database}`, which is no absolute path; repair it", place.display())]
-    RelativeLink {
-        /// Who names it.
-        place: PathBuf,
-        /// What it names.
-        database: String,
-    },
-    /// Neither a repository nor a home.
-    #[error(
-        "{} is in no repository and HOME is not set, so there is no place for a database; set HOME, or name one with \
-         AGENTOS_WORKFLOW_DB",
-        folder.display()
-    )]
-    NoHome {
-        /// The current folder.
-        folder: PathBuf,
-    },
-    /// A checkout whose files lead to the database that is for everything outside of repositories.
-    #[error(
-        "{} leads to the global database {}, which no repository uses unless you name it; remove the link, or set \
-         AGENTOS_WORKFLOW_DB to that path",
-        path.display(),
-        global.display()
-    )]
-    LeadsToGlobal {
-        /// The checkout's.
-        path: PathBuf,
-        /// The global one.
-        global: PathBuf,
-    },
-}
 
 /// Why this database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,42 +66,6 @@ pub struct StateLocation {
     folder: Option<PathBuf>,
     global_folder: Option<PathBuf>,
     looked_at: Vec<String>,
-}
-
-/// What a command that writes can rely on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prepared {
-    /// Who the checkout is.
-    pub identity: Identity,
-    /// The root of the checkout; outside of every repository, the current folder.
-    pub project_path: PathBuf,
-}
-
-/// Why a place can't be used.
-#[derive(Debug, Error)]
-pub enum PrepareError {
-    /// It is not known which checkout this is.
-    #[error(transparent)]
-    Checkout(#[from] Arc<CheckoutError>),
-    /// The history that this checkout is part of is gone.
-    #[error(
-        "the database {} is gone, and this {} part of its history; a second one is not begun. Bring it back, or end \
-         the link with `agentos db unlink`",
-        database.display(),
-        if *is_workspace { "workspace is" } else { "checkout is" }
-    )]
-    HistoryGone {
-        /// The database.
-        database: PathBuf,
-        /// Whether AgentOS made the checkout.
-        is_workspace: bool,
-    },
-    /// A file or folder can't be made.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// It is not known who the checkout is.
-    #[error(transparent)]
-    Identity(#[from] IdentityError),
 }
 
 impl StateLocation {
@@ -349,51 +261,6 @@ impl StateLocation {
             _ => None,
         };
         Ok(identity.map(|identity| self.in_workspace(identity)))
-    }
-
-    /// Makes what a command that writes needs: the folder of the database, hidden from git, and the checkout's ids. May be
-    /// called any number of times, by any number of processes.
-    ///
-    /// # Errors
-    /// [`PrepareError`]
-    pub fn prepare(&self) -> Result<Prepared, PrepareError> {
-        let project_path = self.project_path()?.to_owned();
-        if let Some(file) = self.database.file() {
-            self.make_folder_of(file)?;
-        }
-        let identity = match &self.checkout {
-            Ok(Some(checkout)) => Identity::make(checkout)?,
-            _ => Identity::of_folder(&project_path),
-        };
-        Ok(Prepared { identity: self.in_workspace(identity), project_path })
-    }
-
-    fn make_folder_of(&self, file: &Path) -> Result<(), PrepareError> {
-        let is_part = matches!(self.why, Why::Workspace | Why::Linked);
-        if is_part && !file.exists() {
-            let is_workspace = self.workspace_id.is_some();
-            return Err(PrepareError::HistoryGone { database: file.to_owned(), is_workspace });
-        }
-        if let Some(folder) = file.parent().filter(|_| !is_part) {
-            self.make_folder(folder)?;
-        }
-        Ok(())
-    }
-
-    fn make_folder(&self, folder: &Path) -> Result<(), FileError> {
-        let checkout = self.checkout.as_ref().ok().and_then(Option::as_ref);
-        let own = checkout.filter(|checkout| folder == checkout.root.join(FOLDER));
-        match own {
-            Some(checkout) => files::make_folder_like(folder, &checkout.root)?,
-            None if Some(folder) == self.global_folder.as_deref() => {
-                files::make_private_folder(folder)?;
-            }
-            None => files::make_folder(folder)?,
-        }
-        if folder.file_name().is_some_and(|name| name == FOLDER) {
-            files::hide_from_git(folder)?;
-        }
-        Ok(())
     }
 
     fn in_workspace(&self, identity: Identity) -> Identity {

@@ -35,4 +35,14 @@ impl Surroundings {
         let value = self.environment.get(OsStr::new(name))?;
         (!value.is_empty()).then_some(value)
     }
+
+    /// The registry of what this user has used; none without a home.
+    #[must_use]
+    pub fn registry_file(&self) -> Option<PathBuf> {
+        // A relative one is not valid, and ignored like an empty one.
+        let named =
+            self.variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = named.or_else(|| Some(self.home.as_deref()?.join(".local/state")))?;
+        Some(state.join("agentos/registry.db"))
+    }
 }

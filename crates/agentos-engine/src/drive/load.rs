@@ -39,7 +39,7 @@ impl Drive {
         let start = journal.start().ok_or_else(|| trouble(&"its log is empty"))?;
         let opened = shared.library.open(start).map_err(|error| trouble(&error))?;
         let options = Options {
-            lines_written: shared.lines.last_written(run),
+            lines_written: shared.lines.open(start),
             turn_entries: shared.limits.turn_entries,
             was_parked: matches!(claim.standing, Standing::Parked { .. }),
         };

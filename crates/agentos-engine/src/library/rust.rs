@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentos_core::entry::RunStarted;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Seed};
-use agentos_sdk::{RunInfo, Workflows};
+use agentos_sdk::{InputError, RunInfo, Workflows};
 
 use super::{Invocation, Library, LibraryError, Opened};
 use crate::clock::Clock;
@@ -27,7 +27,7 @@ impl RustLibrary {
     /// What a run of a workflow starts with.
     ///
     /// # Errors
-    /// There is no such workflow.
+    /// There is no such workflow, or the input is not what it takes.
     pub fn start(
         &self,
         run: RunId,
@@ -39,6 +39,7 @@ impl RustLibrary {
             Failure::new(FailureKind::NonRetryable, message)
         };
         let workflow = self.workflows.find(workflow).ok_or_else(unknown)?;
+        workflow.check_input(&input).map_err(InputError::into_failure)?;
         // Chance that is the same whoever creates the run.
         let seed = Seed(run.0.as_u64_pair().0 ^ run.0.as_u64_pair().1);
         let start = workflow.run_started(run, input, seed, self.clock.now());

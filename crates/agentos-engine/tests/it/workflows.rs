@@ -78,3 +78,25 @@ async fn a_workflow_reads_what_its_run_is_called_and_where_it_works_and_so_does_
     assert_eq!((row.run_id, row.project_id), (name, Some(project)));
     assert_eq!(row.workspace_dir.as_deref(), Some("/spaces/parent-abcdef"));
 }
+
+#[tokio::test]
+async fn an_input_that_does_not_fit_starts_no_run_and_fails_an_invocation() {
+    let schema = json!({ "type": "object", "required": ["brief"] });
+    let child = Workflow::new("child", |_: Ctx, _: Value| async { Ok(()) }).input(schema);
+    let parent = Workflow::new("parent", |ctx: Ctx, (): ()| async move {
+        let refused = ctx.invoke::<()>("child", json!({})).await;
+        Ok(refused.map_err(|failure| failure.message).err())
+    });
+    let workflows = library([parent, child]);
+    let run = RunId(Uuid::from_u128(3));
+    let refused = workflows.start(run, "child", json!({})).expect_err("it is refused");
+    let start = workflows.start(run, "parent", Value::Null).expect("it can start");
+    let house = House::new(workflows);
+    let life = house.live(|builder| builder);
+    life.engine.create(start, Place::default()).await.expect("it is created");
+    life.ends(run).await;
+    life.engine.leave().await;
+    let message = "the input is not what the workflow takes: `input.brief` is missing";
+    assert_eq!(refused.message, message);
+    assert_eq!(house.outcome(run).await, RunOutcome::Completed { output: json!(message) });
+}

@@ -1,4 +1,9 @@
-//! Commands, supervisors and those who wait for them, from outside: real processes, real deaths.
+//! Commands, supervisors, those who wait for them, and short tools, from outside: real processes, real deaths.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that unwraps fails with the right line, also in what it is made of"
+)]
 
 mod crowd;
 mod ending;
@@ -9,3 +14,4 @@ mod protocol;
 mod recovery;
 mod storm;
 mod support;
+mod tool;
