@@ -36,3 +36,8 @@ pub(crate) fn engine_kills() -> CommandLine {
         .args(["--", "--exact", name, "--nocapture"])
         .env("AGENTOS_SOAK", "1")
 }
+
+/// `cargo bench` for one of the benches of `agentos-process`.
+pub(crate) fn process_bench(name: &str) -> CommandLine {
+    CommandLine::cargo(["bench", "--locked", "-p", "agentos-process", "--bench", name])
+}

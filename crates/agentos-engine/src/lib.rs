@@ -26,6 +26,7 @@ pub mod points;
 mod progress;
 mod scheduler;
 mod shared;
+pub mod shell;
 pub mod takeover;
 mod trouble;
 mod worker;

@@ -56,7 +56,7 @@
 //! }
 //!
 //! async fn check(ctx: Ctx, command: &str) -> Result<()> {
-//!     match ctx.shell(command).await?.is_success() {
+//!     match ctx.shell(command).unchecked().await?.is_success() {
 //!         true => Ok(()),
 //!         false => Err(Error::new(format!("`{command}` failed on attempt {}", ctx.attempt()))),
 //!     }

@@ -67,6 +67,7 @@ pub(crate) async fn play(part: &str, folder: &Path, number: u64) {
             let run = life.start(1).await;
             life.ends(run).await;
         }
+        "commands" => crate::commands::play(folder).await,
         other => panic!("there is no part `{other}`"),
     }
 }

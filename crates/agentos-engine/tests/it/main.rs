@@ -3,6 +3,7 @@
 mod audit;
 mod background;
 mod batches;
+mod commands;
 mod crashes;
 mod driving;
 mod events;
