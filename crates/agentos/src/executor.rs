@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::id::OwnerId;
-use agentos_engine::background::{Attended, Seat, attend};
+use agentos_engine::background::{Attended, Depart, Seat, attend};
 use agentos_engine::clock::SystemClock;
 use agentos_engine::engine::{Builder, Engine, Limits};
 use agentos_process::detached::{Detached, leave_the_terminal};
@@ -17,7 +17,7 @@ use crate::error::{CommandError, Result};
 use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
-use crate::signals::Signals;
+use crate::signals::{Signals, Wish};
 
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
@@ -82,7 +82,7 @@ pub(crate) async fn serve(session: &Session, database: &Path) -> Result<ExitCode
 }
 
 /// Attends to a store in this process, until nothing is left to do or somebody wants it to end.
-pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<Option<Attended>> {
+pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<Attended> {
     let mut signals = Signals::listen()?;
     let owners = std::cell::RefCell::new(Vec::new());
     let start = || {
@@ -91,10 +91,13 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
         owners.borrow_mut().push(owner);
         Ok(engine)
     };
-    tokio::select! {
-        attended = attend(store.path(), store, &SystemClock, start) => Ok(Some(attended?)),
-        _ = signals.next() => Ok(None),
-    }
+    let told = async {
+        match signals.next().await {
+            Wish::Stop => Depart::Stop,
+            Wish::Leave => Depart::Leave,
+        }
+    };
+    Ok(attend(store.path(), store, &SystemClock, start, told).await?)
 }
 
 /// An engine that drives whatever is due in the store.
@@ -103,7 +106,10 @@ fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Re
     let engine = Builder::new(Arc::new(store.clone()), owner, session.catalog.library())
         .lines(FileLines::default())
         .bell(watch)
-        .limits(Limits::default())
+        .limits(Limits {
+            slots: session.config.run.concurrency.value as usize,
+            ..Limits::default()
+        })
         .start()?;
     tokio::spawn(scribe::follow(store.clone(), engine.events()));
     Ok(engine)
