@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::id::OwnerId;
-use agentos_engine::background::{Attended, Seat, attend};
+use agentos_engine::background::{Attended, Depart, Seat, attend};
 use agentos_engine::clock::SystemClock;
 use agentos_engine::engine::{Builder, Engine, Limits};
 use agentos_process::detached::{Detached, leave_the_terminal};
@@ -91,9 +91,13 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
         owners.borrow_mut().push(owner);
         Ok(engine)
     };
-    tokio::select! {
-        attended = attend(store.path(), store, &SystemClock, start) => Ok(Some(attended?)),
-        _ = signals.next() => Ok(None),
+    let told = async {
+        let _which = signals.next().await;
+        Depart::Stop
+    };
+    match attend(store.path(), store, &SystemClock, start, told).await? {
+        Attended::Told => Ok(None),
+        attended => Ok(Some(attended)),
     }
 }
 
