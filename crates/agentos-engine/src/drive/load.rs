@@ -37,6 +37,7 @@ impl Drive {
         let ordered = orders(&records);
         let journal = Journal::fold(records).map_err(|error| trouble(&error))?;
         let start = journal.start().ok_or_else(|| trouble(&"its log is empty"))?;
+        let home = start.home.clone();
         let opened = shared.library.open(start).map_err(|error| trouble(&error))?;
         let options = Options {
             lines_written: shared.lines.open(start),
@@ -51,6 +52,7 @@ impl Drive {
         let drive = Self {
             shared: Arc::clone(shared),
             run,
+            home,
             epoch: claim.epoch,
             execution,
             actions: opened.actions,
