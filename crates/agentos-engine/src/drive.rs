@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::effect::Happening;
+use agentos_core::entry::Home;
 use agentos_core::execution::Execution;
 use agentos_core::id::{Epoch, RunId};
 use agentos_core::program::Program;
@@ -95,6 +96,7 @@ pub(crate) async fn give_back(shared: &Shared, run: RunId) -> bool {
 pub(super) struct Drive {
     shared: Arc<Shared>,
     run: RunId,
+    home: Home,
     epoch: Epoch,
     execution: Execution<Box<dyn Program>>,
     actions: Option<Actions>,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agentos_core::entry::OperationResult;
+use agentos_core::entry::{Home, OperationResult};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Try};
 use agentos_core::operation::OperationKind;
@@ -21,6 +21,8 @@ use crate::progress::Progress;
 pub struct Order {
     /// The run.
     pub run: RunId,
+    /// Where it belongs and works.
+    pub home: Home,
     /// The operation.
     pub operation: OperationId,
     /// The try. Whatever is left behind in the world is named after operation and try.

@@ -18,6 +18,7 @@ use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
+use crate::supervise;
 
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
@@ -104,6 +105,7 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
 fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Result<Engine> {
     let watch = store.watch().map_err(std::io::Error::other)?;
     let engine = Builder::new(Arc::new(store.clone()), owner, session.catalog.library())
+        .performers(supervise::performers(store.path())?)
         .lines(FileLines::default())
         .bell(watch)
         .limits(Limits {
