@@ -15,9 +15,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_core::entry::OperationResult;
+use agentos_core::entry::{Home, OperationResult};
 use agentos_core::failure::{Failure, FailureKind};
-use agentos_core::id::{RunId, Try};
+use agentos_core::id::{RunId, StepNumber, Try};
 use agentos_core::path::OperationId;
 use agentos_process::directory::Directory;
 use agentos_process::frame::Frame;
@@ -45,8 +45,12 @@ const NAME: usize = 40;
 pub struct Whose {
     /// The run.
     pub run: RunId,
+    /// Where it has its files.
+    pub home: Home,
     /// The operation.
     pub operation: OperationId,
+    /// The number and path of the step that it belongs to.
+    pub step: Option<(StepNumber, String)>,
     /// The try.
     pub r#try: Try,
 }
@@ -56,7 +60,7 @@ pub trait OutputSink: Send + Sync + 'static {
     /// How many bytes of a command's output are kept already. Whoever attaches to it again is shown all of it again.
     fn kept(&self, whose: &Whose) -> u64;
 
-    /// Keeps a piece; `position` is how many bytes came before it.
+    /// Keeps a piece of which nothing is kept yet; `position` is how many bytes came before it.
     fn write(&self, whose: &Whose, position: u64, frame: &Frame);
 }
 
@@ -134,8 +138,14 @@ impl ShellPerformer {
     }
 
     async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Failure> {
-        let whose = Whose { run: order.run, operation: order.operation, r#try: order.r#try };
         let ground = self.settings.grounds.of(&order.home).await?;
+        let whose = Whose {
+            run: order.run,
+            home: order.home,
+            operation: order.operation,
+            step: order.step,
+            r#try: order.r#try,
+        };
         let request = request::Request::parse(order.args)?;
         let path = self.settings.directory(whose.run, &whose.operation, whose.r#try);
         let spec = request.spec(&self.settings, &ground)?;

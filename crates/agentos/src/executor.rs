@@ -104,9 +104,10 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
 /// An engine that drives whatever is due in the store.
 fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Result<Engine> {
     let watch = store.watch().map_err(std::io::Error::other)?;
+    let lines = FileLines::default();
     let engine = Builder::new(Arc::new(store.clone()), owner, session.catalog.library())
-        .performers(supervise::performers(store.path())?)
-        .lines(FileLines::default())
+        .performers(supervise::performers(store.path(), lines.clone())?)
+        .lines(lines)
         .bell(watch)
         .limits(Limits {
             slots: session.config.run.concurrency.value as usize,

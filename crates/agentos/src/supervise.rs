@@ -10,6 +10,8 @@ use agentos_engine::shell::{Settings, ShellPerformer};
 use agentos_process::launch::Launcher;
 use agentos_process::supervisor;
 
+use crate::lines::FileLines;
+
 /// The hidden verb.
 const VERB: &str = "supervise";
 
@@ -26,8 +28,9 @@ pub(crate) fn asked_for(arguments: &[OsString]) -> Option<ExitCode> {
 }
 
 /// Those who perform what the runs of this database order.
-pub(crate) fn performers(database: &Path) -> std::io::Result<Performers> {
+pub(crate) fn performers(database: &Path, lines: FileLines) -> std::io::Result<Performers> {
     let launcher = Launcher::new(std::env::current_exe()?, [VERB]);
-    let shell = ShellPerformer::new(Settings::new(launcher, database.with_file_name(FOLDER)));
+    let settings = Settings::new(launcher, database.with_file_name(FOLDER));
+    let shell = ShellPerformer::new(Settings { output: Box::new(lines), ..settings });
     Ok(Performers::new().with(OperationKind::Shell, shell))
 }

@@ -103,6 +103,7 @@ impl Drive {
         let order = Order {
             run,
             home: self.home.clone(),
+            step: self.execution.journal().step_of(&operation),
             operation: operation.clone(),
             r#try,
             args,
