@@ -123,7 +123,7 @@ fn start(
 ) -> Result<Engine> {
     let limits = Limits { slots: SLOTS, linger: Duration::MAX, ..Limits::default() };
     let builder = Builder::new(family, owner.id(), session.catalog.library());
-    let performers = supervise::performers(store.path(), lines.clone())?;
+    let performers = supervise::performers(session, store.path(), lines.clone())?;
     Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }
 
