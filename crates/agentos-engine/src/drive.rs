@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::effect::Happening;
+use agentos_core::entry::Home;
 use agentos_core::execution::Execution;
 use agentos_core::id::{Epoch, RunId};
 use agentos_core::program::Program;
@@ -18,8 +19,8 @@ use agentos_core::turn::Turn;
 use agentos_sdk::Actions;
 use agentos_store::claim::{Claim, ReleaseError};
 use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
 
-use crate::events::Throttle;
 use crate::patience::Patience;
 use crate::performer::News;
 use crate::points::Point;
@@ -95,12 +96,14 @@ pub(crate) async fn give_back(shared: &Shared, run: RunId) -> bool {
 pub(super) struct Drive {
     shared: Arc<Shared>,
     run: RunId,
+    home: Home,
     epoch: Epoch,
     execution: Execution<Box<dyn Program>>,
     actions: Option<Actions>,
     standing: Standing,
     in_flight: InFlight,
-    throttle: Throttle,
+    /// When progress was last told.
+    told_at: Option<Instant>,
     /// Somebody has put something into the inbox.
     mail: Arc<Notify>,
     news: mpsc::UnboundedReceiver<News>,
@@ -178,20 +181,17 @@ impl Drive {
             }
             let wake_at = self.execution.timers().next().map(|(due, _)| due);
             let parks = self.parks_until(wake_at);
-            let shared = Arc::clone(&self.shared);
+            let (shared, progress) = (Arc::clone(&self.shared), self.in_flight.progress.clone());
             tokio::select! {
                 biased;
                 () = shared.dead.cancelled() => return Err(Left::Dead),
                 () = shared.leaving.cancelled() => return Err(Left::Leaving),
                 Some(news) = self.news.recv() => {
-                    let mut happenings = Vec::new();
-                    happenings.extend(self.hear(news));
+                    let mut happenings = vec![self.hear(news)];
                     while let Ok(news) = self.news.try_recv() {
-                        happenings.extend(self.hear(news));
+                        happenings.push(self.hear(news));
                     }
-                    if !happenings.is_empty() {
-                        return Ok(happenings);
-                    }
+                    return Ok(happenings);
                 }
                 () = self.mail.notified() => {
                     let messages = self.inbox().await?;
@@ -200,6 +200,7 @@ impl Drive {
                     }
                 }
                 () = sleep_until(&shared, wake_at) => {}
+                () = progress.ripe(self.told_at) => self.tell_all_progress(),
                 () = linger(parks) => return self.park().await,
             }
         }

@@ -8,6 +8,7 @@ use agentos_core::entry::{Entry, RunStarted};
 use agentos_core::id::{OwnerId, RunId};
 use agentos_core::inbox::Message;
 use agentos_core::standing::Standing;
+use agentos_store::due::Except;
 use agentos_store::inbox::{SendError, Sent};
 use agentos_store::log::ReadError;
 use agentos_store::place::Place;
@@ -15,6 +16,7 @@ use agentos_store::run::{CreateError, Created, NewRun};
 use agentos_store::store::Store;
 use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, SystemClock};
@@ -154,6 +156,7 @@ impl Builder {
             dead: CancellationToken::new(),
             points,
             driven: Mutex::default(),
+            troubled: Mutex::default(),
         });
         let (reporter, reports) = mpsc::unbounded_channel();
         let workers: std::io::Result<Vec<Worker>> = (0..limits.workers.max(1))
@@ -211,27 +214,36 @@ impl Engine {
         self.shared.driven_count()
     }
 
-    /// Waits until a run has ended, whoever drives it. How it stands then.
+    /// Waits until a run has ended, whoever drives it. How it stands then; if the engine dies meanwhile, how it stands
+    /// without having ended.
     ///
     /// # Errors
     /// [`ReadError`].
     pub async fn ended(&self, run: RunId) -> Result<Standing, ReadError> {
-        let ended = self.shared.await_end(run);
-        let standing = loop {
-            let told = ended.notified();
+        let awaits = self.shared.await_end(run);
+        loop {
+            let told = awaits.told.notified();
             tokio::pin!(told);
             told.as_mut().enable();
-            match self.shared.store.head(run).await {
-                Ok(head) if !head.standing.is_ended() => told.await,
-                Ok(head) => break Ok(head.standing),
-                Err(error) => break Err(error),
+            let standing = self.shared.store.head(run).await?.standing;
+            if standing.is_ended() || self.shared.dead.is_cancelled() {
+                return Ok(standing);
             }
-        };
-        self.shared.forget_end(run);
-        standing
+            tokio::select! {
+                () = told => {}
+                () = self.shared.dead.cancelled() => {}
+            }
+        }
+    }
+
+    /// How many runs somebody waits for the end of.
+    #[must_use]
+    pub fn awaited(&self) -> usize {
+        self.shared.awaited_count()
     }
 
     /// Waits until nothing has been to do for a while: no run is driven, none is due, and none has a time to be woken at.
+    /// Runs that could not be driven and are left alone for now do not count.
     pub async fn idle(&self, length: Duration) {
         let mut idle = self.shared.idle.subscribe();
         loop {
@@ -242,6 +254,18 @@ impl Engine {
                 return;
             }
         }
+    }
+
+    /// Runs that could not be driven and are left alone for now.
+    #[must_use]
+    pub fn resting(&self) -> Except {
+        self.shared.troubled().resting(Instant::now()).clone()
+    }
+
+    /// Waits until the process is as good as dead, which it should never be: its owner's lock is gone. The engine leaves by
+    /// itself then.
+    pub async fn dying(&self) {
+        self.shared.dead.cancelled().await;
     }
 
     /// Waits until the engine has left by itself, because its process is as good as dead.

@@ -18,7 +18,7 @@ use agentos_core::time::Timestamp;
 use agentos_store::backend::BackendError;
 use agentos_store::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use agentos_store::commit::{CommitError, Committed, TurnCommit};
-use agentos_store::due::{Due, Outlook};
+use agentos_store::due::{Due, Except, Outlook};
 use agentos_store::inbox::{Received, SendError, Sent};
 use agentos_store::list::{ListError, RunCursor, RunFilter, RunPage};
 use agentos_store::log::ReadError;
@@ -138,8 +138,13 @@ impl Store for Family {
         self.store.inbox(run, limit).await
     }
 
-    async fn due(&self, _: Timestamp, limit: usize) -> Result<Vec<Due>, BackendError> {
-        let wanted: Vec<RunId> = self.lock().wanted.iter().copied().collect();
+    async fn due(
+        &self,
+        _: Timestamp,
+        except: &Except,
+        limit: usize,
+    ) -> Result<Vec<Due>, BackendError> {
+        let wanted: Vec<RunId> = self.lock().wanted.difference(except).copied().collect();
         let mut due = Vec::new();
         for run in wanted {
             match self.store.head(run).await {
@@ -157,8 +162,13 @@ impl Store for Family {
         Ok(due)
     }
 
-    async fn outlook(&self, owner: OwnerId, limit: usize) -> Result<Outlook, BackendError> {
-        let outlook = self.store.outlook(owner, limit).await?;
+    async fn outlook(
+        &self,
+        owner: OwnerId,
+        except: &Except,
+        limit: usize,
+    ) -> Result<Outlook, BackendError> {
+        let outlook = self.store.outlook(owner, except, limit).await?;
         Ok(Outlook { wake_at: None, ..outlook })
     }
 

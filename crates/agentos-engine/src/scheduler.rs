@@ -5,18 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::id::RunId;
-use agentos_core::time::{Millis, Timestamp};
+use agentos_core::time::Timestamp;
 use agentos_store::backend::BackendError;
 use agentos_store::claim::{Claim, ClaimError, ClaimMode};
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
+use crate::clock::Clock;
 use crate::drive::Left;
 use crate::events::Event;
 use crate::patience::Patience;
 use crate::shared::Shared;
-use crate::trouble::Troubled;
 use crate::worker::{Assignment, Report, Worker};
 
 /// How many runs are claimed at once at most.
@@ -26,7 +27,7 @@ const CLAIMS: usize = 64;
 const ADDRESSED: usize = 1_000;
 
 /// While others drive runs in the same store, it is looked this often whether they still live: nobody tells of a death.
-const OTHERS_MS: u64 = 500;
+const OTHERS: Duration = Duration::from_millis(500);
 
 /// The bell rings for our own commits too. After one ring it is not listened to for so long, so that a busy engine does
 /// not ask the store after every commit.
@@ -57,6 +58,35 @@ impl Bell for agentos_store::sqlite::Watch {
     }
 }
 
+/// When to look again, if nothing happens before.
+struct Next {
+    /// When a parked run has its time, by the wall clock.
+    wake_at: Option<Timestamp>,
+    /// After how long there may be something to do, on a clock that nobody sets.
+    pause: Option<Duration>,
+}
+
+impl Next {
+    async fn come(&self, clock: &dyn Clock) {
+        let time = async {
+            match self.wake_at {
+                Some(at) => clock.sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        let pause = async {
+            match self.pause {
+                Some(length) => tokio::time::sleep(length).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = time => {}
+            () = pause => {}
+        }
+    }
+}
+
 /// Hands out runs to workers.
 pub(crate) struct Scheduler {
     shared: Arc<Shared>,
@@ -65,7 +95,6 @@ pub(crate) struct Scheduler {
     /// Until when the bell is not listened to.
     rest: Option<Pin<Box<tokio::time::Sleep>>>,
     reports: mpsc::UnboundedReceiver<Report>,
-    troubled: Troubled,
     /// When the next parked run has its time, as far as is known.
     wake_at: Option<Timestamp>,
     /// Whether that, or who has mail, may have changed.
@@ -79,16 +108,7 @@ impl Scheduler {
         bell: Box<dyn Bell>,
         reports: mpsc::UnboundedReceiver<Report>,
     ) -> Self {
-        Self {
-            shared,
-            workers,
-            bell,
-            rest: None,
-            reports,
-            troubled: Troubled::default(),
-            wake_at: None,
-            stale: true,
-        }
+        Self { shared, workers, bell, rest: None, reports, wake_at: None, stale: true }
     }
 
     /// Schedules until the engine leaves, then waits for the workers.
@@ -98,7 +118,7 @@ impl Scheduler {
                 Ok(next) => next,
                 Err(error) => {
                     tracing::warn!(%error, "the store can't be asked what is due");
-                    Some(self.shared.clock.now().after(Millis::new(OTHERS_MS)))
+                    Next { wake_at: None, pause: Some(OTHERS) }
                 }
             };
             self.wait(next).await;
@@ -110,14 +130,9 @@ impl Scheduler {
     }
 
     /// Waits until there may be something to do.
-    async fn wait(&mut self, next: Option<Timestamp>) {
+    async fn wait(&mut self, next: Next) {
         let clock = Arc::clone(&self.shared.clock);
-        let time = async {
-            match next {
-                Some(at) => clock.sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
+        let time = next.come(&*clock);
         let (bell, rest) = (&mut self.bell, &mut self.rest);
         let rung = async {
             if let Some(rest) = rest {
@@ -149,42 +164,41 @@ impl Scheduler {
         match left {
             Left::Trouble(message) => {
                 tracing::warn!(%run, message, "the run can't be driven");
-                self.troubled.add(run, self.shared.clock.now());
+                self.shared.troubled().add(run, Instant::now());
                 self.shared.events.tell(Event::Trouble { run, message });
             }
             Left::Parked => {
                 // It has a time to be woken at, perhaps.
                 self.stale = true;
-                self.troubled.remove(run);
+                self.shared.troubled().remove(run);
             }
             Left::Ended | Left::Leaving | Left::Lost | Left::Dead => {
-                self.troubled.remove(run);
+                self.shared.troubled().remove(run);
             }
         }
     }
 
     /// Claims what is due, and tells those who have mail. When to look again.
-    async fn look(&mut self) -> Result<Option<Timestamp>, BackendError> {
+    async fn look(&mut self) -> Result<Next, BackendError> {
         let now = self.shared.clock.now();
+        let resting = self.shared.troubled().resting(Instant::now()).clone();
         let free = self.shared.limits.slots.saturating_sub(self.shared.driven_count());
         let mut found = false;
         if free > 0 {
-            // Those that rest are due as well; there may be more of them than slots.
-            let due = self.shared.store.due(now, free.min(CLAIMS) + self.troubled.len()).await?;
+            let wanted = free.min(CLAIMS);
+            let due = self.shared.store.due(now, &resting, wanted).await?;
             found = !due.is_empty();
-            if due.len() >= CLAIMS {
+            if due.len() >= wanted {
                 // There may be more.
                 self.shared.kick.notify_one();
             }
             let runs = due.into_iter().map(|due| due.run);
-            let runs =
-                runs.filter(|run| !self.troubled.rests(*run, now) && !self.shared.is_driven(*run));
-            self.claim(runs.take(free).collect()).await;
+            self.claim(runs.filter(|run| !self.shared.is_driven(*run)).collect()).await;
         }
         let rests = !found && self.shared.driven_count() == 0;
         if self.stale || rests {
             self.stale = false;
-            let outlook = self.shared.store.outlook(self.shared.owner, ADDRESSED).await?;
+            let outlook = self.shared.store.outlook(self.shared.owner, &resting, ADDRESSED).await?;
             outlook.addressed.into_iter().for_each(|run| self.shared.ring(run));
             self.wake_at = outlook.wake_at;
         }
@@ -193,9 +207,9 @@ impl Scheduler {
         // Without a slot nobody can be woken; the one that becomes free kicks.
         let free = self.shared.limits.slots > self.shared.driven_count();
         let wake_at = self.wake_at.filter(|at| free && *at > now);
-        let others =
-            (self.shared.limits.watch_others && free).then(|| now.after(Millis::new(OTHERS_MS)));
-        Ok([wake_at, self.troubled.next(now), others].into_iter().flatten().min())
+        let others = (self.shared.limits.watch_others && free).then_some(OTHERS);
+        let again = self.shared.troubled().next(Instant::now());
+        Ok(Next { wake_at, pause: [again, others].into_iter().flatten().min() })
     }
 
     /// Claims runs, all at once: the store makes one transaction of that.
@@ -210,6 +224,10 @@ impl Scheduler {
                 Ok((run, Ok(claim))) => self.assign(run, claim),
                 // Somebody was faster, or it is over.
                 Ok((_, Err(ClaimError::Owned { .. } | ClaimError::Ended { .. }))) | Err(_) => {}
+                Ok((_, Err(error @ ClaimError::NotAlive { .. }))) => {
+                    tracing::error!(%error, "this engine leaves");
+                    self.shared.die();
+                }
                 Ok((run, Err(error))) => {
                     tracing::warn!(%run, %error, "the run can't be claimed");
                 }

@@ -56,6 +56,9 @@ impl Worker {
             move || {
                 let local = LocalSet::new();
                 local.block_on(&runtime, work(shared, received, reports, counted));
+                drop(local);
+                // Work that blocks can't be stopped, only waited for; whoever stops the engine has done so.
+                runtime.shutdown_background();
             },
         )?;
         Ok(Self { assignments, load, thread })

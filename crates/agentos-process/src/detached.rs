@@ -36,6 +36,7 @@ impl Detached {
     ///
     /// # Errors
     /// The log can't be opened, or the program can't be started.
+    #[expect(clippy::disallowed_methods, reason = "this is where executors are started")]
     pub fn start(&self) -> io::Result<Started> {
         let is_long = self.log.metadata().is_ok_and(|found| found.len() > LOG_BYTES);
         if is_long {

@@ -103,12 +103,23 @@ declare module "agentos" {
     env?: Readonly<Record<string, string>>;
     /** How long it may take, in milliseconds. */
     timeout?: number;
+    /** How long it may say nothing, in milliseconds. */
+    idleTimeout?: number;
+    /** What it reads from its standard input. */
+    input?: string;
+    /** Whether the call throws if the command says that it failed; yes if nothing is said. */
+    check?: boolean;
   }
 
   export interface ShellResult {
     readonly stdout: string;
     readonly stderr: string;
+    /** As shells count it: a command that a signal ended has 128 and the signal. */
     readonly exitCode: number;
+    readonly signal?: number | null;
+    readonly durationMs?: number;
+    /** Whether the middle of the output was left out because there was too much of it. */
+    readonly truncated?: boolean;
   }
 
   export type WorkflowStatus = "PENDING" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMED_OUT";
@@ -161,7 +172,7 @@ declare module "agentos" {
     run<T>(name: string, body: (ctx: WorkflowContext<Input>) => T | Promise<T>, options?: RunOptions): Promise<T>;
     /** Groups what its body does, without a number or retries. */
     phase<T>(name: string, body: (ctx: WorkflowContext<Input>) => T | Promise<T>): Promise<T>;
-    /** Executes a command in the workspace. A command that says it failed does not throw; look at `exitCode`. */
+    /** Executes a command in the workspace. Throws if the command says that it failed, unless `check` is `false`. */
     shell(command: string, options?: ShellOptions): Promise<ShellResult>;
     /** Keeps a text or a file with the run. */
     artifact(name: string, content: Artifact): Promise<unknown>;

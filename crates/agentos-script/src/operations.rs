@@ -75,28 +75,39 @@ struct ShellOptions {
     cwd: Option<String>,
     env: BTreeMap<String, String>,
     timeout: Option<Milliseconds>,
+    idle_timeout: Option<Milliseconds>,
+    input: Option<String>,
+    check: Option<bool>,
 }
 
 fn shell(
     (command, options): (String, Option<ShellOptions>),
     info: &RunInfo,
 ) -> Result<Request, Failure> {
-    let ShellOptions { name, args, cwd, env, timeout } = options.unwrap_or_default();
+    let ShellOptions { name, args, cwd, env, timeout, idle_timeout, input, check } =
+        options.unwrap_or_default();
     let name = name.unwrap_or_else(|| hashed(&command, info));
     let mut order = json!({ "command": command });
-    if let Some(args) = args {
-        order["args"] = json!(args);
-    }
-    if let Some(cwd) = cwd {
-        order["cwd"] = json!(cwd);
-    }
-    if !env.is_empty() {
-        order["env"] = json!(env);
-    }
-    if let Some(timeout) = timeout {
-        order["timeout_ms"] = json!(timeout.millis());
-    }
+    let fields = [
+        ("args", args.map(|args| json!(args))),
+        ("cwd", cwd.map(Value::String)),
+        ("env", (!env.is_empty()).then(|| json!(env))),
+        ("timeout_ms", timeout.map(|timeout| json!(timeout.millis()))),
+        ("idle_timeout_ms", idle_timeout.map(|timeout| json!(timeout.millis()))),
+        ("input", input.map(Value::String)),
+        ("check", check.filter(|check| !check).map(Value::Bool)),
+    ];
+    fill(&mut order, fields);
     perform(OperationKind::Shell, &name, order)
+}
+
+/// Adds the fields that have a value.
+fn fill<const N: usize>(order: &mut Value, fields: [(&str, Option<Value>); N]) {
+    for (key, value) in fields {
+        if let Some(value) = value {
+            order[key] = value;
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -141,11 +152,7 @@ fn artifact((name, given): (String, ArtifactContent)) -> Result<Request, Failure
         ("mime_type", mime_type.map(Value::String)),
         ("metadata", metadata),
     ];
-    for (key, value) in fields {
-        if let Some(value) = value {
-            order[key] = value;
-        }
-    }
+    fill(&mut order, fields);
     perform(OperationKind::Artifact, &name, order)
 }
 

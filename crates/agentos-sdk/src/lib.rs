@@ -56,7 +56,7 @@
 //! }
 //!
 //! async fn check(ctx: Ctx, command: &str) -> Result<()> {
-//!     match ctx.shell(command).await?.is_success() {
+//!     match ctx.shell(command).unchecked().await?.is_success() {
 //!         true => Ok(()),
 //!         false => Err(Error::new(format!("`{command}` failed on attempt {}", ctx.attempt()))),
 //!     }
@@ -134,7 +134,7 @@ mod tripwire;
 mod workflow;
 mod workflows;
 
-pub use actions::{Action, Actions};
+pub use actions::{Action, Actions, Work};
 pub use agentos_core::failure::{Failure, FailureKind};
 pub use agentos_core::retry::{Backoff, RetryPolicy};
 pub use agentos_core::time::{Millis, Timestamp};

@@ -169,6 +169,7 @@ suite! { $
         a_parked_run_is_due_while_a_message_waits,
         an_ended_run_is_never_due,
         whoever_claims_what_is_due_sees_the_others_next,
+        those_left_out_make_room_for_the_others,
     }
     outlook {
         an_owner_is_told_of_messages_for_its_runs,

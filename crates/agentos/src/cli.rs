@@ -11,7 +11,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use crate::catalog::Catalog;
 use crate::commands::{
-    approve, cancel, config, db, logs, resume, retry, run, show, signal, status, workflows,
+    approve, cancel, config, db, doctor, logs, resume, retry, run, show, signal, status, workflows,
 };
 use crate::config::Flags;
 use crate::error::{CommandError, Result};
@@ -62,6 +62,8 @@ enum Command {
     Db(db::Args),
     /// Show the configuration, and where each value comes from
     Config(config::Args),
+    /// Look at the tools and the state here, and tell what is wrong
+    Doctor(doctor::Args),
     /// Attend to a database until nothing is left to do
     #[command(name = executor::VERB, hide = true)]
     Executor {
@@ -82,7 +84,8 @@ pub(crate) fn run(
         Ok(matches) => matches,
         Err(error) => return Ok(show_usage(&error)),
     };
-    let cli = Cli::from_arg_matches(&matches).map_err(|error| CommandError::usage(error.to_string()))?;
+    let cli =
+        Cli::from_arg_matches(&matches).map_err(|error| CommandError::usage(error.to_string()))?;
     let flags = Flags { color: cli.color, verbosity: cli.verbose, concurrency: None };
     let session = Session::new(surroundings, catalog, flags)?;
     carry_out(cli.command, &session, &matches)
@@ -91,7 +94,9 @@ pub(crate) fn run(
 /// The commands; where a workflow is named, with its inputs as flags.
 fn command_for(arguments: &[OsString], catalog: &Catalog) -> clap::Command {
     let command = Cli::command();
-    let lenient = command.clone().ignore_errors(true).try_get_matches_from(arguments);
+    // Whoever asks for help about a workflow names it all the same.
+    let named = arguments.iter().filter(|argument| *argument != "--help" && *argument != "-h");
+    let lenient = command.clone().ignore_errors(true).try_get_matches_from(named);
     let named = lenient.ok().and_then(|matches| {
         let (_, matches) = matches.subcommand().filter(|(name, _)| *name == "run")?;
         matches.try_get_one::<String>("name").ok().flatten().cloned()
@@ -117,7 +122,8 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
         Command::Config(args) => return config::run(session, &args),
         _ => {}
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let done = runtime.block_on(async {
         match command {
             Command::Run(args) => {
@@ -132,6 +138,7 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             Command::Retry(args) => retry::run(session, &args).await,
             Command::Signal(args) => signal::run(session, &args).await,
             Command::Approve(args) => approve::run(session, &args).await,
+            Command::Doctor(args) => doctor::run(session, &args).await,
             Command::Executor { database } => executor::serve(session, &database).await,
             Command::Db(_) | Command::Workflows(_) | Command::Config(_) => Ok(ExitCode::SUCCESS),
         }

@@ -118,15 +118,7 @@ impl From<ConfigError> for CommandError {
     }
 }
 
-failed!(
-    AttendError,
-    BackendError,
-    CreateError,
-    ListError,
-    LocateError,
-    OpenError,
-    PrepareError,
-);
+failed!(AttendError, BackendError, CreateError, ListError, LocateError, OpenError, PrepareError,);
 
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {

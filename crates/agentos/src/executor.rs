@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::id::OwnerId;
-use agentos_engine::background::{Attended, Seat, attend};
+use agentos_engine::background::{Attended, Depart, Seat, attend};
 use agentos_engine::clock::SystemClock;
 use agentos_engine::engine::{Builder, Engine, Limits};
 use agentos_process::detached::{Detached, leave_the_terminal};
@@ -17,7 +17,8 @@ use crate::error::{CommandError, Result};
 use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
-use crate::signals::Signals;
+use crate::signals::{Signals, Wish};
+use crate::supervise;
 
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
@@ -29,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Sees to it that somebody attends to this database.
 pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     let database = store.path().to_owned();
-    if is_attended(&database)? {
+    if Seat::is_taken(&database)? {
         return Ok(());
     }
     let log = beside(&database, ".executor.log");
@@ -40,8 +41,9 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
         log: log.clone(),
     };
     let failed = |why: String| {
-        CommandError::failed(format!("the background executor could not be started: {why}"))
-            .hint(format!("nothing is lost: `agentos resume --due` goes on here; see {}", log.display()))
+        CommandError::failed(format!("the background executor could not be started: {why}")).hint(
+            format!("nothing is lost: `agentos resume --due` goes on here; see {}", log.display()),
+        )
     };
     let mut started = executor.start().map_err(|error| failed(error.to_string()))?;
     let there = async {
@@ -50,7 +52,7 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
             match started.ended()? {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(failed(status.to_string())),
-                None if is_attended(&database)? => return Ok(()),
+                None if Seat::is_taken(&database)? => return Ok(()),
                 None => tokio::time::sleep(LOOK).await,
             }
         }
@@ -58,11 +60,6 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     tokio::time::timeout(START_WITHIN, there)
         .await
         .unwrap_or_else(|_| Err(failed("it does not begin".to_owned())))
-}
-
-fn is_attended(database: &Path) -> Result<bool> {
-    // Whoever takes the seat for a moment gives it back at once.
-    Ok(Seat::take(database)?.is_none())
 }
 
 fn beside(database: &Path, suffix: &str) -> PathBuf {
@@ -81,7 +78,7 @@ pub(crate) async fn serve(session: &Session, database: &Path) -> Result<ExitCode
 }
 
 /// Attends to a store in this process, until nothing is left to do or somebody wants it to end.
-pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<Option<Attended>> {
+pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<Attended> {
     let mut signals = Signals::listen()?;
     let owners = std::cell::RefCell::new(Vec::new());
     let start = || {
@@ -90,19 +87,27 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
         owners.borrow_mut().push(owner);
         Ok(engine)
     };
-    tokio::select! {
-        attended = attend(store.path(), store, &SystemClock, start) => Ok(Some(attended?)),
-        _ = signals.next() => Ok(None),
-    }
+    let told = async {
+        match signals.next().await {
+            Wish::Stop => Depart::Stop,
+            Wish::Leave => Depart::Leave,
+        }
+    };
+    Ok(attend(store.path(), store, &SystemClock, start, told).await?)
 }
 
 /// An engine that drives whatever is due in the store.
 fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Result<Engine> {
     let watch = store.watch().map_err(std::io::Error::other)?;
+    let lines = FileLines::default();
     let engine = Builder::new(Arc::new(store.clone()), owner, session.catalog.library())
-        .lines(FileLines::default())
+        .performers(supervise::performers(session, store.path(), lines.clone())?)
+        .lines(lines)
         .bell(watch)
-        .limits(Limits::default())
+        .limits(Limits {
+            slots: session.config.run.concurrency.value as usize,
+            ..Limits::default()
+        })
         .start()?;
     tokio::spawn(scribe::follow(store.clone(), engine.events()));
     Ok(engine)

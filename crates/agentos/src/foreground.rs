@@ -25,6 +25,7 @@ use crate::lines::{FileLines, Said, WAITING};
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
+use crate::supervise;
 use crate::view::{self, Presenter, Stream};
 
 /// How often a picture is drawn at most.
@@ -45,7 +46,8 @@ pub(crate) async fn drive(
     claim(store, run, &owner).await?;
     let (watcher, lines) = mpsc::channel(WAITING);
     let family = Arc::new(Family::new(Arc::new(store.clone()), [run]));
-    let engine = start(session, store, &owner, (Arc::clone(&family), FileLines::watched_by(watcher)))?;
+    let engine =
+        start(session, store, &owner, (Arc::clone(&family), FileLines::watched_by(watcher)))?;
     let scribe = tokio::spawn(scribe::follow(store.clone(), engine.events()));
     let presenter =
         Presenter::new(&session.output, stream, session.surroundings.environment.clone());
@@ -80,8 +82,11 @@ async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
         Err(ClaimError::Owned { by, .. }) => Err(owned(store, run, by).await),
         Err(ClaimError::Ended { .. }) => {
             let name = short_name(store, run).await;
-            Err(CommandError::usage(format!("{name} has ended, and what has ended stays so"))
-                .hint(format!("`agentos show {name}` tells how; `agentos retry {name}` mends a failed run")))
+            Err(CommandError::usage(format!("{name} has ended, and what has ended stays so")).hint(
+                format!(
+                    "`agentos show {name}` tells how; `agentos retry {name}` mends a failed run"
+                ),
+            ))
         }
         Err(error) => Err(CommandError::failed(error.to_string())),
     }
@@ -118,7 +123,8 @@ fn start(
 ) -> Result<Engine> {
     let limits = Limits { slots: SLOTS, linger: Duration::MAX, ..Limits::default() };
     let builder = Builder::new(family, owner.id(), session.catalog.library());
-    Ok(builder.lines(lines).bell(store.watch()?).limits(limits).start()?)
+    let performers = supervise::performers(session, store.path(), lines.clone())?;
+    Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }
 
 /// Stops what runs; whoever asks a second time does not want to wait for that.

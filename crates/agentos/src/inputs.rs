@@ -162,7 +162,15 @@ mod tests {
 
     #[test]
     fn texts_become_what_the_schema_says() {
-        let given = ["title=7", "count=3", "dry=true", "tags=[\"a\"]", "extra=[1]", "limit=null", "options={\"a\":1}"];
+        let given = [
+            "title=7",
+            "count=3",
+            "dry=true",
+            "tags=[\"a\"]",
+            "extra=[1]",
+            "limit=null",
+            "options={\"a\":1}",
+        ];
         let wanted = json!({ "title": "7", "count": 3, "dry": true, "tags": ["a"], "extra": [1],
             "limit": null, "options": { "a": 1 } });
         assert_eq!(pairs(&given), Ok(wanted));

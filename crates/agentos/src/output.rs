@@ -47,8 +47,9 @@ impl Output {
 
     /// Writes a document to standard output.
     pub(crate) fn document(&self, document: &impl Serialize) -> Result<()> {
-        let text = serde_json::to_string_pretty(document)
-            .map_err(|error| CommandError::failed(format!("the document can't be written: {error}")))?;
+        let text = serde_json::to_string_pretty(document).map_err(|error| {
+            CommandError::failed(format!("the document can't be written: {error}"))
+        })?;
         self.lines([text])
     }
 

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentos_engine::clock::SystemClock;
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_store::registry::{KnownProject, Registry};
 use agentos_store::sqlite::{Notice, OpenError, Options, SqliteStore};
 use agentos_workspace::named::Database;
 use agentos_workspace::state::{LocateError, Prepared, StateLocation};
@@ -102,7 +103,24 @@ impl Session {
         let on_notice = Box::new(move |notice: Notice| output.note(&words(&notice)));
         let options = Options { new_id: Uuid::new_v4(), on_notice };
         let store = SqliteStore::open(&path, options)?;
+        self.note_project(&prepared, &path);
         Ok(Opened { store, prepared })
+    }
+
+    /// Tells the user's registry that there is a project here. It is a convenience: nothing fails for want of it.
+    fn note_project(&self, prepared: &Prepared, database: &Path) {
+        let Some(file) = self.surroundings.registry_file() else { return };
+        let checkout = self.location().ok().and_then(|location| location.checkout.as_ref().ok());
+        let project = KnownProject {
+            id: prepared.identity.project,
+            path: prepared.project_path.clone(),
+            repository: checkout.and_then(Option::as_ref).map(|found| found.repository.clone()),
+            worktree_id: prepared.identity.worktree.clone(),
+            used_at: SystemClock.now(),
+        };
+        if let Err(error) = Registry::at(file).note_project(&project, Some(database)) {
+            tracing::warn!(%error, "this project is not noted in your registry");
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use agentos_store::records::{NewDefinition, Project, Records as _};
 use agentos_store::run::{CreateError, NewRun};
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
-use agentos_workspace::state::Prepared;
+use agentos_workspace::identity::Identity;
+use agentos_workspace::state::{Prepared, StateLocation};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -106,6 +107,24 @@ async fn create_named(
         }
     }
     Err(CommandError::failed(format!("no readable id is left for a run of `{}`", start.workflow)))
+}
+
+/// The database may know another project at this path: then the git directory was made anew, and the history was not. The
+/// checkout goes on as that project.
+pub(crate) async fn adopt(
+    store: &SqliteStore,
+    location: &StateLocation,
+    prepared: Prepared,
+) -> Result<Prepared> {
+    let path = prepared.project_path.to_string_lossy();
+    let known = store.projects().await?.into_iter().find(|known| known.path == path);
+    let other = known.filter(|known| known.id != prepared.identity.project);
+    let (Some(other), Ok(Some(checkout))) = (other, &location.checkout) else {
+        return Ok(prepared);
+    };
+    let identity = Identity::adopt(checkout, other.id)
+        .map_err(|error| CommandError::failed(error.to_string()))?;
+    Ok(Prepared { identity, ..prepared })
 }
 
 /// Writes project and definition down, if they are not. The definition's id, and its version.

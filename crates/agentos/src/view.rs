@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 
 use crate::lines::Said;
 use crate::output::Output;
-use crate::terminal::live::{Live, room};
+use crate::terminal::live::{self, Live, room};
 use crate::terminal::paint::Paint;
 use crate::terminal::size::Size;
 use crate::terminal::tree::{self, Frame};
@@ -74,7 +74,7 @@ pub(crate) struct Presenter {
 
 enum How {
     Live(Live<Box<dyn io::Write>>),
-    Plain { before: Option<FamilyView> },
+    Plain { before: Option<Box<FamilyView>> },
     Silent,
 }
 
@@ -85,8 +85,8 @@ impl Presenter {
             Stream::Error => (output.error_size, output.error_paint, Box::new(io::stderr())),
         };
         let how = match size {
-            Some(_) => How::Live(Live::new(out)),
-            None => How::Plain { before: None },
+            Some(_) if live::is_possible(&environment, true) => How::Live(Live::new(out)),
+            _ => How::Plain { before: None },
         };
         Self { stream, how, paint, environment, zone: TimeZone::system(), latest: Vec::new() }
     }
@@ -124,8 +124,8 @@ impl Presenter {
                 live.draw(&tree::lines(&view, &frame), screen)
             }
             How::Plain { before } => {
-                let lines = plain::changes(before.as_ref(), &view, &self.zone);
-                *before = Some(view);
+                let lines = plain::changes(before.as_deref(), &view, &self.zone);
+                *before = Some(Box::new(view));
                 self.write_lines(&lines);
                 Ok(())
             }

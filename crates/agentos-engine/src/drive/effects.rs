@@ -12,6 +12,7 @@ use agentos_core::path::OperationId;
 use agentos_core::value::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Drive;
@@ -19,6 +20,7 @@ use crate::events::Event;
 use crate::panics::caught;
 use crate::performer::{News, Order, Performed, Ticket};
 use crate::points::Point;
+use crate::progress::Progress;
 
 /// Effects that are under way. When this is dropped, they are.
 pub(super) struct InFlight {
@@ -27,6 +29,7 @@ pub(super) struct InFlight {
     earlier: HashSet<(OperationId, Try)>,
     stops: HashMap<(OperationId, Try), CancellationToken>,
     pub(super) working: JoinSet<()>,
+    pub(super) progress: Progress,
 }
 
 impl InFlight {
@@ -34,7 +37,8 @@ impl InFlight {
         sender: mpsc::UnboundedSender<News>,
         earlier: HashSet<(OperationId, Try)>,
     ) -> Self {
-        Self { sender, earlier, stops: HashMap::new(), working: JoinSet::new() }
+        let (stops, working, progress) = (HashMap::new(), JoinSet::new(), Progress::default());
+        Self { sender, earlier, stops, working, progress }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -54,7 +58,8 @@ impl InFlight {
     pub(super) fn ticket(&mut self, operation: &OperationId, r#try: Try) -> Ticket {
         let stop = CancellationToken::new();
         self.stops.insert((operation.clone(), r#try), stop.clone());
-        Ticket { stop, news: self.sender.clone(), operation: operation.clone(), r#try }
+        let (news, progress) = (self.sender.clone(), self.progress.clone());
+        Ticket { stop, news, progress, operation: operation.clone(), r#try }
     }
 }
 
@@ -95,8 +100,17 @@ impl Drive {
             return;
         };
         let run = self.run;
-        let order =
-            Order { run, operation: operation.clone(), r#try, args, started, recovered, action };
+        let order = Order {
+            run,
+            home: self.home.clone(),
+            step: self.execution.journal().step_of(&operation),
+            operation: operation.clone(),
+            r#try,
+            args,
+            started,
+            recovered,
+            action,
+        };
         let shared = Arc::clone(&self.shared);
         self.in_flight.working.spawn_local(async move {
             let performed = caught(performer.perform(order, ticket)).await;
@@ -129,29 +143,37 @@ impl Drive {
     }
 
     /// What a performer says becomes something that happens to the run.
-    pub(super) fn hear(&mut self, news: News) -> Option<Happening> {
+    pub(super) fn hear(&mut self, news: News) -> Happening {
         match news {
             News::Started { operation, r#try, detail } => {
                 if operation.kind() == Some(OperationKind::Invoke) {
                     // From here on the child is on its own.
                     self.in_flight.stops.remove(&(operation.clone(), r#try));
                 }
-                Some(Happening::Started { operation, r#try, detail })
-            }
-            News::Progress { operation, progress } => {
-                if self.throttle.admits(&operation, self.shared.clock.now()) {
-                    self.shared.events.tell(Event::Progress { run: self.run, operation, progress });
-                }
-                None
+                Happening::Started { operation, r#try, detail }
             }
             News::Performed { operation, r#try, performed } => {
                 self.in_flight.stops.remove(&(operation.clone(), r#try));
-                self.throttle.forget(&operation);
-                Some(match performed {
+                if let Some(progress) = self.in_flight.progress.take_last(&operation) {
+                    self.tell_progress(operation.clone(), progress);
+                }
+                match performed {
                     Performed::Ended(result) => Happening::Ended { operation, r#try, result },
                     Performed::Interrupted => Happening::Interrupted { operation, r#try },
-                })
+                }
             }
         }
+    }
+
+    /// Tells how far operations have come since the last time.
+    pub(super) fn tell_all_progress(&mut self) {
+        self.told_at = Some(Instant::now());
+        for (operation, progress) in self.in_flight.progress.take() {
+            self.tell_progress(operation, progress);
+        }
+    }
+
+    fn tell_progress(&self, operation: OperationId, progress: Value) {
+        self.shared.events.tell(Event::Progress { run: self.run, operation, progress });
     }
 }

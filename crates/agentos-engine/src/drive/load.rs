@@ -18,7 +18,6 @@ use tokio::sync::{Notify, mpsc};
 
 use super::effects::InFlight;
 use super::{Drive, Left};
-use crate::events::Throttle;
 use crate::points::Point;
 use crate::shared::Shared;
 
@@ -37,6 +36,7 @@ impl Drive {
         let ordered = orders(&records);
         let journal = Journal::fold(records).map_err(|error| trouble(&error))?;
         let start = journal.start().ok_or_else(|| trouble(&"its log is empty"))?;
+        let home = start.home.clone();
         shared.library.prepare(start).await.map_err(|error| trouble(&error))?;
         let opened = shared.library.open(start).map_err(|error| trouble(&error))?;
         let options = Options {
@@ -52,12 +52,13 @@ impl Drive {
         let drive = Self {
             shared: Arc::clone(shared),
             run,
+            home,
             epoch: claim.epoch,
             execution,
             actions: opened.actions,
             standing: claim.standing,
             in_flight: InFlight::new(sender, ordered),
-            throttle: Throttle::default(),
+            told_at: None,
             mail,
             news,
         };

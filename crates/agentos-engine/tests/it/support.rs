@@ -180,18 +180,26 @@ impl House {
         SqliteStore::open_to_look(&self.folder.join("runs.db")).expect("the store opens")
     }
 
+    /// The workflows.
+    pub(crate) fn library(&self) -> Arc<dyn Library> {
+        Arc::clone(&self.library)
+    }
+
+    /// Those who write what they perform into the ledger.
+    pub(crate) fn performers(&self) -> Performers {
+        let scribe = || Scribe { ledger: self.ledger() };
+        Performers::new()
+            .with(OperationKind::Shell, scribe())
+            .with(OperationKind::Artifact, scribe())
+    }
+
     /// A new process, as far as the store can tell.
     pub(crate) fn live(&self, change: impl FnOnce(Builder) -> Builder) -> Life {
         let store = self.store();
         let birth = self.births.fetch_add(1, Ordering::Relaxed);
         let owner = store.enlist(OwnerId(Uuid::from_u64_pair(9, birth))).expect("an owner");
-        let scribe = || Scribe { ledger: self.ledger() };
-        let performers = Performers::new()
-            .with(OperationKind::Shell, scribe())
-            .with(OperationKind::Artifact, scribe());
-        let library = Arc::clone(&self.library);
-        let builder = Builder::new(Arc::new(store.clone()), owner.id(), library)
-            .performers(performers)
+        let builder = Builder::new(Arc::new(store.clone()), owner.id(), self.library())
+            .performers(self.performers())
             .bell(store.watch().expect("the store can be watched"))
             .limits(Limits { workers: 2, linger: Duration::ZERO, ..Limits::default() });
         let engine = change(builder).start().expect("the engine starts");

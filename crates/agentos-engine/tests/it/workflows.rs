@@ -1,12 +1,16 @@
 //! Workflows written in Rust, on the real engine.
 
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
 use agentos_core::entry::{Home, RunOutcome, RunStarted};
 use agentos_core::id::RunId;
 use agentos_core::short_name::short_name;
 use agentos_core::time::Timestamp;
 use agentos_engine::clock::SystemClock;
+use agentos_engine::engine::Limits;
 use agentos_engine::library::RustLibrary;
-use agentos_sdk::{Ctx, Workflow, Workflows};
+use agentos_sdk::{Ctx, Error, Result, Workflow, Workflows, join};
 use agentos_store::place::Place;
 use agentos_store::records::{Project, Records as _};
 use serde_json::{Value, json};
@@ -99,4 +103,38 @@ async fn an_input_that_does_not_fit_starts_no_run_and_fails_an_invocation() {
     let message = "the input is not what the workflow takes: `input.brief` is missing";
     assert_eq!(refused.message, message);
     assert_eq!(house.outcome(run).await, RunOutcome::Completed { output: json!(message) });
+}
+
+#[tokio::test]
+async fn work_that_blocks_holds_nobody_up() {
+    // It blocks until the other effect, on the same worker, has been performed.
+    let (sender, receiver) = std::sync::mpsc::channel::<u32>();
+    let (sender, receiver) = (Arc::new(Mutex::new(sender)), Arc::new(Mutex::new(receiver)));
+    let workflow = Workflow::new("blocks", move |ctx: Ctx, (): ()| {
+        let (sender, receiver) = (Arc::clone(&sender), Arc::clone(&receiver));
+        async move {
+            let waits = ctx.effect_blocking("waits", move || {
+                let receiver = receiver.lock().map_err(|_| Error::new("poisoned"))?;
+                Ok(receiver.recv_timeout(Duration::from_secs(60))?)
+            });
+            let sends = ctx.effect("sends", move || async move {
+                let sender = sender.lock().map_err(|_| Error::new("poisoned"))?;
+                Ok(sender.send(7)?)
+            });
+            let panics = ctx.effect_blocking("panics", || -> Result<()> { panic!("no") });
+            let (heard, sent, panicked) = join((waits, sends, panics)).await;
+            sent?;
+            Ok((heard?, panicked.is_err()))
+        }
+    });
+    let workflows = library([workflow]);
+    let run = RunId(Uuid::from_u128(3));
+    let start = workflows.start(run, "blocks", Value::Null).expect("it can start");
+    let house = House::new(workflows);
+    let limits = Limits { workers: 1, ..Limits::default() };
+    let life = house.live(|builder| builder.limits(limits));
+    life.engine.create(start, Place::default()).await.expect("it is created");
+    life.ends(run).await;
+    life.engine.leave().await;
+    assert_eq!(house.outcome(run).await, RunOutcome::Completed { output: json!([7, true]) });
 }

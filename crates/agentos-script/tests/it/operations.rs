@@ -21,9 +21,9 @@ fn orders(body: &str) -> Vec<(String, Value)> {
 #[test]
 fn a_command_is_ordered_with_its_options() {
     let ordered = orders(
-        r#"await ctx.shell("make", { name: "build", args: ["-j", "2"], cwd: "sub", env: { A: "1" }, timeout: 1.2 });"#,
+        r#"await ctx.shell("make", { name: "build", args: ["-j", "2"], cwd: "sub", env: { A: "1" }, timeout: 1.2, idleTimeout: 5, input: "in", check: false });"#,
     );
-    let args = json!({ "command": "make", "args": ["-j", "2"], "cwd": "sub", "env": { "A": "1" }, "timeout_ms": 2 });
+    let args = json!({ "command": "make", "args": ["-j", "2"], "cwd": "sub", "env": { "A": "1" }, "timeout_ms": 2, "idle_timeout_ms": 5, "input": "in", "check": false });
     assert_eq!(ordered[0].1, args);
     assert!(ordered[0].0.contains("shell:build#1"), "{}", ordered[0].0);
 }

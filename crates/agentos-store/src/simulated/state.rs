@@ -15,7 +15,7 @@ use super::tail::Tail;
 use crate::bounds;
 use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use crate::commit::{CommitError, Committed, Outgoing, TurnCommit};
-use crate::due::{Due, Outlook, is_due};
+use crate::due::{Due, Except, Outlook, is_due};
 use crate::inbox::{self, SendError, Sent};
 use crate::list::{ListError, ListedRun, RunCursor, RunFilter, RunPage};
 use crate::log::ReadError;
@@ -194,22 +194,22 @@ impl State {
         Ok(target.receive(message, at))
     }
 
-    pub(super) fn due(&self, now: Timestamp, limit: usize) -> Vec<Due> {
+    pub(super) fn due(&self, now: Timestamp, except: &Except, limit: usize) -> Vec<Due> {
         let due = self
             .runs
             .iter()
             .filter(|(_, run)| self.is_free(run) && is_due(&run.standing, now, run.waiting() > 0));
+        let due = due.filter(|(id, _)| !except.contains(id));
         let due = due.map(|(id, run)| Due { run: *id, wake_at: run.standing.wake_at() });
         due.take(bounds::page(limit)).collect()
     }
 
-    pub(super) fn outlook(&self, owner: OwnerId, limit: usize) -> Outlook {
+    pub(super) fn outlook(&self, owner: OwnerId, except: &Except, limit: usize) -> Outlook {
         let addressed = self.runs.iter().filter(|(_, run)| {
             run.owner == Some(owner) && run.waiting() > 0 && !run.standing.is_ended()
         });
-        let parked = self.runs.values().filter(|run| self.is_free(run)).filter_map(|run| match run
-            .standing
-        {
+        let free = self.runs.iter().filter(|(id, run)| self.is_free(run) && !except.contains(id));
+        let parked = free.filter_map(|(_, run)| match run.standing {
             Standing::Parked { wake_at } => wake_at,
             Standing::Working { .. } | Standing::Ended { .. } => None,
         });

@@ -147,6 +147,7 @@ const CATCHES: &[(Defect, &[&str])] = &[
     ),
     (Reads(BadReads::DeadHold), &["an_interrupted_run_is_due_when_its_owner_has_died"]),
     (Reads(BadReads::DueEarly), &["a_parked_run_is_due_when_its_time_has_come"]),
+    (Reads(BadReads::NobodyLeftOut), &["those_left_out_make_room_for_the_others"]),
     (Reads(BadReads::DueLate), &["a_parked_run_is_due_when_its_time_has_come"]),
     (Reads(BadReads::MessagesDoNotWake), &["a_parked_run_is_due_while_a_message_waits"]),
     (Reads(BadReads::EndedIsDue), &["an_ended_run_is_never_due"]),

@@ -79,7 +79,8 @@ fn choose(args: &Args, questions: Vec<Question>) -> Result<Question> {
         return Err(CommandError::not_found(format!("{} asks nothing", args.run))
             .hint(format!("`agentos show {}` tells what it waits for", args.run)));
     }
-    let all: Vec<String> = questions.iter().map(|question| format!("`{}`", question.text)).collect();
+    let all: Vec<String> =
+        questions.iter().map(|question| format!("`{}`", question.text)).collect();
     let is_meant = |question: &Question| {
         args.question.as_ref().is_none_or(|part| question.text.contains(part.as_str()))
     };
@@ -91,10 +92,12 @@ fn choose(args: &Args, questions: Vec<Question>) -> Result<Question> {
             Err(CommandError::not_found(format!("{} does not ask `{what}`", args.run))
                 .hint(format!("it asks {}", all.join(" and "))))
         }
-        (Some(_), false) => {
-            Err(CommandError::usage(format!("{} asks several questions: {}", args.run, all.join(", ")))
-                .hint("say which with `--question` and a part of its text"))
-        }
+        (Some(_), false) => Err(CommandError::usage(format!(
+            "{} asks several questions: {}",
+            args.run,
+            all.join(", ")
+        ))
+        .hint("say which with `--question` and a part of its text")),
     }
 }
 

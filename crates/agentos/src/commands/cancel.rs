@@ -80,6 +80,8 @@ async fn end(session: &Session, store: &SqliteStore, run: RunId) -> Result<()> {
     };
     tokio::time::timeout(PATIENCE, ended).await.unwrap_or_else(|_| {
         Err(CommandError::failed("whoever drives the run has been told, and has not ended it yet")
-            .hint("if that process hangs, `agentos resume --take-over` ends it, and the run with it"))
+            .hint(
+                "if that process hangs, `agentos resume --take-over` ends it, and the run with it",
+            ))
     })
 }

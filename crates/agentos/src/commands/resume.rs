@@ -7,6 +7,7 @@ use agentos_engine::background::Attended;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::takeover::{self, TakeOver};
 use agentos_store::claim::ClaimError;
+use agentos_store::due::Except;
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::{OwnerLife, SqliteStore};
 use agentos_store::store::Store as _;
@@ -95,7 +96,7 @@ async fn resume_due(session: &Session, args: &Args) -> Result<ExitCode> {
         session.output.note("nothing is due: there is no database here yet");
         return Ok(ExitCode::SUCCESS);
     };
-    let due = look.due(SystemClock.now(), 1_000).await?;
+    let due = look.due(SystemClock.now(), &Except::default(), 1_000).await?;
     drop(look);
     if due.is_empty() {
         session.output.note("nothing is due");
@@ -110,11 +111,11 @@ async fn resume_due(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     session.output.note(&format!("going on with {}", runs(due.len())));
     match executor::attend_to(session, store).await? {
-        Some(Attended::Another) => {
+        Attended::Another => {
             session.output.note("the background executor is at it already");
         }
-        Some(Attended::Idle) => {}
-        None => {
+        Attended::Idle => {}
+        Attended::Told => {
             let message = "stopped before everything was done";
             return Err(CommandError::new(ErrorKind::Interrupted, message)
                 .hint("`agentos resume --due` goes on"));

@@ -12,7 +12,7 @@ use clap::ArgMatches;
 use super::report;
 use crate::error::{CommandError, Result};
 use crate::inputs::{Given, assemble, files, given_flags};
-use crate::session::Session;
+use crate::session::{Opened, Session};
 use crate::start::{self, NewRunRequest};
 use crate::view::Stream;
 use crate::{executor, foreground, scribe};
@@ -59,20 +59,21 @@ pub(crate) async fn run(
     check(&args.name, workflow.input.as_ref(), &value)?;
     let folder = session.surroundings.cwd.clone().unwrap_or_default();
     let files = files(workflow.input.as_ref(), &value, &folder)?;
-    let opened = session.open()?;
+    let Opened { store, prepared } = session.open()?;
+    let prepared = start::adopt(&store, session.location()?, prepared).await?;
     let request = NewRunRequest { workflow: &workflow, input: value, files };
-    let run = start::create(&opened.store, &opened.prepared, &session.catalog, request).await?;
-    scribe::write(&opened.store, run).await;
+    let run = start::create(&store, &prepared, &session.catalog, request).await?;
+    scribe::write(&store, run).await;
     if args.detach {
-        executor::ensure(&opened.store, &opened.prepared.project_path).await?;
-        let detail = opened.store.run_detail(run).await?;
+        executor::ensure(&store, &prepared.project_path).await?;
+        let detail = store.run_detail(run).await?;
         return match args.json {
             true => session.output.document(&detail).map(|()| ExitCode::SUCCESS),
             false => session.output.lines([detail.run.run_id]).map(|()| ExitCode::SUCCESS),
         };
     }
     let stream = if args.json { Stream::Error } else { Stream::Out };
-    let detail = foreground::drive(session, &opened.store, run, stream).await?;
+    let detail = foreground::drive(session, &store, run, stream).await?;
     report(session, &detail, args.json)
 }
 
@@ -81,13 +82,15 @@ fn check_workspace(session: &Session, kind: Option<&str>) -> Result<()> {
     match kind {
         Some("none") => Ok(()),
         None => {
-            session.output.note("the run works in this checkout itself; nothing keeps it apart from your own work");
+            session.output.note(
+                "the run works in this checkout itself; nothing keeps it apart from your own work",
+            );
             Ok(())
         }
-        Some(other) => {
-            Err(CommandError::usage(format!("this version has no workspaces of the kind `{other}`"))
-                .hint("use `--workspace none`: the run works in the checkout itself"))
-        }
+        Some(other) => Err(CommandError::usage(format!(
+            "this version has no workspaces of the kind `{other}`"
+        ))
+        .hint("use `--workspace none`: the run works in the checkout itself")),
     }
 }
 
@@ -111,8 +114,11 @@ fn read_stdin() -> Result<String> {
     let read = std::io::stdin().take(LONGEST + 1).read_to_string(&mut text);
     read.map_err(|error| CommandError::usage(format!("standard input can't be read: {error}")))?;
     if text.len() as u64 > LONGEST {
-        return Err(CommandError::usage(format!("standard input is longer than {} MB", LONGEST >> 20))
-            .hint("give large data as a file (`\"format\": \"file\"` in the schema)"));
+        return Err(CommandError::usage(format!(
+            "standard input is longer than {} MB",
+            LONGEST >> 20
+        ))
+        .hint("give large data as a file (`\"format\": \"file\"` in the schema)"));
     }
     Ok(text)
 }

@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::records::RunDetail;
+use jiff::tz::TimeZone;
 
 use crate::error::Result;
 use crate::names;
 use crate::session::Session;
 use crate::terminal::FamilyView;
+use crate::terminal::moment::date_and_clock;
 use crate::terminal::paint::Tone;
 use crate::terminal::text::{Line, harmless};
 use crate::terminal::tree::{self, Frame};
@@ -45,7 +47,8 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 /// What is known of the run beside its steps.
 fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
     let run = &detail.run;
-    let version = run.definition_version.map(|version| format!("{} (version {version})", run.workflow));
+    let version =
+        run.definition_version.map(|version| format!("{} (version {version})", run.workflow));
     let error = run.error.as_ref().and_then(|error| error.get("message")).and_then(Value::as_str);
     let json = |value: &Option<Value>| {
         value.as_ref().filter(|value| !value.is_null()).map(ToString::to_string)
@@ -53,6 +56,7 @@ fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
     let facts = [
         ("id", Some(run.id.to_string())),
         ("workflow", Some(version.unwrap_or_else(|| run.workflow.clone()))),
+        ("started", run.started_at.map(|at| date_and_clock(at, &TimeZone::system()))),
         ("worktree", run.worktree_id.clone()),
         ("works in", run.workspace_dir.clone()),
         ("parent", run.parent_run_id.clone()),
@@ -65,7 +69,8 @@ fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
     ];
     let (paint, width) = (session.output.paint, session.output.size.map(|size| size.width));
     let line = |(name, value): (&str, Option<String>)| {
-        let line = Line::of(Tone::Faint, &format!("{name:<12}")).with(Tone::Plain, &harmless(&value?));
+        let line =
+            Line::of(Tone::Faint, &format!("{name:<12}")).with(Tone::Plain, &harmless(&value?));
         Some(width.map_or_else(|| line.painted(paint), |width| line.fitted(width, paint)))
     };
     facts.into_iter().filter_map(line).collect()

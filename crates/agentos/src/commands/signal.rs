@@ -44,7 +44,9 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         |key| InboxKey(format!("signal:{key}")),
     );
     let opened = session.open_for(&args.run)?;
-    let sent = send(&opened, &args.run, Message { key, body: MessageBody::Signal { name, payload } }).await?;
+    let sent =
+        send(&opened, &args.run, Message { key, body: MessageBody::Signal { name, payload } })
+            .await?;
     if sent == Sent::Duplicate {
         session.output.note("the run has had this signal already");
     }

@@ -76,7 +76,13 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         let (page, limit) = (args.page, args.limit);
         let next = next.map(|next| next.0);
         let items: Vec<Value> = runs.iter().map(without_values).collect::<Result<_>>()?;
-        session.output.document(&Listing { items, page, limit, total: total.unwrap_or(0), next })?;
+        session.output.document(&Listing {
+            items,
+            page,
+            limit,
+            total: total.unwrap_or(0),
+            next,
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
     show(session, args, &listing)?;

@@ -30,8 +30,11 @@ pub(crate) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         session.output.note("there are no workflows here");
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table =
-        Table::new(&[Column::precious("WORKFLOW"), Column::text("VERSION"), Column::text("WHAT IT DOES")]);
+    let mut table = Table::new(&[
+        Column::precious("WORKFLOW"),
+        Column::text("VERSION"),
+        Column::text("WHAT IT DOES"),
+    ]);
     for workflow in all {
         table.row(vec![
             Line::of(Tone::Strong, &workflow.name),

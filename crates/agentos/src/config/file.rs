@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use super::mistake::{self, ConfigError};
 use super::setting::{Origin, Setting};
+use crate::terminal::text::harmless;
 
 /// Nobody writes more by hand.
 const MOST_BYTES: u64 = 1 << 20;
@@ -46,12 +47,12 @@ impl File {
         }
     }
 
-    /// The file as a value; what is wrong is said with its place.
+    /// The file as a value; what is wrong is said with its place. Keys are quoted there, and a repository may be anybody's.
     pub(super) fn parse<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         toml::from_str(&self.text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
             let (line, column) = position(&self.text, start);
-            let what = mistake::words(&error, &self.text);
+            let what = harmless(&mistake::words(&error, &self.text)).into_owned();
             ConfigError::Invalid { path: self.path.clone(), line, column, what }
         })
     }

@@ -148,6 +148,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         "[run]\nconcurrency = 1\nconcurrency = 2\n",
         "# ä\nrun.x.y = 1\n",
         "\u{0}",
+        "\"\\u001b[2J\" = 1\n",
     ];
     let mistakes = texts.map(|text| Place::new(&[]).repository(text).mistake());
     insta::assert_snapshot!(mistakes.join("\n"), @r#"
@@ -165,6 +166,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: duplicate key
         /repo/.agent/config.toml:2:5: unknown key `run.x`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: key with no value, expected `=`
+        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `run`, `output`, `log`
         "#);
 }
 
@@ -181,7 +183,7 @@ fn a_wrong_variable_is_named() {
         the environment variable AGENTOS_OUTPUT_COLOR must be `auto`, `always` or `never`; it is `yes`
         "#);
     let mut place = Place::new(&[]);
-    let value = std::ffi::OsStr::from_bytes(b"\xff").to_owned();
+    let value = OsStr::from_bytes(b"\xff").to_owned();
     place.environment.insert("AGENTOS_LOG".into(), value);
     insta::assert_snapshot!(place.mistake(), @r#"
         the environment variable AGENTOS_LOG is not text; it is `�`

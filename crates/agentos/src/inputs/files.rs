@@ -20,11 +20,16 @@ pub(crate) struct FileInput {
 }
 
 /// The files among an input: properties of the format `file`, found from `folder`.
-pub(crate) fn files(schema: Option<&Value>, input: &Value, folder: &Path) -> Result<Vec<FileInput>> {
+pub(crate) fn files(
+    schema: Option<&Value>,
+    input: &Value,
+    folder: &Path,
+) -> Result<Vec<FileInput>> {
     let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
-    let named = properties.into_iter().flatten().filter(|(_, property)| {
-        property.get("format").and_then(Value::as_str) == Some("file")
-    });
+    let named = properties
+        .into_iter()
+        .flatten()
+        .filter(|(_, property)| property.get("format").and_then(Value::as_str) == Some("file"));
     let mut found = Vec::new();
     for (property, _) in named {
         let Some(name) = input.get(property).and_then(Value::as_str) else { continue };
@@ -58,7 +63,10 @@ impl FileInput {
         let copy = folder.join(name);
         let failed = |error: std::io::Error| {
             let (from, to) = (self.path.display(), copy.display());
-            CommandError::failed(format!("`{}`: {from} can't be copied to {to}: {error}", self.property))
+            CommandError::failed(format!(
+                "`{}`: {from} can't be copied to {to}: {error}",
+                self.property
+            ))
         };
         fs::create_dir_all(&folder).map_err(failed)?;
         fs::copy(&self.path, &copy).map_err(failed)?;

@@ -76,8 +76,9 @@ fn argument(schema: &Value, flag: &Flag) -> Arg {
 
 fn parser(property: Option<&Value>) -> ValueParser {
     let choices = property.and_then(|property| property.get("enum")).and_then(Value::as_array);
-    let texts: Option<Vec<String>> = choices
-        .map(|choices| choices.iter().filter_map(|choice| Some(choice.as_str()?.to_owned())).collect());
+    let texts: Option<Vec<String>> = choices.map(|choices| {
+        choices.iter().filter_map(|choice| Some(choice.as_str()?.to_owned())).collect()
+    });
     match texts.filter(|texts| !texts.is_empty()) {
         Some(texts) => PossibleValuesParser::new(texts).into(),
         None => ValueParser::string(),
@@ -119,15 +120,20 @@ pub(crate) fn given_flags(matches: &ArgMatches) -> Vec<(String, Vec<String>)> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Command as Verb;
     use serde_json::json;
 
     use super::*;
 
     #[test]
     fn names_are_written_as_flags_are() {
-        for (name, flag) in
-            [("brief", "brief"), ("dryRun", "dry-run"), ("dry_run", "dry-run"), ("_", ""), ("aB", "a-b")]
-        {
+        for (name, flag) in [
+            ("brief", "brief"),
+            ("dryRun", "dry-run"),
+            ("dry_run", "dry-run"),
+            ("_", ""),
+            ("aB", "a-b"),
+        ] {
             assert_eq!(kebab(name), flag);
         }
     }
@@ -143,7 +149,7 @@ mod tests {
     fn flags_are_given_as_texts() {
         let schema = json!({ "properties": {
             "dry": { "type": "boolean" }, "tag": { "type": "array" }, "n": { "type": "integer" } } });
-        let command = add_flags(Command::new("run"), &schema);
+        let command = add_flags(Verb::new("run"), &schema);
         let read = |arguments: &[&str]| {
             let matches = command.clone().try_get_matches_from(arguments).expect("they are flags");
             given_flags(&matches)
@@ -151,7 +157,10 @@ mod tests {
         let text = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         assert_eq!(read(&["run", "--dry"]), [("dry".to_owned(), text(&["true"]))]);
         assert_eq!(read(&["run", "--dry=false"]), [("dry".to_owned(), text(&["false"]))]);
-        assert_eq!(read(&["run", "--tag", "a", "--tag", "b"]), [("tag".to_owned(), text(&["a", "b"]))]);
+        assert_eq!(
+            read(&["run", "--tag", "a", "--tag", "b"]),
+            [("tag".to_owned(), text(&["a", "b"]))]
+        );
         assert_eq!(read(&["run", "--n", "-3"]), [("n".to_owned(), text(&["-3"]))]);
     }
 }

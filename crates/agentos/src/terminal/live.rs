@@ -9,6 +9,7 @@ use std::io::{self, Write};
 
 use super::size::Size;
 use super::text::painted_width;
+use super::{Environment, variable};
 
 /// Hold the picture back until the frame is complete; do not break lines that are wider than we think.
 const BEGIN: &str = "\x1b[?2026h\x1b[?7l";
@@ -26,6 +27,11 @@ pub(crate) struct Live<W> {
 /// reach.
 pub(crate) fn room(screen: Size) -> Size {
     Size { height: screen.height.saturating_sub(1).max(1), ..screen }
+}
+
+/// Whether frames can be drawn on a stream at all; where not, plain lines are written.
+pub(crate) fn is_possible(environment: &Environment, is_terminal: bool) -> bool {
+    is_terminal && variable(environment, "TERM").is_some_and(|term| term != "dumb")
 }
 
 impl<W: Write> Live<W> {
@@ -62,14 +68,6 @@ impl<W: Write> Live<W> {
         self.draw(&[], size)
     }
 
-    /// Leaves the last frame where it is.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-
     /// To the first line of the last frame. A terminal that was made narrower has broken its lines.
     fn go_back(&self, frame: &mut String, size: Size) {
         let rows: usize =
@@ -89,6 +87,7 @@ impl<W: Write> Live<W> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::environment;
     use super::*;
 
     const SIZE: Size = Size { width: 20, height: 5 };
@@ -150,6 +149,16 @@ mod tests {
     }
 
     #[test]
+    fn frames_are_for_terminals_that_can_move_the_cursor() {
+        let possible =
+            |term: &str, is_terminal| is_possible(&environment(&[("TERM", term)]), is_terminal);
+        assert!(possible("xterm", true));
+        assert!(!possible("xterm", false));
+        assert!(!possible("dumb", true));
+        assert!(!possible("", true));
+    }
+
+    #[test]
     fn a_closed_pipe_is_an_error_and_no_panic() {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
@@ -164,6 +173,5 @@ mod tests {
         live.draw(&lines(&["one"]), SIZE).unwrap();
         live.clear(SIZE).unwrap();
         assert!(live.out.ends_with(b"\r\x1b[1A\x1b[J\x1b[?7h\x1b[?2026l"));
-        live.finish().unwrap();
     }
 }

@@ -87,7 +87,8 @@ pub(crate) struct Paint {
 }
 
 impl Paint {
-    /// No colours, all signs: for files and tests.
+    /// No colours, all signs.
+    #[cfg(test)]
     pub(crate) const PLAIN: Self = Self { colored: false, unicode: true };
 
     /// Decides for a stream. Under `auto` the environment is asked first, then the stream.

@@ -8,7 +8,7 @@ use agentos_store::projection::{StepStatus, WaitKind, Waiting, WorkflowStatus};
 use agentos_store::records::{RunRecord, StepRecord};
 use jiff::tz::TimeZone;
 
-use super::text::harmless;
+use super::text::{brief, harmless};
 use super::title::{question, skip_reason, title};
 use super::{FamilyView, duration, moment};
 
@@ -109,12 +109,11 @@ fn step_news(
     run: &RunRecord,
     news: &mut Vec<News>,
 ) {
-    let key = |step: &StepRecord| (step.status, step.started_at, step.attempt_number);
-    if before.is_some_and(|before| key(before) == key(step)) {
+    let began = |step: &StepRecord| (step.started_at, step.attempt_number);
+    let is_new_attempt = before.is_none_or(|before| began(before) != began(step));
+    if !is_new_attempt && before.is_some_and(|before| before.status == step.status) {
         return;
     }
-    let key = |step: &StepRecord| (step.started_at, step.attempt_number);
-    let is_new_attempt = before.is_none_or(|before| key(before) != key(step));
     if let Some(started_at) = step.started_at
         && is_new_attempt
     {
@@ -194,7 +193,7 @@ fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
 
 fn because(error: Option<&serde_json::Value>) -> String {
     let message = error.and_then(|error| error.get("message")?.as_str());
-    message.map(|message| format!(": {message}")).unwrap_or_default()
+    message.map(|message| format!(": {}", brief(message))).unwrap_or_default()
 }
 
 #[cfg(test)]

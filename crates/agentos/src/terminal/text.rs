@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 
+use agentos_core::bounds;
 use unicode_width::UnicodeWidthChar;
 
 use super::paint::{Paint, Tone};
 
-/// Longer pieces are cut: nobody reads further, and a message may have a megabyte.
-const PIECE_CHARS: usize = 1_000;
+/// Longer pieces are cut. No message that a run keeps is longer.
+const PIECE_CHARS: usize = bounds::MESSAGE_BYTES;
+
+/// As much of a message as is told in passing.
+const BRIEF_CHARS: usize = 500;
 
 /// A line of text that is not painted yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -109,6 +113,14 @@ const fn stand_in(char: char) -> char {
     }
 }
 
+/// The beginning of a message, for where it is told in passing; the whole is in the documents.
+pub(super) fn brief(message: &str) -> Cow<'_, str> {
+    match message.char_indices().nth(BRIEF_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &message[..end])),
+        None => Cow::Borrowed(message),
+    }
+}
+
 /// How many columns a text takes, rather too many than too few.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
@@ -181,5 +193,7 @@ mod tests {
         let long = harmless(&"ä".repeat(100_000)).into_owned();
         assert_eq!(long.chars().count(), PIECE_CHARS + 1);
         assert!(long.ends_with('…'));
+        assert_eq!(brief(&long).chars().count(), BRIEF_CHARS + 1);
+        assert_eq!(brief("short"), "short");
     }
 }

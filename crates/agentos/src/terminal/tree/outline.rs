@@ -6,16 +6,20 @@
 
 use std::collections::HashMap;
 
-use agentos_core::id::Try;
-use agentos_core::path::{OperationId, StepPath};
+use agentos_core::id::{Attempt, Occurrence, Try};
+use agentos_core::name::Name;
+use agentos_core::operation::OperationKind;
+use agentos_core::path::{OperationId, ScopePath, StepPath};
 use agentos_store::projection::{StepStatus, WorkflowStatus};
 use agentos_store::records::{RunRecord, StepRecord};
 
 use super::super::FamilyView;
 use super::super::title;
 
-/// An operation is interrupted a few times at most; a child of a later try is shown below all steps.
-const TRIES: u32 = 4;
+/// Where a child of a later try, or of a later invocation of the same workflow in one step, belongs is not looked for: it
+/// is shown below all steps.
+const TRIES: u32 = 2;
+const INVOCATIONS: u32 = 8;
 
 /// A child of a child of a child … deeper ones are not shown.
 const GENERATIONS: usize = 16;
@@ -216,8 +220,7 @@ impl<'a> Walk<'a> {
         if let Some(message) = step.error.as_ref().filter(|_| failed).and_then(message) {
             rows.push(Row { depth: depth + 1, what: What::Why(message), stage });
         }
-        if let Some(child) = title::operation(step).and_then(|operation| self.child_of(&operation))
-        {
+        for child in self.children_of(step) {
             self.placed[child] = true;
             if self.generation < GENERATIONS {
                 family(&self.view.children[child], depth + 1, self.generation + 1, rows);
@@ -225,11 +228,56 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The run that an operation invoked: its id follows from the operation.
-    fn child_of(&self, operation: &OperationId) -> Option<usize> {
-        let ids = (1..=TRIES).map(|count| self.view.run.run.id.child(operation, Try(count)));
-        let ids: Vec<_> = ids.collect();
-        self.view.children.iter().position(|child| ids.contains(&child.run.run.id))
+    /// The runs that a step invoked. Their ids follow from the operations, which are named after the workflow.
+    fn children_of(&self, step: &StepRecord) -> Vec<usize> {
+        let was_there = |at: &usize| {
+            let created = self.view.children[*at].run.run.created_at;
+            step.started_at.is_some_and(|start| start <= created)
+                && step.completed_at.is_none_or(|end| created <= end)
+        };
+        let open = (0..self.placed.len()).filter(|at| !self.placed[*at]).filter(was_there);
+        let open: Vec<usize> = open.collect();
+        let Some(within) = operations_of(step).filter(|_| !open.is_empty()) else { return vec![] };
+        let run = self.view.run.run.id;
+        let is_invoked = |at: &usize| {
+            let child = &self.view.children[*at].run.run;
+            let mut operations = within.named(&child.workflow);
+            operations.any(|operation| {
+                (1..=TRIES).any(|count| run.child(&operation, Try(count)) == child.id)
+            })
+        };
+        open.into_iter().filter(is_invoked).collect()
+    }
+}
+
+/// Which operations a step may have asked for.
+enum Operations {
+    /// It is one itself.
+    One(OperationId),
+    /// Those of its latest attempt.
+    Of(ScopePath),
+}
+
+fn operations_of(step: &StepRecord) -> Option<Operations> {
+    if let Some(operation) = title::operation(step) {
+        return Some(Operations::One(operation));
+    }
+    let path: StepPath = step.path.parse().ok()?;
+    Some(Operations::Of(path.attempt(Attempt(step.attempt_number))))
+}
+
+impl Operations {
+    /// Those that may have invoked a workflow.
+    fn named(&self, workflow: &str) -> impl Iterator<Item = OperationId> {
+        let (one, within) = match self {
+            Self::One(operation) => (Some(operation.clone()), None),
+            Self::Of(scope) => (None, Name::new(workflow).ok().map(|name| (scope, name))),
+        };
+        let within = within.into_iter().flat_map(|(scope, name)| {
+            let count = 1..=INVOCATIONS;
+            count.map(move |count| scope.operation(OperationKind::Invoke, &name, Occurrence(count)))
+        });
+        one.into_iter().chain(within)
     }
 }
 

@@ -5,7 +5,7 @@ use agentos_store::projection::{StepStatus, WorkflowStatus};
 use agentos_store::records::{RunRecord, StepRecord};
 
 use super::super::paint::Tone;
-use super::super::text::Line;
+use super::super::text::{Line, brief};
 use super::super::{duration, mark, title, wait};
 use super::Frame;
 use super::outline::{Row, What, name_of_phase};
@@ -17,7 +17,7 @@ pub(super) fn line(row: &Row<'_>, frame: &Frame) -> Line {
         What::Run(run) => run_line(line, run, frame),
         What::Phase(path) => line.with(Tone::Strong, &name_of_phase(path)),
         What::Step { step, run, digits } => step_line(line, step, (run, digits), frame),
-        What::Why(message) => line.with(Tone::Plain, "  ").with(Tone::Bad, message),
+        What::Why(message) => line.with(Tone::Plain, "  ").with(Tone::Bad, &brief(message)),
     }
 }
 
@@ -35,7 +35,8 @@ fn run_line(mut line: Line, run: &RunRecord, frame: &Frame) -> Line {
     }
     line.push(Tone::Plain, "  ");
     line.push(mark::tone_of_run(run.status), run.status.as_str());
-    detail(&mut line, elapsed(run.started_at, (run.completed_at, run.duration), frame.now));
+    let now = as_of(run, frame);
+    detail(&mut line, elapsed(run.started_at, (run.completed_at, run.duration), now));
     let is_open = matches!(run.status, WorkflowStatus::Pending | WorkflowStatus::Running);
     if run.interrupted && is_open {
         line.push(Tone::Warning, "  interrupted");
@@ -62,7 +63,8 @@ fn step_line(
         line.push(Tone::Warning, &attempt);
     }
     if step.status != StepStatus::Skipped {
-        detail(&mut line, elapsed(step.started_at, (step.completed_at, step.duration), frame.now));
+        let now = as_of(run, frame);
+        detail(&mut line, elapsed(step.started_at, (step.completed_at, step.duration), now));
     }
     match (&run.waiting, step.status) {
         (Some(waiting), _) if wait::is_in(run, step) => {
@@ -77,6 +79,11 @@ fn step_line(
         _ => {}
     }
     line
+}
+
+/// Nothing has gone on in an interrupted run since it last changed.
+const fn as_of(run: &RunRecord, frame: &Frame) -> Timestamp {
+    if run.interrupted { run.updated_at } else { frame.now }
 }
 
 fn detail(line: &mut Line, elapsed: Option<String>) {

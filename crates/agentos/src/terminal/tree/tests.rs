@@ -5,7 +5,7 @@ use agentos_store::projection::{StepStatus, WaitKind, Waiting, WorkflowStatus};
 use serde_json::json;
 
 use super::super::fixture::{
-    COLORED_PAINT, after, ended, environment, failed, family, running, step,
+    COLORED_PAINT, after, ended, environment, failed, family, run_id, running, step,
 };
 use super::super::paint::ColorChoice;
 use super::super::text::painted_width;
@@ -142,28 +142,37 @@ fn a_failed_run_says_why() {
 fn an_interrupted_run_says_so() {
     let mut view = family("ci-abcdef", vec![running(step(1, "/build#1"), 0)]);
     view.run.run.interrupted = true;
+    view.run.run.updated_at = after(60_000);
     view.run.run.workflow = "continuous".into();
     insta::assert_snapshot!(shown(&view, 80, 24), @r#"
-        ci-abcdef  continuous  RUNNING  4 m 05 s  interrupted
-          ● 1 build  4 m 05 s
+        ci-abcdef  continuous  RUNNING  1 m 00 s  interrupted
+          ● 1 build  1 m 00 s
         "#);
 }
 
 #[test]
 fn a_child_run_stands_below_the_step_that_invoked_it() {
+    let child = |path: &str, short: &str| {
+        let mut child = family(short, vec![running(step(1, "/read#1"), 1_000)]);
+        child.run.run.id = run_id(1).child(&path.parse().unwrap(), Try(1));
+        child
+    };
     let path = "/invoke:review#1";
-    let mut view =
-        family("feature-abcdef", vec![running(step(1, path), 0), running(step(2, "/last#1"), 0)]);
-    let mut child = family("review-ghijkl", vec![running(step(1, "/read#1"), 1_000)]);
-    child.run.run.id = view.run.run.id.child(&path.parse().unwrap(), Try(1));
-    let stranger = family("other-mnopqr", vec![]);
-    view.children = vec![stranger, child];
+    let steps = vec![running(step(1, path), 0), running(step(2, "/last#1"), 0)];
+    let mut view = family("feature-abcdef", steps);
+    view.children = vec![
+        family("other-mnopqr", vec![]),
+        child("/last#1@1/invoke:fix#2", "fix-stuvwx"),
+        child(path, "review-ghijkl"),
+    ];
     insta::assert_snapshot!(shown(&view, 80, 24), @r#"
         feature-abcdef  RUNNING  4 m 05 s
           ● 1 invoke: review  4 m 05 s
             review-ghijkl  RUNNING  4 m 05 s
               ● 1 read  4 m 04 s
           ● 2 last  4 m 05 s
+            fix-stuvwx  RUNNING  4 m 05 s
+              ● 1 read  4 m 04 s
           other-mnopqr  RUNNING  4 m 05 s
         "#);
 }
@@ -221,7 +230,7 @@ fn a_screen_of_any_height_is_never_exceeded() {
         for width in [1, 2, 3, 7, 20, 80] {
             let text = shown(&view, width, height);
             let is_seen = |number: &str| text.contains(&format!("● {number} implement"));
-            assert!(width < 20 || height < 4 || is_seen("3"), "{text}");
+            assert!(width < 20 || height < 5 || is_seen("3"), "{text}");
         }
     }
 }
