@@ -27,6 +27,7 @@ mod progress;
 mod scheduler;
 mod shared;
 pub mod shell;
+pub mod switch;
 pub mod takeover;
 mod trouble;
 mod worker;

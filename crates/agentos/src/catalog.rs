@@ -1,80 +1,188 @@
-//! The workflows that can be started from here, wherever they come from.
+//! The workflows that can be started from here: templates of the project, and what the program brings along.
+//!
+//! Templates are looked for when somebody asks. One that is broken is told of, and the others work. Where a template has the
+//! name of a workflow that the program brings along, it takes its place.
 
+use std::cell::OnceCell;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use agentos_core::entry::RunStarted;
+use agentos_core::id::{RunId, Seed};
+use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 use agentos_engine::clock::SystemClock;
-use agentos_engine::library::{Library, RustLibrary};
+use agentos_engine::library::{Library, MixedLibrary, RustLibrary, ScriptLibrary, to_be_kept};
+use agentos_script::definition::Definition;
+use agentos_script::diagnostic::Diagnostic;
+use agentos_script::files::WORKFLOWS_FOLDER;
+use agentos_script::limits::Limits;
+use agentos_script::templates::{Templates, load_templates};
 use agentos_sdk::{Workflow, Workflows};
+use agentos_store::records::NewDefinition;
+use agentos_store::sqlite::SqliteStore;
 use serde::Serialize;
+use serde_json::json;
+use uuid::Uuid;
 
+use crate::config::nearest;
 use crate::error::{CommandError, Result};
 
 /// A workflow, as far as it can be known without executing it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Listed {
     pub(crate) name: String,
     pub(crate) description: Option<String>,
     pub(crate) version: Option<String>,
-    /// Where it comes from.
-    pub(crate) origin: &'static str,
+    /// Its file, from the project; none if the program brings it along.
+    pub(crate) file: Option<String>,
+    /// Whether it takes the place of one that the program brings along.
+    pub(crate) replaces_built_in: bool,
     /// The schema of its input.
     pub(crate) input: Option<Value>,
     /// The hash of its definition.
     pub(crate) definition: String,
+    #[serde(skip)]
+    source: Source,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    Rust(Workflow),
+    Template(Arc<Definition>),
 }
 
 /// All of them.
-#[derive(Clone)]
 pub(crate) struct Catalog {
     workflows: Arc<Workflows>,
+    /// The project whose templates count.
+    project: Option<PathBuf>,
+    templates: OnceCell<Templates>,
 }
 
 impl Catalog {
-    pub(crate) const fn new(workflows: Arc<Workflows>) -> Self {
-        Self { workflows }
+    pub(crate) const fn new(workflows: Arc<Workflows>, project: Option<PathBuf>) -> Self {
+        Self { workflows, project, templates: OnceCell::new() }
+    }
+
+    fn templates(&self) -> &Templates {
+        self.templates.get_or_init(|| match &self.project {
+            Some(project) => load_templates(project),
+            None => Templates::default(),
+        })
+    }
+
+    /// What is wrong with templates that can't be used.
+    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
+        &self.templates().diagnostics
     }
 
     /// By name.
     pub(crate) fn all(&self) -> Vec<Listed> {
-        self.workflows.iter().map(listed).collect()
+        let templates = self.templates().workflows.values();
+        let mut all: Vec<Listed> = templates.map(|found| self.of_template(found)).collect();
+        let is_new =
+            |workflow: &&Workflow| !self.templates().workflows.contains_key(workflow.name());
+        all.extend(self.workflows.iter().filter(is_new).map(of_rust));
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
     }
 
     /// The one of this name.
     pub(crate) fn find(&self, name: &str) -> Result<Listed> {
-        match self.workflows.find(name) {
-            Some(workflow) => Ok(listed(workflow)),
-            None => Err(self.unknown(name)),
+        if let Some(found) = self.templates().workflows.get(name) {
+            return Ok(self.of_template(found));
         }
+        self.workflows.find(name).map(of_rust).ok_or_else(|| self.unknown(name))
     }
 
-    /// Executes them.
-    pub(crate) fn library(&self) -> Arc<dyn Library> {
-        Arc::new(self.rust())
+    /// Executes them, over the definitions that a store keeps.
+    pub(crate) fn library(&self, store: &SqliteStore) -> Arc<dyn Library> {
+        let scripts = ScriptLibrary::new(Arc::new(store.clone()), SystemClock, Limits::default());
+        scripts.offer(self.templates().workflows.clone());
+        let rust = RustLibrary::new(Workflows::clone(&self.workflows), SystemClock);
+        Arc::new(MixedLibrary { scripts, rust })
     }
 
-    pub(crate) fn rust(&self) -> RustLibrary {
-        RustLibrary::new(Workflows::clone(&self.workflows), SystemClock)
+    fn of_template(&self, definition: &Arc<Definition>) -> Listed {
+        let config = definition.config();
+        Listed {
+            name: config.name.clone(),
+            description: config.description.clone(),
+            version: config.version.clone(),
+            file: Some(format!("{WORKFLOWS_FOLDER}/{}", definition.sources().entry)),
+            replaces_built_in: self.workflows.find(&config.name).is_some(),
+            input: config.input.clone(),
+            definition: definition.hash().to_owned(),
+            source: Source::Template(Arc::clone(definition)),
+        }
     }
 
     fn unknown(&self, name: &str) -> CommandError {
-        let names: Vec<&str> = self.workflows.iter().map(Workflow::name).collect();
-        let error = CommandError::not_found(format!("there is no workflow `{name}`"));
-        if names.is_empty() {
-            return error.hint("this program brings no workflows of its own");
+        let broken = self.diagnostics().iter().find(|found| {
+            let file = found.file.rsplit('/').next().unwrap_or_default();
+            file.strip_suffix(".ts") == Some(name)
+        });
+        if let Some(broken) = broken {
+            let message = format!("the workflow `{name}` can't be used\n{broken}");
+            return CommandError::usage(message)
+                .hint("`agentos check` tells of everything that is wrong");
         }
-        error.hint(format!("there are {}", names.join(", ")))
+        let all = self.all();
+        let names: Vec<&str> = all.iter().map(|listed| listed.name.as_str()).collect();
+        let error = CommandError::not_found(format!("there is no workflow `{name}`"));
+        match (nearest(name, &names), names.is_empty()) {
+            (Some(meant), _) => error.hint(format!("did you mean `{meant}`?")),
+            (None, false) => error.hint(format!("there are {}", names.join(", "))),
+            (None, true) => error.hint("`agentos init` writes a first one"),
+        }
     }
 }
 
-fn listed(workflow: &Workflow) -> Listed {
+fn of_rust(workflow: &Workflow) -> Listed {
     let config = workflow.config();
     Listed {
         name: workflow.name().to_owned(),
         description: config.description.clone(),
         version: config.version.clone(),
-        origin: "rust",
+        file: None,
+        replaces_built_in: false,
         input: config.input.clone(),
         definition: workflow.definition(),
+        source: Source::Rust(workflow.clone()),
+    }
+}
+
+impl Listed {
+    /// What a run of it starts with at this time. The input has been checked.
+    pub(crate) fn start(&self, run: RunId, input: Value, now: Timestamp) -> Result<RunStarted> {
+        // Chance that is the same whoever creates the run.
+        let seed = Seed(run.0.as_u64_pair().0 ^ run.0.as_u64_pair().1);
+        let start = match &self.source {
+            Source::Rust(workflow) => workflow.run_started(run, input, seed, now),
+            Source::Template(definition) => definition.run_started(run, input, seed, now),
+        };
+        start.map_err(|error| CommandError::usage(error.to_string()))
+    }
+
+    /// Its definition as the store keeps it.
+    pub(crate) fn kept(&self, project: Uuid, now: Timestamp) -> NewDefinition {
+        let id = Uuid::now_v7();
+        if let Source::Template(definition) = &self.source {
+            return to_be_kept(definition, project, id, now);
+        }
+        NewDefinition {
+            id,
+            project,
+            name: self.name.clone(),
+            description: self.description.clone(),
+            file_path: None,
+            config: json!({ "name": self.name, "input": self.input }),
+            is_active: true,
+            hash: self.definition.clone(),
+            author_version: self.version.clone(),
+            source: String::new(),
+            at: now,
+        }
     }
 }

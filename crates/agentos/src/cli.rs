@@ -1,17 +1,19 @@
 //! Arguments: what every command takes, and which command is meant.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentos_sdk::Workflows;
+use agentos_workspace::state::StateLocation;
 use agentos_workspace::surroundings::Surroundings;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::catalog::Catalog;
 use crate::commands::{
-    approve, cancel, config, db, doctor, logs, resume, retry, run, show, signal, status, workflows,
+    approve, cancel, check, config, db, doctor, init, logs, resume, retry, run, show, signal,
+    status, workflows,
 };
 use crate::config::Flags;
 use crate::error::{CommandError, Result};
@@ -38,6 +40,8 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Write a first workflow, types for the editor and a commented configuration
+    Init(init::Args),
     /// Start a run of a workflow and see it to its end
     Run(run::Args),
     /// Go on with runs that nobody drives
@@ -58,6 +62,8 @@ enum Command {
     Approve(approve::Args),
     /// List the workflows that can be started here
     Workflows(workflows::Args),
+    /// Read all workflow templates with a critical eye
+    Check(check::Args),
     /// The checkpoint database
     Db(db::Args),
     /// Show the configuration, and where each value comes from
@@ -79,7 +85,10 @@ pub(crate) fn run(
     surroundings: Surroundings,
     workflows: Arc<Workflows>,
 ) -> Result<ExitCode> {
-    let catalog = Catalog::new(workflows);
+    // Where we stand is asked once; the flags of a workflow follow from it.
+    let location = StateLocation::find(&surroundings);
+    let project = location.as_ref().ok().and_then(|location| location.project_path().ok());
+    let catalog = Catalog::new(workflows, project.map(Path::to_owned));
     let matches = match command_for(&arguments, &catalog).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return Ok(show_usage(&error)),
@@ -87,7 +96,7 @@ pub(crate) fn run(
     let cli =
         Cli::from_arg_matches(&matches).map_err(|error| CommandError::usage(error.to_string()))?;
     let flags = Flags { color: cli.color, verbosity: cli.verbose, concurrency: None };
-    let session = Session::new(surroundings, catalog, flags)?;
+    let session = Session::new(surroundings, location, catalog, flags)?;
     carry_out(cli.command, &session, &matches)
 }
 
@@ -120,6 +129,8 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
         Command::Db(args) => return db::run(session, &args),
         Command::Workflows(args) => return workflows::run(session, &args),
         Command::Config(args) => return config::run(session, &args),
+        Command::Init(args) => return init::run(session, &args),
+        Command::Check(args) => return check::run(session, &args),
         _ => {}
     }
     let runtime =
@@ -140,7 +151,11 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             Command::Approve(args) => approve::run(session, &args).await,
             Command::Doctor(args) => doctor::run(session, &args).await,
             Command::Executor { database } => executor::serve(session, &database).await,
-            Command::Db(_) | Command::Workflows(_) | Command::Config(_) => Ok(ExitCode::SUCCESS),
+            Command::Db(_)
+            | Command::Workflows(_)
+            | Command::Config(_)
+            | Command::Init(_)
+            | Command::Check(_) => Ok(ExitCode::SUCCESS),
         }
     });
     // Whatever still runs in there has been told to end, or is not worth waiting for.

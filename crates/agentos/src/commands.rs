@@ -2,9 +2,11 @@
 
 pub(crate) mod approve;
 pub(crate) mod cancel;
+pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod db;
 pub(crate) mod doctor;
+pub(crate) mod init;
 pub(crate) mod logs;
 pub(crate) mod resume;
 pub(crate) mod retry;

@@ -100,7 +100,7 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
 fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Result<Engine> {
     let watch = store.watch().map_err(std::io::Error::other)?;
     let lines = FileLines::default();
-    let engine = Builder::new(Arc::new(store.clone()), owner, session.catalog.library())
+    let engine = Builder::new(Arc::new(store.clone()), owner, session.catalog.library(store))
         .performers(supervise::performers(session, store.path(), lines.clone())?)
         .lines(lines)
         .bell(watch)

@@ -122,7 +122,7 @@ fn start(
     (family, lines): (Arc<Family>, FileLines),
 ) -> Result<Engine> {
     let limits = Limits { slots: SLOTS, linger: Duration::MAX, ..Limits::default() };
-    let builder = Builder::new(family, owner.id(), session.catalog.library());
+    let builder = Builder::new(family, owner.id(), session.catalog.library(store));
     let performers = supervise::performers(session, store.path(), lines.clone())?;
     Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }

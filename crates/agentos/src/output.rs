@@ -53,6 +53,11 @@ impl Output {
         self.lines([text])
     }
 
+    /// Says a line beside the answer, as it is.
+    pub(crate) fn mention(&self, line: &str) {
+        say(line);
+    }
+
     /// Says something beside the answer.
     pub(crate) fn note(&self, text: &str) {
         say(&format!("note: {text}"));

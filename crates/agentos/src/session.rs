@@ -35,8 +35,12 @@ pub(crate) struct Opened {
 
 impl Session {
     /// Reads the configuration, and begins to log as it says.
-    pub(crate) fn new(surroundings: Surroundings, catalog: Catalog, flags: Flags) -> Result<Self> {
-        let location = StateLocation::find(&surroundings);
+    pub(crate) fn new(
+        surroundings: Surroundings,
+        location: Result<StateLocation, LocateError>,
+        catalog: Catalog,
+        flags: Flags,
+    ) -> Result<Self> {
         let checkout = location.as_ref().ok().and_then(|location| location.checkout.as_ref().ok());
         let checkout = checkout.and_then(Option::as_ref).map(|checkout| checkout.root.as_path());
         let config = Config::load(&Sources {

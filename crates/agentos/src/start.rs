@@ -7,16 +7,15 @@ use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::folder::RunFolder;
 use agentos_store::place::Place;
-use agentos_store::records::{NewDefinition, Project, Records as _};
+use agentos_store::records::{Project, Records as _};
 use agentos_store::run::{CreateError, NewRun};
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use agentos_workspace::identity::Identity;
 use agentos_workspace::state::{Prepared, StateLocation};
-use serde_json::json;
 use uuid::Uuid;
 
-use crate::catalog::{Catalog, Listed};
+use crate::catalog::Listed;
 use crate::error::{CommandError, Result};
 use crate::inputs::FileInput;
 
@@ -34,7 +33,6 @@ pub(crate) struct NewRunRequest<'a> {
 pub(crate) async fn create(
     store: &SqliteStore,
     prepared: &Prepared,
-    catalog: &Catalog,
     request: NewRunRequest<'_>,
 ) -> Result<RunId> {
     let run = RunId(Uuid::now_v7());
@@ -53,10 +51,7 @@ pub(crate) async fn create(
         log_file_path: Some(folder.log_file().to_string_lossy().into_owned()),
         ..place_of(prepared)
     };
-    let start = catalog
-        .rust()
-        .start(run, &request.workflow.name, input)
-        .map_err(|failure| CommandError::usage(failure.message))?;
+    let start = request.workflow.start(run, input, SystemClock.now())?;
     create_named(store, start, place, prepared).await?;
     Ok(run)
 }
@@ -143,19 +138,7 @@ pub(crate) async fn register(
         let name = name.unwrap_or_else(|| path.clone());
         store.put_project(Project { id: project, name, path, created_at, updated_at: now }).await?;
     }
-    let new = NewDefinition {
-        id: Uuid::now_v7(),
-        project,
-        name: workflow.name.clone(),
-        description: workflow.description.clone(),
-        file_path: None,
-        config: json!({ "input": workflow.input, "origin": workflow.origin }),
-        is_active: true,
-        hash: workflow.definition.clone(),
-        author_version: workflow.version.clone(),
-        source: String::new(),
-        at: now,
-    };
+    let new = workflow.kept(project, now);
     let version = store.put_definition(new).await?;
     let definitions = store.definitions(Some(project)).await?;
     let found = definitions.into_iter().find(|definition| definition.name == workflow.name);

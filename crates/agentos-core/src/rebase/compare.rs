@@ -42,6 +42,34 @@ pub enum Notice {
     },
 }
 
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAsked { operation } => {
+                write!(
+                    f,
+                    "`{operation}` had finished and is not asked for any more; its answer is kept"
+                )
+            }
+            Self::ChangedArguments { operation, .. } => {
+                write!(
+                    f,
+                    "`{operation}` had finished and is asked for with something else now; its answer is kept"
+                )
+            }
+            Self::StepNotAsked { step } => {
+                write!(f, "the step `{step}` had finished and is not asked for any more")
+            }
+            Self::Abandoned { operation } => {
+                write!(
+                    f,
+                    "`{operation}` was under way and is not asked for any more; it is stopped"
+                )
+            }
+        }
+    }
+}
+
 /// Something that was asked for, and the line that asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {

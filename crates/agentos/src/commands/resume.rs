@@ -2,21 +2,23 @@
 
 use std::process::ExitCode;
 
-use agentos_core::id::RunId;
+use agentos_core::id::{OwnerId, RunId};
 use agentos_engine::background::Attended;
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::switch::{SwitchError, SwitchRequest, switch};
 use agentos_engine::takeover::{self, TakeOver};
 use agentos_store::claim::ClaimError;
 use agentos_store::due::Except;
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::{OwnerLife, SqliteStore};
 use agentos_store::store::Store as _;
+use uuid::Uuid;
 
 use super::report;
 use crate::error::{CommandError, ErrorKind, Result};
-use crate::session::Session;
+use crate::session::{Opened, Session};
 use crate::view::Stream;
-use crate::{executor, foreground, names};
+use crate::{executor, foreground, names, start};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["run", "due"]))]
@@ -31,6 +33,10 @@ pub(crate) struct Args {
     /// If somebody drives the run: end that process first. For one that hangs
     #[arg(long, conflicts_with = "due")]
     take_over: bool,
+
+    /// Go on with the workflow as it is now, not with the source that the run started with
+    #[arg(long, conflicts_with = "due")]
+    latest: bool,
 
     /// Leave it to the background executor, and return at once
     #[arg(long)]
@@ -55,6 +61,9 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     let opened = session.open_for(name)?;
     let store = &opened.store;
     let run = names::find(store, name).await?;
+    if args.latest {
+        switch_to_latest(session, &opened, run).await?;
+    }
     if args.detach {
         check_free(store, run).await?;
         executor::ensure(store, &opened.prepared.project_path).await?;
@@ -64,6 +73,39 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     let stream = if args.json { Stream::Error } else { Stream::Out };
     let detail = foreground::drive(session, store, run, stream).await?;
     report(session, &detail, args.json)
+}
+
+/// Moves the run to the workflow as it is now, if that fits what the run has done. Tried without effects first.
+async fn switch_to_latest(session: &Session, opened: &Opened, run: RunId) -> Result<()> {
+    let store = &opened.store;
+    let record = store.run_detail(run).await?.run;
+    let latest = session.catalog.find(&record.workflow)?;
+    if latest.definition == record.definition_hash {
+        session.output.note("the run has the latest source already");
+        return Ok(());
+    }
+    start::register(store, &opened.prepared, &latest).await?;
+    let owner = store.enlist(OwnerId(Uuid::new_v4()))?;
+    let request = SwitchRequest {
+        run,
+        definition: latest.definition.clone(),
+        owner: owner.id(),
+        now: SystemClock.now(),
+    };
+    let notices = match switch(store, session.catalog.library(store), request).await {
+        Ok(notices) => notices,
+        Err(SwitchError::Claim(ClaimError::Owned { by, .. })) => {
+            return Err(foreground::owned(store, run, by).await);
+        }
+        Err(error) => {
+            let message = format!("{} can't go on with the latest source: {error}", record.run_id);
+            return Err(CommandError::refused(message)
+                .hint("nothing has changed; without `--latest` it goes on with its own source"));
+        }
+    };
+    session.output.note("the run goes on with the latest source");
+    notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
+    Ok(())
 }
 
 /// Whoever hangs may hold the writer's lock, so the store is only looked at.

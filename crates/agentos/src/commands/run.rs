@@ -62,7 +62,7 @@ pub(crate) async fn run(
     let Opened { store, prepared } = session.open()?;
     let prepared = start::adopt(&store, session.location()?, prepared).await?;
     let request = NewRunRequest { workflow: &workflow, input: value, files };
-    let run = start::create(&store, &prepared, &session.catalog, request).await?;
+    let run = start::create(&store, &prepared, request).await?;
     scribe::write(&store, run).await;
     if args.detach {
         executor::ensure(&store, &prepared.project_path).await?;

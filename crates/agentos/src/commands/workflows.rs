@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
+use super::check::shown;
+use crate::catalog::Listed;
 use crate::error::Result;
 use crate::session::Session;
 use crate::terminal::paint::Tone;
@@ -19,6 +21,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let all = session.catalog.all();
+    for broken in session.catalog.diagnostics() {
+        shown(session, broken).iter().for_each(|line| session.output.mention(line));
+    }
     if args.json {
         let total = all.len();
         session.output.document(
@@ -27,22 +32,30 @@ pub(crate) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if all.is_empty() {
-        session.output.note("there are no workflows here");
+        session.output.note("there are no workflows here; `agentos init` writes a first one");
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = Table::new(&[
         Column::precious("WORKFLOW"),
-        Column::text("VERSION"),
         Column::text("WHAT IT DOES"),
+        Column::text("FROM"),
     ]);
     for workflow in all {
         table.row(vec![
             Line::of(Tone::Strong, &workflow.name),
-            Line::of(Tone::Faint, &workflow.version.unwrap_or_default()),
-            Line::of(Tone::Plain, &workflow.description.unwrap_or_default()),
+            Line::of(Tone::Plain, workflow.description.as_deref().unwrap_or_default()),
+            Line::of(Tone::Faint, &origin(&workflow)),
         ]);
     }
     let output = &session.output;
     output.lines(table.lines(output.size.map(|size| size.width), output.paint))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn origin(workflow: &Listed) -> String {
+    let from = workflow.file.as_deref().unwrap_or("built in");
+    match workflow.replaces_built_in {
+        true => format!("{from} (in the place of the built-in one)"),
+        false => from.to_owned(),
+    }
 }

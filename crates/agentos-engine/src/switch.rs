@@ -1,0 +1,131 @@
+//! A run under another source: tried without effects first, then gone on with.
+//!
+//! The run is claimed, so that nobody drives it meanwhile. What would become of it is found out by executing the new source
+//! over its recorded answers; only then is anything written, and all of it in one transaction.
+
+use std::sync::Arc;
+
+use agentos_core::codec::Chunk;
+use agentos_core::entry::{Entry, Record, RunStarted};
+use agentos_core::id::{Epoch, OwnerId, RunId};
+use agentos_core::rebase::{
+    Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, generation,
+};
+use agentos_core::standing::Standing;
+use agentos_core::time::Timestamp;
+use agentos_store::claim::{ClaimError, ClaimMode};
+use agentos_store::commit::{CommitError, Outgoing, TurnCommit};
+use agentos_store::log::{ReadError, load_whole_log};
+use agentos_store::store::Store;
+use thiserror::Error;
+
+use crate::library::{Library, LibraryError};
+
+/// A run to be moved.
+#[derive(Debug, Clone)]
+pub struct SwitchRequest {
+    /// The run.
+    pub run: RunId,
+    /// The hash of the source that it is to go on with.
+    pub definition: String,
+    /// Who claims it for that.
+    pub owner: OwnerId,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// Why a run stays under the source that it has. Nothing has changed.
+#[derive(Debug, Error)]
+pub enum SwitchError {
+    /// It can't be had.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
+    /// It can't be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The new source can't be had.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// The new source does not fit what is recorded.
+    #[error(transparent)]
+    Rebase(#[from] RebaseError),
+    /// It could not be written.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// The workflow's code panicked.
+    #[error("the workflow panicked while it was executed anew")]
+    Panicked,
+}
+
+/// Moves a run to another source. Answers with what is worth telling. The run stays claimed.
+///
+/// # Errors
+/// [`SwitchError`].
+pub async fn switch(
+    store: &dyn Store,
+    library: Arc<dyn Library>,
+    request: SwitchRequest,
+) -> Result<Vec<Notice>, SwitchError> {
+    let claim = store.claim(request.run, request.owner, ClaimMode::IfFree).await?;
+    let switched = switch_claimed(store, library, &request, claim.epoch).await;
+    if switched.is_err() {
+        // Whoever drives it next does so under the source that it has.
+        let _freed = store.release(request.run, claim.epoch).await;
+    }
+    switched
+}
+
+async fn switch_claimed(
+    store: &dyn Store,
+    library: Arc<dyn Library>,
+    request: &SwitchRequest,
+    epoch: Epoch,
+) -> Result<Vec<Notice>, SwitchError> {
+    let log = load_whole_log(store, request.run).await?;
+    let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
+    let Some(Entry::RunStarted(old)) = generation(&log).first().map(|record| &record.entry) else {
+        return Err(RebaseError::Empty.into());
+    };
+    let start = RunStarted { definition: request.definition.clone(), ..old.clone() };
+    library.prepare(&start).await?;
+    let now = request.now;
+    // Programs stay on the thread that they began on, and may take a while.
+    let executed = tokio::task::spawn_blocking(move || {
+        let rebase = Rebase {
+            log: &log,
+            start: start.clone(),
+            keep: Keep::Everything,
+            now,
+            into: Destination::SameRun,
+            old_names: Names::default(),
+            new_names: Names::default(),
+        };
+        rebase.try_run(|| library.open(&start).map(|opened| opened.program))
+    });
+    let rebased = executed.await.map_err(|_| SwitchError::Panicked)??;
+    let notices = rebased.notices.clone();
+    for committed in store.commit(commits(request.run, epoch, rebased)).await {
+        committed?;
+    }
+    Ok(notices)
+}
+
+/// The new log, chunk by chunk, in one batch. Until the last one the run counts as under way.
+fn commits(run: RunId, epoch: Epoch, rebased: Rebased) -> Vec<TurnCommit> {
+    let Rebased { chunks, standing, outgoing, .. } = rebased;
+    let last = chunks.len().saturating_sub(1);
+    let mut outgoing: Vec<Outgoing> = outgoing
+        .into_iter()
+        .map(|outgoing| Outgoing { to: outgoing.to, message: outgoing.message })
+        .collect();
+    let commits = chunks.into_iter().enumerate().map(|(number, chunk)| TurnCommit {
+        run,
+        epoch,
+        expected: chunk.first,
+        chunk,
+        consumed: Vec::new(),
+        standing: if number == last { standing } else { Standing::Working { wake_at: None } },
+        outgoing: if number == last { std::mem::take(&mut outgoing) } else { Vec::new() },
+    });
+    commits.collect()
+}
