@@ -28,7 +28,7 @@ use crate::entry::{
     decision,
 };
 use crate::failure::Failure;
-use crate::id::{InboxKey, Seq, StepNumber};
+use crate::id::{InboxKey, Seq, StepNumber, Try};
 use crate::operation::OperationKind;
 use crate::path::{OperationId, ScopePath, StepPath};
 use crate::time::{Millis, Timestamp};
@@ -340,6 +340,12 @@ impl Journal {
             id.kind() == Some(OperationKind::Approve) && !record.is_answered()
         });
         asked.map(|(id, record)| (id, &record.args))
+    }
+
+    /// What the run has asked for and has no answer to: each with its latest try, and what it was asked for with.
+    pub fn open_operations(&self) -> impl Iterator<Item = (&OperationId, Try, &Value)> {
+        let open = self.operations.iter().filter(|(_, record)| !record.is_answered());
+        open.map(|(id, record)| (id, record.r#try, &record.args))
     }
 
     /// The number of the step that an operation belongs to, and that step's path: the operation's own if it forms a step.

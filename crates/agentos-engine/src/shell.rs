@@ -11,7 +11,7 @@ mod request;
 
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -114,20 +114,30 @@ impl Settings {
         }
     }
 
-    /// The directory of a try.
     fn directory(&self, run: RunId, operation: &OperationId, r#try: Try) -> PathBuf {
-        let text = operation.as_str();
-        let mut hash = SipHasher24::new();
-        hash.write(text.as_bytes());
-        let end = text.rsplit('/').next().unwrap_or(text);
-        let readable: String = end
-            .chars()
-            .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
-            .take(NAME)
-            .collect();
-        let name = format!("{readable}-{:016x}-{try}", hash.finish(), r#try = r#try);
-        self.root.join(run.to_string()).join(name)
+        run_folder(&self.root, run).join(directory_name(operation, r#try))
     }
+}
+
+/// Where the commands of a run have their directories, among those of all runs under `root`.
+#[must_use]
+pub fn run_folder(root: &Path, run: RunId) -> PathBuf {
+    root.join(run.to_string())
+}
+
+/// What the directory of a try is called in the folder of its run.
+#[must_use]
+pub fn directory_name(operation: &OperationId, r#try: Try) -> String {
+    let text = operation.as_str();
+    let mut hash = SipHasher24::new();
+    hash.write(text.as_bytes());
+    let end = text.rsplit('/').next().unwrap_or(text);
+    let readable: String = end
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
+        .take(NAME)
+        .collect();
+    format!("{readable}-{:016x}-{try}", hash.finish(), r#try = r#try)
 }
 
 impl ShellPerformer {

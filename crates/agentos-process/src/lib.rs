@@ -37,6 +37,7 @@ pub mod secret;
 pub mod spec;
 pub mod started;
 pub mod supervisor;
+pub mod sweep;
 pub mod token;
 pub mod tool;
 mod wake;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::processes::{Process, load_all};
 use crate::token::Token;
 
 /// That a supervisor has begun. Written before there is a child.
@@ -22,6 +23,19 @@ pub struct Started {
     pub group: Option<PathBuf>,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
+}
+
+impl Started {
+    /// The process of the command itself, while it and its supervisor live and can be seen.
+    #[must_use]
+    pub fn load_command_pid(&self) -> Option<i32> {
+        Process::load(self.supervisor).filter(|found| found.since_ticks == self.since_ticks)?;
+        let all = load_all().ok()?;
+        let below = all.values().filter(|process| process.parent == self.supervisor);
+        let alive = below.filter(|process| !process.is_zombie);
+        // What lost its parents is below the supervisor too, but began later.
+        alive.min_by_key(|process| (process.since_ticks, process.pid)).map(|process| process.pid)
+    }
 }
 
 /// Which start of the machine this is; empty where the system does not tell.

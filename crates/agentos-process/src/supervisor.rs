@@ -15,6 +15,7 @@ mod watch;
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -56,6 +57,10 @@ fn supervise(path: &Path, points: &dyn Points) -> io::Result<()> {
     let directory = Directory::at(path)?;
     let Some(mut held) = take_lock(&directory)? else { return Ok(()) };
     points.pass(Point::Locked);
+    // Whoever removed the directory while we took the lock knew that nobody needs the command any more.
+    if held.metadata()?.nlink() == 0 {
+        return Ok(());
+    }
     // Somebody has begun, or has seen to it that nobody begins any more.
     if directory.load_started()?.is_some() || directory.load_exit()?.is_some() {
         return Ok(());

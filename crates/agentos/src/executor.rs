@@ -18,7 +18,7 @@ use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
-use crate::supervise;
+use crate::{supervise, sweep};
 
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
@@ -110,5 +110,6 @@ fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Re
         })
         .start()?;
     tokio::spawn(scribe::follow(store.clone(), engine.events()));
+    tokio::spawn(sweep::follow(store.clone(), engine.events()));
     Ok(engine)
 }

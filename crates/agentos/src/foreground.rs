@@ -25,8 +25,8 @@ use crate::lines::{FileLines, Said, WAITING};
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
-use crate::supervise;
 use crate::view::{self, Presenter, Stream};
+use crate::{supervise, sweep};
 
 /// How often a picture is drawn at most.
 const FRAME: Duration = Duration::from_millis(100);
@@ -49,6 +49,7 @@ pub(crate) async fn drive(
     let engine =
         start(session, store, &owner, (Arc::clone(&family), FileLines::watched_by(watcher)))?;
     let scribe = tokio::spawn(scribe::follow(store.clone(), engine.events()));
+    let sweeper = tokio::spawn(sweep::follow(store.clone(), engine.events()));
     let presenter =
         Presenter::new(&session.output, stream, session.surroundings.environment.clone());
     let mut watching = Watching { store, run, family, presenter, lines, events: engine.events() };
@@ -57,7 +58,7 @@ pub(crate) async fn drive(
         Outcome::Wish(Wish::Stop) => stop(engine, &mut signals).await,
         _ => engine.leave().await,
     }
-    let _gone = scribe.await;
+    let _gone = (scribe.await, sweeper.await);
     drop(owner);
     match outcome {
         Outcome::Ended(ended) => {

@@ -24,12 +24,14 @@ mod inputs;
 mod lines;
 mod logging;
 mod names;
+mod operations;
 mod output;
 mod scribe;
 mod session;
 mod signals;
 mod start;
 mod supervise;
+mod sweep;
 mod terminal;
 mod view;
 

@@ -9,7 +9,7 @@ use agentos_core::operation::OperationKind;
 use agentos_engine::performer::Performers;
 use agentos_engine::shell::{Settings, ShellPerformer};
 use agentos_process::launch::Launcher;
-use agentos_process::secret::is_secret_name;
+use agentos_process::secret::{Secrets, is_secret_name};
 use agentos_process::supervisor;
 
 use crate::lines::FileLines;
@@ -60,6 +60,12 @@ fn environment(session: &Session) -> BTreeMap<String, String> {
         Some((name.clone(), value.to_owned()))
     });
     passed.chain(shell.env.value.clone()).collect()
+}
+
+/// What nobody may see of whatever runs are asked to do.
+pub(crate) fn masks(session: &Session) -> Secrets {
+    let values = secrets(session, &environment(session));
+    Secrets::of([], values.iter().map(String::as_str))
 }
 
 /// Values that nobody may see: those of variables that were declared, wherever they are.

@@ -25,7 +25,7 @@ impl Request {
         is_stopped: bool,
         secrets: &Secrets,
     ) -> Performed {
-        let title: String = secrets.masked(self.title()).chars().take(TITLE).collect();
+        let title = brief(&secrets.masked(self.title()));
         let fails = |kind, message: String| failed(kind, secrets.masked(&message), &outcome);
         match outcome.exit.reason {
             Reason::Exited if outcome.exit.exit_code == Some(0) || !self.check => {
@@ -60,6 +60,14 @@ impl Request {
             // Nobody in this run has wanted it: it is executed again.
             Reason::Stopped | Reason::Orphaned | Reason::Lost => Performed::Interrupted,
         }
+    }
+}
+
+/// No more of a long command than people need to know which it is.
+fn brief(title: &str) -> String {
+    match title.char_indices().nth(TITLE) {
+        Some((end, _)) => format!("{}…", &title[..end]),
+        None => title.to_owned(),
     }
 }
 

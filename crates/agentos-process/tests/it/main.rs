@@ -14,4 +14,5 @@ mod protocol;
 mod recovery;
 mod storm;
 mod support;
+mod sweep;
 mod tool;

@@ -174,8 +174,9 @@ fn lines(session: &Session, report: &Report) -> Vec<String> {
         None => lines.push("database  none here yet".to_owned()),
         Some(found) => {
             let executor = if found.executor { "running" } else { "not running" };
+            let runs = if found.runs == 1 { "run" } else { "runs" };
             lines.push(format!(
-                "database  {} ({} kB, {} runs)",
+                "database  {} ({} kB, {} {runs})",
                 found.path,
                 found.bytes >> 10,
                 found.runs

@@ -2,19 +2,23 @@
 
 use std::process::ExitCode;
 
+use agentos_core::operation::OperationKind;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::records::RunDetail;
 use jiff::tz::TimeZone;
+use serde::Serialize;
 
 use crate::error::Result;
-use crate::names;
+use crate::operations::{UnderWay, under_way};
 use crate::session::Session;
 use crate::terminal::FamilyView;
+use crate::terminal::duration;
 use crate::terminal::moment::date_and_clock;
 use crate::terminal::paint::Tone;
 use crate::terminal::text::{Line, harmless};
 use crate::terminal::tree::{self, Frame};
+use crate::{names, supervise};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -26,11 +30,23 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// The run with what is under way in it.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    detail: &'a RunDetail,
+    operations: Vec<UnderWay>,
+}
+
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let store = session.look_for(&args.run)?;
     let detail = names::find_detail(&store, &args.run).await?;
+    let operations = match detail.run.completed_at {
+        Some(_) => Vec::new(),
+        None => under_way(&store, detail.run.id, &supervise::masks(session)).await?,
+    };
     if args.json {
-        session.output.document(&detail)?;
+        session.output.document(&Document { detail: &detail, operations })?;
         return Ok(ExitCode::SUCCESS);
     }
     let output = &session.output;
@@ -39,6 +55,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let view = FamilyView { run: detail, children: Vec::new(), lines: Vec::new() };
     let size = output.size.map(|size| crate::terminal::size::Size { height: usize::MAX, ..size });
     lines.extend(tree::lines(&view, &Frame { now: SystemClock.now(), size, paint: output.paint }));
+    lines.extend(waited_for(session, &operations));
     lines.extend(remarks(&view.run));
     output.lines(lines)?;
     Ok(ExitCode::SUCCESS)
@@ -74,6 +91,32 @@ fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
         Some(width.map_or_else(|| line.painted(paint), |width| line.fitted(width, paint)))
     };
     facts.into_iter().filter_map(line).collect()
+}
+
+/// What is under way, and where to find it.
+fn waited_for(session: &Session, operations: &[UnderWay]) -> Vec<String> {
+    let (paint, now) = (session.output.paint, SystemClock.now());
+    let width = session.output.size.map(|size| size.width);
+    let fitted =
+        |line: Line| width.map_or_else(|| line.painted(paint), |width| line.fitted(width, paint));
+    let mut lines = Vec::new();
+    for operation in operations {
+        let kind = operation.kind.map(OperationKind::as_str).unwrap_or_default();
+        let step = operation.step_number.map(|number| format!("step {number}  "));
+        let line = Line::of(Tone::Faint, &format!("{:<12}", "under way"))
+            .with(Tone::Plain, &format!("{}{kind} {}", step.unwrap_or_default(), operation.name))
+            .with(Tone::Faint, &format!("  {}", duration::span(now.0 - operation.since.0)));
+        let pid = operation.pid.map(|pid| format!("  process {pid}"));
+        lines.push(fitted(line.with(Tone::Plain, &pid.unwrap_or_default())));
+        let about = [&operation.command, &operation.directory].into_iter().flatten();
+        lines.extend(about.map(|about| {
+            fitted(Line::of(Tone::Plain, &" ".repeat(12)).with(Tone::Plain, &harmless(about)))
+        }));
+    }
+    if !lines.is_empty() {
+        lines.insert(0, String::new());
+    }
+    lines
 }
 
 fn remarks(detail: &RunDetail) -> Vec<String> {

@@ -1,0 +1,3 @@
+//! The command line from outside: the real program, real repositories, real processes.
+
+mod commands;
