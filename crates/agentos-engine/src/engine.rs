@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentos_core::bounds;
-use agentos_core::entry::{Entry, RunStarted};
+use agentos_core::entry::RunStarted;
 use agentos_core::id::{OwnerId, RunId};
 use agentos_core::inbox::Message;
 use agentos_core::standing::Standing;
 use agentos_store::inbox::{SendError, Sent};
 use agentos_store::log::ReadError;
 use agentos_store::place::Place;
-use agentos_store::run::{CreateError, Created, NewRun};
+use agentos_store::run::{CreateError, Created};
 use agentos_store::store::Store;
 use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
@@ -23,6 +23,7 @@ use crate::library::Library;
 use crate::lines::{LineSink, NoLines};
 use crate::performer::Performers;
 use crate::points::{NoPoints, Points};
+use crate::reservation;
 use crate::scheduler::Scheduler;
 pub use crate::scheduler::{Bell, NoBell};
 use crate::shared::Shared;
@@ -137,6 +138,7 @@ impl Builder {
     /// The system has no threads to give.
     pub fn start(self) -> std::io::Result<Engine> {
         let Self { store, owner, library, clock, performers, lines, bell, limits, points } = self;
+        let (handed, received) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             store,
             owner,
@@ -148,6 +150,7 @@ impl Builder {
             limits,
             kick: Notify::new(),
             idle: watch::Sender::new(false),
+            handed,
             waiting: Mutex::default(),
             stopping: CancellationToken::new(),
             leaving: CancellationToken::new(),
@@ -159,7 +162,7 @@ impl Builder {
         let workers: std::io::Result<Vec<Worker>> = (0..limits.workers.max(1))
             .map(|number| Worker::start(Arc::clone(&shared), number, reporter.clone()))
             .collect();
-        let scheduler = Scheduler::new(Arc::clone(&shared), workers?, bell, reports);
+        let scheduler = Scheduler::new(Arc::clone(&shared), workers?, bell, (reports, received));
         let scheduling = tokio::spawn(scheduler.run());
         Ok(Engine { shared, scheduling })
     }
@@ -177,11 +180,7 @@ impl Engine {
     /// # Errors
     /// As [`Store::create_run`].
     pub async fn create(&self, start: RunStarted, place: Place) -> Result<Created, CreateError> {
-        let (run, at) = (start.run, self.shared.clock.now());
-        let new = NewRun { run, at, first: Entry::RunStarted(start), history: None, place };
-        let created = self.shared.store.create_run(new).await?;
-        self.shared.kick.notify_one();
-        Ok(created)
+        reservation::create(&self.shared, start, place).await
     }
 
     /// Sends a message to a run.
@@ -216,11 +215,18 @@ impl Engine {
     /// # Errors
     /// [`ReadError`].
     pub async fn ended(&self, run: RunId) -> Result<Standing, ReadError> {
-        let ended = self.shared.await_end(run);
+        let ending = self.shared.await_end(run);
         let standing = loop {
-            let told = ended.notified();
+            let told = ending.told.notified();
             tokio::pin!(told);
             told.as_mut().enable();
+            if let Some(standing) = ending.standing.get() {
+                break Ok(*standing);
+            }
+            if self.shared.is_driven(run) {
+                told.await;
+                continue;
+            }
             match self.shared.store.head(run).await {
                 Ok(head) if !head.standing.is_ended() => told.await,
                 Ok(head) => break Ok(head.standing),

@@ -21,6 +21,7 @@ mod panics;
 mod patience;
 pub mod performer;
 pub mod points;
+mod reservation;
 mod scheduler;
 mod shared;
 pub mod takeover;

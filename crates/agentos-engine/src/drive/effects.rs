@@ -262,7 +262,7 @@ async fn try_create_child(
     let start = shared.library.start_of_child(invocation).map_err(NoChild::Failed)?;
     let first = Entry::RunStarted(start);
     let at = shared.clock.now();
-    let new = NewRun { run: child, at, first, history: None, place: Place::default() };
+    let new = NewRun { run: child, at, first, history: None, place: Place::default(), owner: None };
     match shared.store.create_run(new).await {
         // Its id comes from the invocation: whoever created it did so for the same one, at another time.
         Ok(_) | Err(CreateError::Conflict { .. }) => Ok(()),

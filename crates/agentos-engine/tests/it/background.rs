@@ -21,7 +21,14 @@ async fn create(house: &House) -> RunId {
     let run = RunId(Uuid::from_u128(5));
     let start = RunStarted::new(run, Name::new(MAIN).expect("a name"));
     let first = Entry::RunStarted(start);
-    let new = NewRun { run, at: Timestamp(1), first, history: None, place: Place::default() };
+    let new = NewRun {
+        run,
+        at: Timestamp(1),
+        first,
+        history: None,
+        place: Place::default(),
+        owner: None,
+    };
     house.store().create_run(new).await.expect("the run is created");
     run
 }

@@ -54,7 +54,7 @@ pub(super) fn new_run(number: u128) -> NewRun {
         parent: None,
         forked_from: None,
     });
-    NewRun { run, at: NOW, first, history: None, place: Place::default() }
+    NewRun { run, at: NOW, first, history: None, place: Place::default(), owner: None }
 }
 
 /// An entry without meaning that can be told from others.

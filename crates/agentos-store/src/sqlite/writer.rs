@@ -4,12 +4,15 @@
 //! being written shares the next. There is one such thread per process and store; between processes the writer lock
 //! decides whose turn it is, and every transaction begins `IMMEDIATE`, so nobody who has begun is turned away.
 //!
+//! The way to a thread and back takes as long as half a transaction. Whoever would do nothing but wait may carry out its
+//! work where it is, if nobody else is writing at that moment.
+//!
 //! Each piece of work checks before it changes anything, so one that is refused leaves nothing behind and its neighbours
 //! go on. Only a failure of the database undoes the whole batch. Then each piece is tried alone: what is the fault of
 //! one is the answer of that one. A transaction that could not even begin is the failure of all: each piece alone would
 //! wait just as long, one after the other.
 
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::oneshot;
@@ -74,8 +77,20 @@ where
     }
 }
 
+/// Nothing, for a writer that is to see to the write-ahead log.
+struct Tidying;
+
+impl Work for Tidying {
+    fn apply(&mut self, _: &mut Tx<'_>) -> Done<()> {
+        Ok(())
+    }
+
+    fn settle(self: Box<Self>, _: Option<&BatchFailure>) {}
+}
+
 /// The way to the writer thread. When the last one is dropped, the thread finishes what it has and ends.
 pub(super) struct Writer {
+    file: Arc<Mutex<DatabaseFile>>,
     queue: Option<mpsc::Sender<Box<dyn Work>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -83,11 +98,34 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn start(file: DatabaseFile) -> Done<Self> {
         let (queue, work) = mpsc::channel();
+        let file = Arc::new(Mutex::new(file));
+        let of_thread = Arc::clone(&file);
         let thread = thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write(file, &work))
+            .spawn(move || write(&of_thread, &work))
             .map_err(|error| Fault::permanent(format!("no thread could be started: {error}")))?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+        Ok(Self { file, queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Carries out `act` on this thread, if nobody writes: neither here nor in another process. Otherwise nothing is done,
+    /// and there is no answer.
+    pub(super) fn try_here<A>(
+        &self,
+        act: impl FnOnce(&mut Tx<'_>) -> Done<A>,
+    ) -> Option<Result<A, BatchFailure>> {
+        let mut file = self.file.try_lock().ok()?;
+        let mut answer = None;
+        let outcome = file.transact_unless_locked(|tx| {
+            answer = Some(act(tx)?);
+            Ok(())
+        })?;
+        if file.wants_taking()
+            && let Some(queue) = &self.queue
+        {
+            // If the thread is gone, the next to write hears that.
+            let _gone = queue.send(Box::new(Tidying));
+        }
+        Some(outcome.and_then(|()| answer.ok_or_else(gone)))
     }
 
     /// Has `act` carried out, perhaps among others and perhaps more than once until it holds. What `fail` makes of a
@@ -128,9 +166,11 @@ fn gone() -> BatchFailure {
     BatchFailure { error, is_unknown: true, is_everybodys: true }
 }
 
-fn write(mut file: DatabaseFile, work: &mpsc::Receiver<Box<dyn Work>>) {
+fn write(file: &Mutex<DatabaseFile>, work: &mpsc::Receiver<Box<dyn Work>>) {
     while let Ok(first) = work.recv() {
         let mut batch = vec![first];
+        // Whoever has panicked with it has left it in a state that nobody knows.
+        let Ok(mut file) = file.lock() else { return };
         while batch.len() < BATCH
             && let Ok(next) = work.try_recv()
         {
@@ -176,7 +216,6 @@ impl From<Fault> for BatchFailure {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use rusqlite::Connection;

@@ -45,7 +45,7 @@ fn new_run(run: RunId) -> NewRun {
         parent: None,
         forked_from: None,
     });
-    NewRun { run, at: NOW, first, history: None, place: Place::default() }
+    NewRun { run, at: NOW, first, history: None, place: Place::default(), owner: None }
 }
 
 fn message(text: &str) -> Message {
