@@ -148,6 +148,7 @@ impl Builder {
             lines,
             events: Events::default(),
             limits,
+            runtime: tokio::runtime::Handle::current(),
             kick: Notify::new(),
             idle: watch::Sender::new(false),
             handed,

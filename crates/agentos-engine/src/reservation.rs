@@ -9,6 +9,7 @@ use std::sync::Arc;
 use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, RunStarted};
 use agentos_core::id::{RunId, Seq};
+use agentos_store::backend::{BackendError, BackendErrorKind};
 use agentos_store::claim::Claim;
 use agentos_store::place::Place;
 use agentos_store::run::{CreateError, Created, NewRun};
@@ -68,8 +69,9 @@ pub(crate) async fn create(
     place: Place,
 ) -> Result<Created, CreateError> {
     let slot = Reservation::take(shared, start.run);
+    let runtime = shared.runtime.clone();
     let shared = Arc::clone(shared);
-    let creating = tokio::spawn(async move {
+    let creating = runtime.spawn(async move {
         let (run, at, first) = (start.run, shared.clock.now(), Entry::RunStarted(start));
         let log = vec![Chunk::new(Seq::FIRST, at, vec![first.clone()])];
         let owner = slot.as_ref().map(|_| shared.owner);
@@ -89,8 +91,10 @@ pub(crate) async fn create(
         Ok(created) => created,
         Err(stopped) => match stopped.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime is going down, and this with it.
-            Err(_) => std::future::pending().await,
+            Err(_) => {
+                let message = "the engine's runtime has ended";
+                Err(BackendError::new(BackendErrorKind::Permanent, message).into())
+            }
         },
     }
 }

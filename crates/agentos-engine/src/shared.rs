@@ -46,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) lines: Arc<dyn LineSink>,
     pub(crate) events: Events,
     pub(crate) limits: Limits,
+    /// Where the engine was started.
+    pub(crate) runtime: tokio::runtime::Handle,
     /// The scheduler has something to look at: a run was created, a slot became free, a message was sent.
     pub(crate) kick: Notify,
     /// Whether there is nothing to do, now or at some time.
