@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-use crate::release::{engine_bench, store_bench, testing_binary};
+use crate::release::{engine_bench, process_bench, store_bench, testing_binary};
 use crate::shell::{self, say};
 
 const RESULTS: &str = "bench/results";
@@ -17,6 +17,9 @@ const CORE: &str = "core";
 
 /// Measured beside the SQL that it is compared with.
 const STORE: &str = "store";
+
+/// Measured with real processes.
+const PROCESS: &str = "process";
 
 /// Measured through the whole engine.
 const ENGINE: [&str; 2] = ["steps", "parked"];
@@ -31,19 +34,21 @@ pub(crate) struct Args {
 /// Runs the measurement and points at its result.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
-    let known = [&[CORE, STORE][..], &ENGINE[..]].concat();
+    let known = [&[CORE, STORE, PROCESS][..], &ENGINE[..]].concat();
     ensure!(
         name.is_none_or(|name| known.contains(&name)),
         "there is no measurement of that name; there are {}",
         known.join(", ")
     );
-    let of_engine = |name: &str| ENGINE.contains(&name);
-    if name.is_none_or(|name| name != STORE && !of_engine(name)) {
+    if name.is_none_or(|name| name == CORE) {
         let names: Vec<&str> = name.into_iter().collect();
         testing_binary("bench", &names).run()?;
     }
     if name.is_none_or(|name| name == STORE) {
         store_bench(STORE, &[]).run()?;
+    }
+    if name.is_none_or(|name| name == PROCESS) {
+        process_bench(PROCESS).run()?;
     }
     for bench in ENGINE.into_iter().filter(|bench| name.is_none_or(|name| name == *bench)) {
         engine_bench(bench).run()?;

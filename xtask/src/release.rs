@@ -28,3 +28,16 @@ pub(crate) fn store_bench(name: &str, args: &[&str]) -> CommandLine {
 pub(crate) fn engine_bench(name: &str) -> CommandLine {
     CommandLine::cargo(["bench", "--locked", "-p", "agentos-engine", "--bench", name])
 }
+
+/// The test of `agentos-engine` in which processes are killed, with the big numbers.
+pub(crate) fn engine_kills() -> CommandLine {
+    let name = "kills::wherever_a_process_is_killed_the_run_comes_to_the_same_end";
+    CommandLine::cargo(["test", "--release", "--locked", "-p", "agentos-engine", "--test", "it"])
+        .args(["--", "--exact", name, "--nocapture"])
+        .env("AGENTOS_SOAK", "1")
+}
+
+/// `cargo bench` for one of the benches of `agentos-process`.
+pub(crate) fn process_bench(name: &str) -> CommandLine {
+    CommandLine::cargo(["bench", "--locked", "-p", "agentos-process", "--bench", name])
+}

@@ -9,7 +9,7 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::release::{store_bench, testing_binary};
+use crate::release::{engine_kills, store_bench, testing_binary};
 use crate::shell::{self, CommandLine, say};
 
 const RECORD: &str = "docs/soak.md";
@@ -24,8 +24,12 @@ The long suites, and the last time each passed. Run them with `cargo xtask soak`
 ";
 
 /// The suites: a name for the record, and the command line.
-fn suites() -> [(&'static str, CommandLine); 2] {
-    [("simulate", testing_binary("simulate", &["soak"])), ("store", store_bench("crowd", &[]))]
+fn suites() -> [(&'static str, CommandLine); 3] {
+    [
+        ("simulate", testing_binary("simulate", &["soak"])),
+        ("store", store_bench("crowd", &[])),
+        ("kills", engine_kills()),
+    ]
 }
 
 /// What to hand to the suites.

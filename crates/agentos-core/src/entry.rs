@@ -8,17 +8,19 @@
 //! [`crate::execution`]). The others only record.
 
 mod kept;
+mod kind;
 mod part;
+mod start;
 
 use serde::{Deserialize, Serialize};
 
 pub use kept::{Act, ActCause, Deed, KeptAnswer, KeptBody};
 pub(crate) use part::decision;
 pub use part::{Abandoned, CloseCause, OperationResult, RunOutcome, ScopeClosing, StepOutcome};
+pub use start::{Home, Parent, RunStarted};
 
-use crate::bounds;
 use crate::failure::Failure;
-use crate::id::{InboxKey, RunId, Seed, Seq, StepNumber, Try};
+use crate::id::{InboxKey, RunId, Seq, StepNumber, Try};
 use crate::name::Name;
 use crate::path::{OperationId, ScopePath, StepPath};
 use crate::retry::RetryPolicy;
@@ -39,70 +41,11 @@ pub struct Record {
     pub entry: Entry,
 }
 
-/// Who invoked a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parent {
-    /// The run.
-    pub run: RunId,
-    /// The operation that waits for the end.
-    pub operation: OperationId,
-}
-
 impl Record {
     /// A fact that came in from outside.
     #[must_use]
     pub const fn new(seq: Seq, at: Timestamp, entry: Entry) -> Self {
         Self { seq, at, by: None, entry }
-    }
-}
-
-/// What a run starts with.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunStarted {
-    /// The run.
-    pub run: RunId,
-    /// The workflow's name.
-    pub workflow: Name,
-    /// The hash of the workflow's modules; the run keeps the source it started with.
-    pub definition: String,
-    /// The input, already validated.
-    pub input: Value,
-    /// Where the run's randomness comes from.
-    pub seed: Seed,
-    /// How long cleanup may go on after something was closed or cancelled.
-    pub grace_ms: Millis,
-    /// How long the run may be active: have something open that is not a wait.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<Millis>,
-    /// When the run ends at the latest, whatever it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Timestamp>,
-    /// Who invoked this run, and waits for its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<Parent>,
-    /// The run that this one was forked from, or whose failure it mends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub forked_from: Option<RunId>,
-}
-
-impl RunStarted {
-    /// A start with nothing special about it.
-    #[must_use]
-    pub fn new(run: RunId, workflow: Name) -> Self {
-        Self {
-            run,
-            workflow,
-            definition: String::new(),
-            input: Value::Null,
-            seed: Seed(0),
-            grace_ms: Millis::new(bounds::GRACE_MS),
-            timeout_ms: None,
-            deadline: None,
-            parent: None,
-            forked_from: None,
-        }
     }
 }
 
@@ -430,56 +373,4 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "Value::is_null")]
         meta: Value,
     },
-}
-
-impl Entry {
-    /// The key of the message that this entry records.
-    #[must_use]
-    pub const fn message_key(&self) -> Option<&InboxKey> {
-        match self {
-            Self::CancelRequested { key, .. }
-            | Self::SignalArrived { key, .. }
-            | Self::ApprovalGiven { key, .. }
-            | Self::ChildEnded { key, .. } => Some(key),
-            _ => None,
-        }
-    }
-
-    /// The spelling of the entry's kind in the log.
-    #[must_use]
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::RunStarted(_) => "run.started",
-            Self::CancelRequested { .. } => "run.cancel_requested",
-            Self::RunResumed { .. } => "run.resumed",
-            Self::RunRebased { .. } => "run.rebased",
-            Self::RunFailing { .. } => "run.failing",
-            Self::RunEnded { .. } => "run.ended",
-            Self::SourceSwitched { .. } => "source.switched",
-            Self::AnswersKept { .. } => "answers.kept",
-            Self::AbandonedEnded { .. } => "operation.abandoned_ended",
-            Self::StepRequested { .. } => "step.requested",
-            Self::BodyKept(_) => "body.kept",
-            Self::AttemptStarted { .. } => "attempt.started",
-            Self::AttemptFailed { .. } => "attempt.failed",
-            Self::StepEnded { .. } => "step.ended",
-            Self::ScopeClosing(_) => "scope.closing",
-            Self::AttemptTimedOut { .. } => "attempt.timed_out",
-            Self::GraceExpired { .. } => "scope.grace_expired",
-            Self::OperationOrdered { .. } => "operation.ordered",
-            Self::OperationStarted { .. } => "operation.started",
-            Self::OperationInterrupted { .. } => "operation.interrupted",
-            Self::OperationRetried { .. } => "operation.retried",
-            Self::OperationCancelOrdered { .. } => "operation.cancel_ordered",
-            Self::OperationEnded { .. } => "operation.ended",
-            Self::ChildEnded { .. } => "child.ended",
-            Self::TimerFired { .. } => "timer.fired",
-            Self::SignalArrived { .. } => "signal.arrived",
-            Self::ApprovalGiven { .. } => "approval.given",
-            Self::SignalOffered { .. } => "signal.offered",
-            Self::SignalConsumed { .. } => "signal.consumed",
-            Self::StateWritten { .. } => "state.written",
-            Self::CommentAdded { .. } => "comment.added",
-        }
-    }
 }

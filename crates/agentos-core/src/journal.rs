@@ -28,6 +28,7 @@ use crate::entry::{
 };
 use crate::failure::Failure;
 use crate::id::{InboxKey, Seq, StepNumber};
+use crate::operation::OperationKind;
 use crate::path::{OperationId, ScopePath, StepPath};
 use crate::time::{Millis, Timestamp};
 use crate::value::Value;
@@ -218,10 +219,8 @@ impl Journal {
     fn note(&mut self, operation: OperationId, note: Note) -> Result<(), Illegal> {
         self.live_scope(&operation.scope())?;
         let fits = match note {
-            Note::State(_) => operation::is(&operation, crate::operation::OperationKind::Set),
-            Note::Comment { .. } => {
-                operation::is(&operation, crate::operation::OperationKind::Comment)
-            }
+            Note::State(_) => operation::is(&operation, OperationKind::Set),
+            Note::Comment { .. } => operation::is(&operation, OperationKind::Comment),
         };
         if !fits {
             return Err(Illegal::WrongKind { operation });
@@ -332,6 +331,14 @@ impl Journal {
 
     pub(crate) fn scope(&self, path: &ScopePath) -> Option<&ScopeRecord> {
         self.scopes.get(path)
+    }
+
+    /// The questions that the run has asked and nobody has answered: each with what it was asked with.
+    pub fn open_questions(&self) -> impl Iterator<Item = (&OperationId, &Value)> {
+        let asked = self.operations.iter().filter(|(id, record)| {
+            id.kind() == Some(OperationKind::Approve) && !record.is_answered()
+        });
+        asked.map(|(id, record)| (id, &record.args))
     }
 
     pub(crate) fn step(&self, path: &StepPath) -> Option<&StepRecord> {

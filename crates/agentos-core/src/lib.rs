@@ -23,6 +23,7 @@ pub mod program;
 mod random;
 pub mod rebase;
 pub mod retry;
+pub mod short_name;
 pub mod source;
 pub mod standing;
 pub mod time;

@@ -23,6 +23,8 @@ mod keep;
 mod names;
 
 use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
+use std::fmt;
 
 use thiserror::Error;
 
@@ -143,6 +145,9 @@ pub enum RebaseError {
     /// With the recorded answers, the program does not go on.
     #[error("the workflow would not go on from where the run stands: {0}")]
     Stuck(Failure),
+    /// There is no program to execute.
+    #[error("{0}")]
+    NoProgram(String),
     /// The program could not be executed over its answers.
     #[error(transparent)]
     Advance(#[from] AdvanceError),
@@ -157,6 +162,18 @@ impl Rebase<'_> {
     /// # Errors
     /// [`RebaseError`]; nothing has happened.
     pub fn run<P: Program>(&self, program: impl Fn() -> P) -> Result<Rebased, RebaseError> {
+        self.try_run(|| Ok::<P, Infallible>(program()))
+    }
+
+    /// The same with a program that may not be had.
+    ///
+    /// # Errors
+    /// As [`Rebase::run`]; [`RebaseError::NoProgram`] with what `program` says.
+    pub fn try_run<P: Program, E: fmt::Display>(
+        &self,
+        program: impl Fn() -> Result<P, E>,
+    ) -> Result<Rebased, RebaseError> {
+        let program = || program().map_err(|error| RebaseError::NoProgram(error.to_string()));
         let log = generation(self.log);
         let Some(Record { entry: Entry::RunStarted(started), .. }) = log.first() else {
             return Err(RebaseError::Empty);
@@ -177,7 +194,7 @@ impl Rebase<'_> {
         let early = feed::early(log, &history.selection);
         let mut beginning = Beginning { early, bodies: BTreeMap::new(), abandoned: Vec::new() };
         for _ in 0..PASSES {
-            let mut executed = self.execute(program(), &history, &beginning)?;
+            let mut executed = self.execute(program()?, &history, &beginning)?;
             let missed = missed(&executed.execution, &history.answers, &beginning.early);
             let abandoned = match self.into {
                 Destination::SameRun => compare::abandoned(log, &executed.chunks),

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::Chunk;
 use crate::effect::Effect;
-use crate::id::{InboxKey, RunId};
+use crate::id::{InboxKey, RunId, StepNumber};
 use crate::inbox::Message;
-use crate::path::ScopePath;
+use crate::path::{ScopePath, StepPath};
 use crate::standing::Standing;
 use crate::time::Timestamp;
 
@@ -38,10 +38,21 @@ pub struct LogLine {
     pub at: Timestamp,
     /// Where in the run.
     pub scope: ScopePath,
+    /// The step that it belongs to; none if it was said outside of all steps.
+    pub step: Option<LineStep>,
     /// How loud.
     pub level: LogLevel,
     /// What.
     pub message: String,
+}
+
+/// The step that a log line belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineStep {
+    /// The step.
+    pub path: StepPath,
+    /// Its number.
+    pub number: StepNumber,
 }
 
 /// A message for another run.

@@ -6,6 +6,8 @@
 #![expect(clippy::print_stdout, reason = "this is a command-line program")]
 #![expect(clippy::disallowed_methods, reason = "what takes how long is what it is about")]
 
+#[path = "../../agentos-store/benches/store/cpu.rs"]
+mod cpu;
 #[path = "../../agentos-store/benches/store/report.rs"]
 #[expect(dead_code, reason = "others compare, this one does not")]
 mod report;
@@ -29,6 +31,7 @@ use agentos_store::place::Place;
 use agentos_store::run::{History, NewRun};
 use agentos_store::sqlite::{Options, SqliteStore};
 use agentos_store::store::Store as _;
+use cpu::cpu;
 use report::Report;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -93,12 +96,6 @@ fn resident() -> f64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kb = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
     kb.unwrap_or(f64::NAN) / 1024.0
-}
-
-fn cpu() -> Duration {
-    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::from_secs(used.tv_sec.unsigned_abs())
-        + Duration::from_nanos(used.tv_nsec.unsigned_abs())
 }
 
 /// Fills a store and leaves it: the engine that is measured is a process that has not done that.

@@ -7,6 +7,8 @@
 #![expect(clippy::print_stdout, reason = "this is a command-line program")]
 #![expect(clippy::disallowed_methods, reason = "what takes how long is what it is about")]
 
+#[path = "../../agentos-store/benches/store/cpu.rs"]
+mod cpu;
 #[path = "../../agentos-store/benches/store/report.rs"]
 mod report;
 
@@ -23,6 +25,7 @@ use agentos_sdk::{Ctx, Result, Workflow, Workflows};
 use agentos_store::place::Place;
 use agentos_store::sqlite::ceiling::{Merging, Rows};
 use agentos_store::sqlite::{Options, SqliteStore};
+use cpu::cpu;
 use report::Report;
 use serde_json::json;
 use uuid::Uuid;
@@ -55,13 +58,6 @@ impl Seen {
             }
         }
     }
-}
-
-/// Processor time of this process.
-fn cpu() -> Duration {
-    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    let (seconds, nanos) = (used.tv_sec.unsigned_abs(), used.tv_nsec.unsigned_abs());
-    Duration::from_secs(seconds) + Duration::from_nanos(nanos)
 }
 
 /// Where effects write, and when they did.

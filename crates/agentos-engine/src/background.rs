@@ -4,6 +4,9 @@
 //! Whoever has given it something to do tries to start one. If there is one already, its bell has rung. If that one is
 //! about to leave, it looks once more *after* it has given up its seat; so either it sees what there is to do, or whoever
 //! brought that found the seat free.
+//!
+//! A run that can't be driven (its workflow is missing, say) does not keep the executor: it was tried and told of, and the
+//! next executor tries it again. As long as there is something else to do, it is tried again now and then.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -12,6 +15,7 @@ use std::time::Duration;
 
 use agentos_core::id::OwnerId;
 use agentos_store::backend::BackendError;
+use agentos_store::due::Except;
 use agentos_store::store::Store;
 use thiserror::Error;
 
@@ -54,8 +58,19 @@ fn seat(database: &Path) -> PathBuf {
 pub enum Attended {
     /// There is another one.
     Another,
-    /// Nothing is left to do.
+    /// Nothing is left to do, but for runs that can't be driven.
     Idle,
+    /// It was told to go.
+    Told,
+}
+
+/// How an executor is told to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depart {
+    /// What is under way is stopped first.
+    Stop,
+    /// What can go on without it does: for an upgrade, or a lost terminal.
+    Leave,
 }
 
 /// Why nobody could attend to a database.
@@ -67,9 +82,13 @@ pub enum AttendError {
     /// The store could not be asked.
     #[error(transparent)]
     Store(#[from] BackendError),
+    /// The store took the engine's owner for dead: its lock is gone, and with it every run that it had.
+    #[error("the executor's lock is gone, so its runs are free; start another one")]
+    Died,
 }
 
-/// Attends to a database until nothing is left to do. `start` is called for an engine over `store`.
+/// Attends to a database until nothing is left to do, or until `told` says how to go. `start` is called for an engine over
+/// `store`.
 ///
 /// # Errors
 /// [`AttendError`]; what there is to do waits for the next one.
@@ -78,24 +97,45 @@ pub async fn attend(
     store: &dyn Store,
     clock: &impl Clock,
     start: impl Fn() -> io::Result<Engine>,
+    told: impl Future<Output = Depart>,
 ) -> Result<Attended, AttendError> {
+    tokio::pin!(told);
     loop {
         let Some(seat) = Seat::take(database)? else {
             return Ok(Attended::Another);
         };
         let engine = start()?;
-        engine.idle(IDLE_FOR).await;
+        tokio::select! {
+            biased;
+            () = engine.dying() => {
+                engine.leave().await;
+                return Err(AttendError::Died);
+            }
+            depart = &mut told => {
+                match depart {
+                    Depart::Stop => engine.stop().await,
+                    Depart::Leave => engine.leave().await,
+                }
+                return Ok(Attended::Told);
+            }
+            () = engine.idle(IDLE_FOR) => {}
+        }
+        let hopeless = engine.resting();
         engine.leave().await;
         drop(seat);
-        if is_idle(store, clock).await? {
+        if is_idle(store, clock, &hopeless).await? {
             return Ok(Attended::Idle);
         }
     }
 }
 
-/// Whether there is nothing to do, now or at some time.
-async fn is_idle(store: &dyn Store, clock: &impl Clock) -> Result<bool, BackendError> {
+/// Whether there is nothing to do, now or at some time, for any run but these.
+async fn is_idle(
+    store: &dyn Store,
+    clock: &impl Clock,
+    hopeless: &Except,
+) -> Result<bool, BackendError> {
     let nobody = OwnerId(uuid::Uuid::nil());
-    let due = store.due(clock.now(), 1).await?;
-    Ok(due.is_empty() && store.outlook(nobody, 1).await?.wake_at.is_none())
+    let due = store.due(clock.now(), hopeless, 1).await?;
+    Ok(due.is_empty() && store.outlook(nobody, hopeless, 1).await?.wake_at.is_none())
 }

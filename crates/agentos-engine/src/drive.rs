@@ -1,5 +1,6 @@
 //! One run in the hands of one process: loaded, executed turn by turn, and left.
 
+mod children;
 mod commit;
 mod effects;
 mod load;
@@ -19,8 +20,8 @@ use agentos_sdk::Actions;
 use agentos_store::claim::ReleaseError;
 use agentos_store::log::ReadError;
 use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
 
-use crate::events::Throttle;
 use crate::patience::Patience;
 use crate::performer::News;
 use crate::points::Point;
@@ -105,9 +106,10 @@ pub(super) struct Drive {
     actions: Option<Actions>,
     standing: Standing,
     in_flight: InFlight,
-    throttle: Throttle,
     /// How many runs share this thread.
     load: Arc<AtomicUsize>,
+    /// When progress was last told.
+    told_at: Option<Instant>,
     /// Somebody has put something into the inbox.
     mail: Arc<Notify>,
     news: mpsc::UnboundedReceiver<News>,
@@ -186,20 +188,17 @@ impl Drive {
             }
             let wake_at = self.execution.timers().next().map(|(due, _)| due);
             let parks = self.parks_until(wake_at);
-            let shared = Arc::clone(&self.shared);
+            let (shared, progress) = (Arc::clone(&self.shared), self.in_flight.progress.clone());
             tokio::select! {
                 biased;
                 () = shared.dead.cancelled() => return Err(Left::Dead),
                 () = shared.leaving.cancelled() => return Err(Left::Leaving),
                 Some(news) = self.news.recv() => {
-                    let mut happenings = Vec::new();
-                    happenings.extend(self.hear(news));
+                    let mut happenings = vec![self.hear(news)];
                     while let Ok(news) = self.news.try_recv() {
-                        happenings.extend(self.hear(news));
+                        happenings.push(self.hear(news));
                     }
-                    if !happenings.is_empty() {
-                        return Ok(happenings);
-                    }
+                    return Ok(happenings);
                 }
                 () = self.mail.notified() => {
                     let messages = self.inbox().await?;
@@ -208,6 +207,7 @@ impl Drive {
                     }
                 }
                 () = sleep_until(&shared, wake_at) => {}
+                () = progress.ripe(self.told_at) => self.tell_all_progress(),
                 () = linger(parks) => return self.park().await,
             }
         }

@@ -8,6 +8,7 @@ use agentos_core::entry::RunStarted;
 use agentos_core::id::{OwnerId, RunId};
 use agentos_core::inbox::Message;
 use agentos_core::standing::Standing;
+use agentos_store::due::Except;
 use agentos_store::inbox::{SendError, Sent};
 use agentos_store::log::ReadError;
 use agentos_store::place::Place;
@@ -15,6 +16,7 @@ use agentos_store::run::{CreateError, Created};
 use agentos_store::store::Store;
 use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, SystemClock};
@@ -158,6 +160,7 @@ impl Builder {
             dead: CancellationToken::new(),
             points,
             driven: Mutex::default(),
+            troubled: Mutex::default(),
         });
         let (reporter, reports) = mpsc::unbounded_channel();
         let workers: std::io::Result<Vec<Worker>> = (0..limits.workers.max(1))
@@ -211,34 +214,43 @@ impl Engine {
         self.shared.driven_count()
     }
 
-    /// Waits until a run has ended, whoever drives it. How it stands then.
+    /// Waits until a run has ended, whoever drives it. How it stands then; if the engine dies meanwhile, how it stands
+    /// without having ended.
     ///
     /// # Errors
     /// [`ReadError`].
     pub async fn ended(&self, run: RunId) -> Result<Standing, ReadError> {
-        let ending = self.shared.await_end(run);
-        let standing = loop {
-            let told = ending.told.notified();
+        let awaits = self.shared.await_end(run);
+        loop {
+            let told = awaits.ending.told.notified();
             tokio::pin!(told);
             told.as_mut().enable();
-            if let Some(standing) = ending.standing.get() {
-                break Ok(*standing);
+            if let Some(standing) = awaits.ending.standing.get() {
+                return Ok(*standing);
             }
-            if self.shared.is_driven(run) {
-                told.await;
-                continue;
+            let is_dead = self.shared.dead.is_cancelled();
+            // What is driven here ends here, and says so.
+            if is_dead || !self.shared.is_driven(run) {
+                let standing = self.shared.store.head(run).await?.standing;
+                if standing.is_ended() || is_dead {
+                    return Ok(standing);
+                }
             }
-            match self.shared.store.head(run).await {
-                Ok(head) if !head.standing.is_ended() => told.await,
-                Ok(head) => break Ok(head.standing),
-                Err(error) => break Err(error),
+            tokio::select! {
+                () = told => {}
+                () = self.shared.dead.cancelled() => {}
             }
-        };
-        self.shared.forget_end(run);
-        standing
+        }
+    }
+
+    /// How many runs somebody waits for the end of.
+    #[must_use]
+    pub fn awaited(&self) -> usize {
+        self.shared.awaited_count()
     }
 
     /// Waits until nothing has been to do for a while: no run is driven, none is due, and none has a time to be woken at.
+    /// Runs that could not be driven and are left alone for now do not count.
     pub async fn idle(&self, length: Duration) {
         let mut idle = self.shared.idle.subscribe();
         loop {
@@ -249,6 +261,18 @@ impl Engine {
                 return;
             }
         }
+    }
+
+    /// Runs that could not be driven and are left alone for now.
+    #[must_use]
+    pub fn resting(&self) -> Except {
+        self.shared.troubled().resting(Instant::now()).clone()
+    }
+
+    /// Waits until the process is as good as dead, which it should never be: its owner's lock is gone. The engine leaves by
+    /// itself then.
+    pub async fn dying(&self) {
+        self.shared.dead.cancelled().await;
     }
 
     /// Waits until the engine has left by itself, because its process is as good as dead.

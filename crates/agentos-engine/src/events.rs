@@ -3,22 +3,17 @@
 //! Two classes. *Commits* are durable and have positions: who misses one (a slow watcher is told so) reads on in the
 //! log. *Progress* has no position, is thinned out, and is gone when it is missed.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use agentos_core::codec::Chunk;
 use agentos_core::id::RunId;
 use agentos_core::path::OperationId;
 use agentos_core::standing::Standing;
-use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 use tokio::sync::broadcast;
 
 /// How many events a watcher may be behind before it is told to catch up from the log.
 const BEHIND: usize = 4_096;
-
-/// No more than one piece of progress per operation in so many milliseconds.
-const PROGRESS_MS: i64 = 100;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
@@ -72,27 +67,5 @@ impl Events {
     pub(crate) fn tell(&self, event: Event) {
         // That nobody listens is no error.
         let _unheard = self.sender.send(event);
-    }
-}
-
-/// Thins out the progress of one run's operations.
-#[derive(Debug, Default)]
-pub(crate) struct Throttle {
-    told: HashMap<OperationId, Timestamp>,
-}
-
-impl Throttle {
-    /// Whether it is time to tell something of this operation again.
-    pub(crate) fn admits(&mut self, operation: &OperationId, now: Timestamp) -> bool {
-        let due = self.told.get(operation).is_none_or(|told| now.0 - told.0 >= PROGRESS_MS);
-        if due {
-            self.told.insert(operation.clone(), now);
-        }
-        due
-    }
-
-    /// The operation is over.
-    pub(crate) fn forget(&mut self, operation: &OperationId) {
-        self.told.remove(operation);
     }
 }

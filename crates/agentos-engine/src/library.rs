@@ -2,13 +2,14 @@
 
 mod rust;
 
-use agentos_core::entry::{Parent, RunStarted};
+use agentos_core::entry::{Home, Parent, RunStarted};
 use agentos_core::failure::Failure;
 use agentos_core::id::RunId;
 use agentos_core::name::Name;
 use agentos_core::program::Program;
 use agentos_core::value::Value;
 use agentos_sdk::Actions;
+use agentos_store::place::Place;
 use thiserror::Error;
 
 pub use rust::RustLibrary;
@@ -26,6 +27,18 @@ pub trait Library: Send + Sync + 'static {
     /// # Errors
     /// Why there can be none: the invocation fails with it.
     fn start_of_child(&self, invocation: Invocation) -> Result<RunStarted, Failure>;
+
+    /// Where a child run that starts like this belongs in the store. As far as nothing else is said: where its code
+    /// believes to be.
+    fn place_of_child(&self, start: &RunStarted) -> Place {
+        let said = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        Place {
+            project: start.home.project_id.parse().ok(),
+            work_dir: said(&start.home.project_path),
+            workspace_dir: said(&start.home.workspace_path),
+            ..Place::default()
+        }
+    }
 }
 
 /// An invocation of a workflow.
@@ -39,6 +52,8 @@ pub struct Invocation {
     pub input: Value,
     /// Who waits for its end.
     pub parent: Parent,
+    /// Where it works: where its parent does, under a name of its own.
+    pub home: Home,
 }
 
 /// A program, ready to be executed.

@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use agentos_sdk::Action;
 
+use crate::progress::Progress;
+
 /// Something that a run has ordered, by an entry that is committed.
 pub struct Order {
     /// The run.
@@ -62,6 +64,7 @@ pub struct Ticket {
     /// Cancelled when the operation is to be stopped.
     pub stop: CancellationToken,
     pub(crate) news: mpsc::UnboundedSender<News>,
+    pub(crate) progress: Progress,
     pub(crate) operation: OperationId,
     pub(crate) r#try: Try,
 }
@@ -69,7 +72,6 @@ pub struct Ticket {
 /// What a performer has to say.
 pub(crate) enum News {
     Started { operation: OperationId, r#try: Try, detail: Value },
-    Progress { operation: OperationId, progress: Value },
     Performed { operation: OperationId, r#try: Try, performed: Performed },
 }
 
@@ -81,10 +83,10 @@ impl Ticket {
         let _unheard = self.news.send(News::Started { operation, r#try, detail });
     }
 
-    /// How far it has come: for whoever watches, and not part of the log.
+    /// How far it has come: for whoever watches, and not part of the log. Of what is said faster than anybody is told, only
+    /// the latest is kept.
     pub fn progress(&self, progress: Value) {
-        let operation = self.operation.clone();
-        let _unheard = self.news.send(News::Progress { operation, progress });
+        self.progress.note(&self.operation, progress);
     }
 }
 
@@ -127,9 +129,19 @@ impl Performer for OwnEffects {
             let message = format!("the workflow brings no code for `{}`", order.operation);
             return Performed::failed(message);
         };
-        let result = tokio::select! {
-            result = action => result,
-            () = ticket.stop.cancelled() => return Performed::Ended(OperationResult::Cancelled {}),
+        let result = match action {
+            Action::Waits(work) => tokio::select! {
+                result = work => Some(result),
+                () = ticket.stop.cancelled() => None,
+            },
+            // A thread can't be stopped; what it did though nobody wanted it any more concerns nobody.
+            Action::Blocks(work) => match tokio::task::spawn_blocking(work).await {
+                Ok(result) => Some(result).filter(|_| !ticket.stop.is_cancelled()),
+                Err(_) => return Performed::Interrupted,
+            },
+        };
+        let Some(result) = result else {
+            return Performed::Ended(OperationResult::Cancelled {});
         };
         Performed::Ended(match result {
             Ok(value) => OperationResult::Ok { value },

@@ -5,20 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::id::RunId;
-use agentos_core::time::{Millis, Timestamp};
+use agentos_core::time::Timestamp;
 use agentos_store::backend::BackendError;
 use agentos_store::claim::{Claim, ClaimError, ClaimMode};
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
+use crate::clock::Clock;
 use crate::drive::{self, Left};
 use crate::events::Event;
 use crate::panics::caught;
 use crate::patience::Patience;
 use crate::reservation::Handed;
 use crate::shared::{NoSlot, Shared};
-use crate::trouble::Troubled;
 use crate::worker::{Assignment, Report, Worker};
 
 /// How many runs are claimed at once at most.
@@ -28,7 +29,7 @@ const CLAIMS: usize = 64;
 const ADDRESSED: usize = 1_000;
 
 /// While others drive runs in the same store, it is looked this often whether they still live: nobody tells of a death.
-const OTHERS_MS: u64 = 500;
+const OTHERS: Duration = Duration::from_millis(500);
 
 /// The bell rings for our own commits too. After one ring it is not listened to for so long, so that a busy engine does
 /// not ask the store after every commit.
@@ -63,6 +64,35 @@ impl Bell for agentos_store::sqlite::Watch {
     }
 }
 
+/// When to look again, if nothing happens before.
+struct Next {
+    /// When a parked run has its time, by the wall clock.
+    wake_at: Option<Timestamp>,
+    /// When there may be something to do, on a clock that nobody sets. What happens meanwhile does not put it off.
+    at: Option<Instant>,
+}
+
+impl Next {
+    async fn come(&self, clock: &dyn Clock) {
+        let time = async {
+            match self.wake_at {
+                Some(at) => clock.sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        let pause = async {
+            match self.at {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = time => {}
+            () = pause => {}
+        }
+    }
+}
+
 /// Hands out runs to workers.
 pub(crate) struct Scheduler {
     shared: Arc<Shared>,
@@ -78,7 +108,6 @@ pub(crate) struct Scheduler {
     is_crowded: bool,
     /// When it is seen whether anything is left to do, after the last run has ended.
     repose: Option<Pin<Box<tokio::time::Sleep>>>,
-    troubled: Troubled,
     /// When the next parked run has its time, as far as is known.
     wake_at: Option<Timestamp>,
     /// Whether that, or who has mail, may have changed.
@@ -102,7 +131,6 @@ impl Scheduler {
             unsure: Vec::new(),
             is_crowded: false,
             repose: None,
-            troubled: Troubled::default(),
             wake_at: None,
             stale: true,
         }
@@ -115,10 +143,10 @@ impl Scheduler {
                 Ok(next) => next,
                 Err(error) => {
                     tracing::warn!(%error, "the store can't be asked what is due");
-                    Some(self.shared.clock.now().after(Millis::new(OTHERS_MS)))
+                    Next { wake_at: None, at: Some(Instant::now() + OTHERS) }
                 }
             };
-            while !self.wait(next).await {}
+            while !self.wait(&next).await {}
         }
         self.turn_away().await;
         let workers = std::mem::take(&mut self.workers);
@@ -141,14 +169,9 @@ impl Scheduler {
     }
 
     /// Waits until something happens. Whether there may be something to do for the store to tell.
-    async fn wait(&mut self, next: Option<Timestamp>) -> bool {
+    async fn wait(&mut self, next: &Next) -> bool {
         let clock = Arc::clone(&self.shared.clock);
-        let time = async {
-            match next {
-                Some(at) => clock.sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
+        let time = next.come(&*clock);
         let (bell, rest) = (&mut self.bell, &mut self.rest);
         let rung = async {
             if let Some(rest) = rest {
@@ -204,16 +227,16 @@ impl Scheduler {
         match left {
             Left::Trouble(message) => {
                 tracing::warn!(%run, message, "the run can't be driven");
-                self.troubled.add(run, self.shared.clock.now());
+                self.shared.troubled().add(run, Instant::now());
                 self.shared.events.tell(Event::Trouble { run, message });
             }
             Left::Parked => {
                 // It has a time to be woken at, perhaps.
                 self.stale = true;
-                self.troubled.remove(run);
+                self.shared.troubled().remove(run);
             }
             Left::Ended | Left::Leaving | Left::Lost | Left::Dead => {
-                self.troubled.remove(run);
+                self.shared.troubled().remove(run);
             }
         }
         if has_ended && self.shared.driven_count() == 0 {
@@ -223,33 +246,33 @@ impl Scheduler {
     }
 
     /// Claims what is due, and tells those who have mail. When to look again.
-    async fn look(&mut self) -> Result<Option<Timestamp>, BackendError> {
+    async fn look(&mut self) -> Result<Next, BackendError> {
         let now = self.shared.clock.now();
         self.repose = None;
         let unsure = std::mem::take(&mut self.unsure);
         self.unsure = self.claim(unsure).await;
+        let resting = self.shared.troubled().resting(Instant::now()).clone();
         let free = self.shared.limits.slots.saturating_sub(self.shared.driven_count());
         let mut found = false;
         self.is_crowded = free == 0 || !self.unsure.is_empty();
         if free > 0 {
-            // Those that rest are due as well; there may be more of them than slots.
-            let due = self.shared.store.due(now, free.min(CLAIMS) + self.troubled.len()).await?;
+            let wanted = free.min(CLAIMS);
+            let due = self.shared.store.due(now, &resting, wanted).await?;
             found = !due.is_empty();
-            self.is_crowded |= due.len() >= free.min(CLAIMS);
-            if due.len() >= CLAIMS {
+            self.is_crowded |= due.len() >= wanted;
+            if due.len() >= wanted {
                 // There may be more.
                 self.shared.kick.notify_one();
             }
             let runs = due.into_iter().map(|due| due.run);
-            let runs =
-                runs.filter(|run| !self.troubled.rests(*run, now) && !self.shared.is_driven(*run));
-            let left = self.claim(runs.take(free).collect()).await;
+            let runs = runs.filter(|run| !self.shared.is_driven(*run)).collect();
+            let left = self.claim(runs).await;
             self.is_crowded |= !left.is_empty();
         }
         let rests = !found && self.shared.driven_count() == 0;
         if self.stale || rests {
             self.stale = false;
-            let outlook = self.shared.store.outlook(self.shared.owner, ADDRESSED).await?;
+            let outlook = self.shared.store.outlook(self.shared.owner, &resting, ADDRESSED).await?;
             outlook.addressed.into_iter().for_each(|run| self.shared.ring(run));
             self.wake_at = outlook.wake_at;
         }
@@ -259,9 +282,10 @@ impl Scheduler {
         let free = self.shared.limits.slots > self.shared.driven_count();
         self.is_crowded |= !free;
         let wake_at = self.wake_at.filter(|at| free && *at > now);
-        let others =
-            (self.shared.limits.watch_others && free).then(|| now.after(Millis::new(OTHERS_MS)));
-        Ok([wake_at, self.troubled.next(now), others].into_iter().flatten().min())
+        let others = (self.shared.limits.watch_others && free).then_some(OTHERS);
+        let again = self.shared.troubled().next(Instant::now());
+        let pause = [again, others].into_iter().flatten().min();
+        Ok(Next { wake_at, at: pause.map(|pause| Instant::now() + pause) })
     }
 
     /// Claims runs, all at once: the store makes one transaction of that. Those for which there is no slot are left.
@@ -287,12 +311,19 @@ impl Scheduler {
                 continue;
             }
             self.shared.leave(run);
-            let error = match claimed {
-                Ok(Err(error)) if !is_not_ours(&error) => error.to_string(),
-                Err(panicked) => panicked,
-                _ => continue,
-            };
-            tracing::warn!(%run, error, "the run can't be claimed");
+            match claimed {
+                Ok(Err(error @ ClaimError::NotAlive { .. })) => {
+                    tracing::error!(%error, "this engine leaves");
+                    self.shared.die();
+                }
+                Ok(Err(error)) if !is_not_ours(&error) => {
+                    tracing::warn!(%run, %error, "the run can't be claimed");
+                }
+                Ok(_) => {}
+                Err(panicked) => {
+                    tracing::warn!(%run, error = panicked, "the run can't be claimed");
+                }
+            }
         }
         left
     }

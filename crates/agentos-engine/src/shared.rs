@@ -18,6 +18,7 @@ use crate::lines::LineSink;
 use crate::performer::Performers;
 use crate::points::{Fate, Point, Points};
 use crate::reservation::Handed;
+use crate::trouble::Troubled;
 
 /// The end of a run, for those who wait for it.
 #[derive(Default)]
@@ -64,6 +65,7 @@ pub(crate) struct Shared {
     pub(crate) dead: CancellationToken,
     pub(crate) points: Arc<dyn Points>,
     pub(crate) driven: Mutex<HashMap<RunId, Arc<Notify>>>,
+    pub(crate) troubled: Mutex<Troubled>,
 }
 
 impl Shared {
@@ -75,11 +77,21 @@ impl Shared {
         match self.points.pass(point) {
             Fate::Live => Ok(()),
             Fate::Die => {
-                self.dead.cancel();
-                self.leaving.cancel();
+                self.die();
                 Err(Left::Dead)
             }
         }
+    }
+
+    /// The process is as good as dead: it touches nothing any more, and the engine leaves.
+    pub(crate) fn die(&self) {
+        self.dead.cancel();
+        self.leaving.cancel();
+    }
+
+    /// Runs that could not be driven.
+    pub(crate) fn troubled(&self) -> MutexGuard<'_, Troubled> {
+        self.troubled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn driven(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Notify>>> {
@@ -132,17 +144,23 @@ impl Shared {
     }
 
     /// Is told when a run has been left, or when somebody else has changed something.
-    pub(crate) fn await_end(&self, run: RunId) -> Arc<Ending> {
-        Arc::clone(self.waiting().entry(run).or_default())
+    pub(crate) fn await_end(&self, run: RunId) -> AwaitsEnd<'_> {
+        let ending = Arc::clone(self.waiting().entry(run).or_default());
+        AwaitsEnd { shared: self, run, ending }
     }
 
     /// Nobody waits for the end of this run any more, if that was the last who did.
-    pub(crate) fn forget_end(&self, run: RunId) {
+    fn forget_end(&self, run: RunId) {
         let mut waiting = self.waiting();
         // One is in the map, the other with whoever asks.
         if waiting.get(&run).is_some_and(|ended| Arc::strong_count(ended) <= 2) {
             waiting.remove(&run);
         }
+    }
+
+    /// For how many runs somebody waits.
+    pub(crate) fn awaited_count(&self) -> usize {
+        self.waiting().len()
     }
 
     /// Somebody else has changed something; it may have been an end. What is driven here ends here.
@@ -159,5 +177,18 @@ impl Shared {
             Some(mail) => mail.notify_one(),
             None => self.kick.notify_one(),
         }
+    }
+}
+
+/// Somebody who waits for the end of a run, until this is dropped.
+pub(crate) struct AwaitsEnd<'a> {
+    shared: &'a Shared,
+    run: RunId,
+    pub(crate) ending: Arc<Ending>,
+}
+
+impl Drop for AwaitsEnd<'_> {
+    fn drop(&mut self) {
+        self.shared.forget_end(self.run);
     }
 }

@@ -1,55 +1,61 @@
 //! Runs that could not be driven: left alone for a while, longer each time.
 //!
 //! A workflow that can't be loaded or a log that can't be read stays so until somebody does something about it. Trying
-//! again and again at once would burn the machine, and giving up for good would lose the run.
+//! again and again at once would burn the machine, and giving up for good would lose the run. While they rest, the store is
+//! asked for the others: however many rest, they hide nobody.
+//!
+//! Pauses are lengths, so they are taken on a clock that nobody sets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
 
 use agentos_core::id::RunId;
-use agentos_core::time::{Millis, Timestamp};
+use agentos_store::due::Except;
+use tokio::time::Instant;
 
-const FIRST_MS: u64 = 1_000;
-const LONGEST_MS: u64 = 5 * 60 * 1_000;
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(5 * 60);
 
 /// Who is left alone, and until when.
 #[derive(Debug, Default)]
 pub(crate) struct Troubled {
-    runs: HashMap<RunId, Trouble>,
-}
-
-#[derive(Debug)]
-struct Trouble {
-    until: Timestamp,
-    pause_ms: u64,
+    /// How long each of them rests, or did last.
+    pauses: HashMap<RunId, Duration>,
+    resting: Except,
+    awaken_at: BTreeSet<(Instant, RunId)>,
 }
 
 impl Troubled {
     /// A run could not be driven.
-    pub(crate) fn add(&mut self, run: RunId, now: Timestamp) {
-        let known = self.runs.get(&run).map(|trouble| trouble.pause_ms.saturating_mul(2));
-        let pause_ms = known.unwrap_or(FIRST_MS).min(LONGEST_MS);
-        let until = now.after(Millis::new(pause_ms));
-        self.runs.insert(run, Trouble { until, pause_ms });
+    pub(crate) fn add(&mut self, run: RunId, now: Instant) {
+        let pause = self.pauses.get(&run).map_or(FIRST, |pause| (*pause * 2).min(LONGEST));
+        self.pauses.insert(run, pause);
+        if self.resting.insert(run) {
+            self.awaken_at.insert((now + pause, run));
+        }
     }
 
-    /// Whether a run is left alone.
-    pub(crate) fn rests(&self, run: RunId, now: Timestamp) -> bool {
-        self.runs.get(&run).is_some_and(|trouble| trouble.until > now)
+    /// Those who rest, once those whose rest is over are awake.
+    pub(crate) fn resting(&mut self, now: Instant) -> &Except {
+        while let Some((at, run)) = self.awaken_at.first().copied()
+            && at <= now
+        {
+            self.awaken_at.pop_first();
+            self.resting.remove(&run);
+        }
+        &self.resting
     }
 
     /// A run was driven again.
     pub(crate) fn remove(&mut self, run: RunId) {
-        self.runs.remove(&run);
+        if self.pauses.remove(&run).is_some() && self.resting.remove(&run) {
+            self.awaken_at.retain(|(_, resting)| *resting != run);
+        }
     }
 
-    /// How many are left alone, or were.
-    pub(crate) fn len(&self) -> usize {
-        self.runs.len()
-    }
-
-    /// When the next one is tried again.
-    pub(crate) fn next(&self, now: Timestamp) -> Option<Timestamp> {
-        self.runs.values().map(|trouble| trouble.until).filter(|until| *until > now).min()
+    /// How long until the next one is tried again.
+    pub(crate) fn next(&self, now: Instant) -> Option<Duration> {
+        self.awaken_at.first().map(|(at, _)| at.saturating_duration_since(now))
     }
 }
 
@@ -59,23 +65,28 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn each_time_it_takes_longer_until_a_run_is_tried_again() {
+    #[tokio::test]
+    async fn each_time_it_takes_longer_until_a_run_is_tried_again() {
         let (run, mut troubled) = (RunId(Uuid::nil()), Troubled::default());
-        let mut now = Timestamp(0);
-        for pause in [1_000, 2_000, 4_000] {
+        let mut now = Instant::now();
+        for pause in [1, 2, 4].map(Duration::from_secs) {
             troubled.add(run, now);
-            assert!(troubled.rests(run, Timestamp(now.0 + pause - 1)));
-            assert_eq!(troubled.next(now), Some(Timestamp(now.0 + pause)));
-            now = Timestamp(now.0 + pause);
-            assert!(!troubled.rests(run, now));
+            assert_eq!(troubled.next(now), Some(pause));
+            let nearly = now + pause - Duration::from_millis(1);
+            assert!(troubled.resting(nearly).contains(&run));
+            now += pause;
+            assert!(troubled.resting(now).is_empty() && troubled.next(now).is_none());
         }
         for _ in 0..20 {
             troubled.add(run, now);
+            now += LONGEST;
+            assert!(troubled.resting(now).is_empty());
         }
-        assert_eq!(troubled.next(now), Some(Timestamp(now.0 + 300_000)));
-        troubled.remove(run);
         troubled.add(run, now);
-        assert_eq!(troubled.next(now), Some(Timestamp(now.0 + 1_000)));
+        assert_eq!(troubled.next(now), Some(LONGEST));
+        troubled.remove(run);
+        assert!(troubled.resting(now).is_empty());
+        troubled.add(run, now);
+        assert_eq!(troubled.next(now), Some(FIRST));
     }
 }

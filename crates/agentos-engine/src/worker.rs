@@ -59,6 +59,9 @@ impl Worker {
             move || {
                 let local = LocalSet::new();
                 local.block_on(&runtime, work(shared, received, reports, counted));
+                drop(local);
+                // Work that blocks can't be stopped, only waited for; whoever stops the engine has done so.
+                runtime.shutdown_background();
             },
         )?;
         Ok(Self { assignments, load, thread })
@@ -102,6 +105,7 @@ async fn work(
                     drives.spawn_local(async move {
                         let left = caught(drive::drive(&shared, assignment, Arc::clone(&load))).await;
                         let left = left.unwrap_or_else(|said| Left::Trouble(format!("a panic: {said}")));
+                        shared.lines.close(run);
                         if matches!(left, Left::Leaving | Left::Trouble(_) | Left::Lost) {
                             drive::give_back(&shared, run).await;
                         }

@@ -15,8 +15,29 @@ use agentos_core::value::Value;
 
 use crate::panics;
 
+/// Work that waits for things.
+pub type Work = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
+
 /// The work of one effect. A panic in it comes out as a failure.
-pub type Action = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
+pub enum Action {
+    /// It waits for things, and shares its thread with others meanwhile.
+    Waits(Work),
+    /// It blocks its thread, so it needs one of its own.
+    Blocks(Box<dyn FnOnce() -> Result<Value, Failure> + Send>),
+}
+
+impl IntoFuture for Action {
+    type Output = Result<Value, Failure>;
+    type IntoFuture = Work;
+
+    /// Does the work wherever this is polled, blocking or not.
+    fn into_future(self) -> Work {
+        match self {
+            Self::Waits(work) => work,
+            Self::Blocks(work) => Box::pin(async { work() }),
+        }
+    }
+}
 
 /// The effects of one execution that were asked for and not begun. Clones share them.
 #[derive(Clone, Default)]

@@ -48,13 +48,15 @@ pub(crate) enum Polled {
 /// A body under way, and the wire around it.
 pub(crate) struct Body {
     pub(crate) scope: ScopeId,
+    /// How often it was polled.
+    pub(crate) polls: u64,
     future: BodyFuture,
     wire: Arc<Tripwire>,
 }
 
 impl Body {
     pub(crate) fn new(scope: ScopeId, future: BodyFuture) -> Self {
-        Self { scope, future, wire: Arc::default() }
+        Self { scope, polls: 0, future, wire: Arc::default() }
     }
 
     /// Lets the body run until it waits.

@@ -1,7 +1,7 @@
 //! Waiting for several things at once, in an order that never varies.
 //!
-//! A run must do the same whenever it is executed again. So these look at **all** their futures **in the order of the
-//! arguments**, each time, and if two are ready, the first of them counts. What lost was looked at, so its failure is
+//! A run must do the same whenever it is executed again. So these look at their futures **in the order of the arguments**,
+//! each time at all for which something may have changed, and if two are ready, the first of them counts. What lost was looked at, so its failure is
 //! nobody's business any more. Macros that choose by chance, such as an
 //! unbiased `select!`, break a run at its first replay. Combinators that keep wakers of their own (`FuturesUnordered`, a
 //! shared future) are refused when they wait, because what they wait for can't be seen.
@@ -12,6 +12,7 @@
 
 mod all;
 mod branch;
+mod many;
 mod tuple;
 
 pub use all::{join_all, race_all, try_join_all};

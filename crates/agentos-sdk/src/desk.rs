@@ -1,6 +1,6 @@
 //! Where an execution keeps what it has asked for: answers that nobody has fetched yet, bodies of steps, and who waits.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::task::Poll;
@@ -22,6 +22,29 @@ pub(crate) type BodyId = usize;
 /// The place of one answer. It is used again, but not before its answer was fetched or nobody can fetch it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SlotId(usize);
+
+/// One poll of a body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Occasion {
+    body: BodyId,
+    nth: u64,
+    /// The answer because of which it is polled.
+    pub(crate) fresh: Option<SlotId>,
+}
+
+impl Occasion {
+    /// Whether the body was not polled in between.
+    pub(crate) const fn follows(&self, last: &Self) -> bool {
+        self.body == last.body && self.nth <= last.nth + 1
+    }
+}
+
+/// How much a body had waited for at some point of its poll.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    waits: usize,
+    looked: usize,
+}
 
 #[derive(Debug)]
 struct Slot {
@@ -61,8 +84,18 @@ pub(crate) struct Desk {
     bodies: HashMap<Ticket, BodyMaker>,
     /// The body that is being polled.
     current: BodyId,
+    /// The how-manieth poll of it this is.
+    nth: u64,
     /// How many answers it has looked for in vain during this poll.
     waits: usize,
+    /// Which those were.
+    looked: Vec<SlotId>,
+    /// The answer because of which a body is about to be polled.
+    answered: Option<SlotId>,
+    /// The answer because of which the current body is polled.
+    fresh: Option<SlotId>,
+    /// Failures that no code has looked for, in the order in which they were asked for.
+    unseen: BTreeMap<u64, SlotId>,
 }
 
 impl Desk {
@@ -75,7 +108,12 @@ impl Desk {
             tickets: HashMap::new(),
             bodies: HashMap::new(),
             current: 0,
+            nth: 0,
             waits: 0,
+            looked: Vec::new(),
+            answered: None,
+            fresh: None,
+            unseen: BTreeMap::new(),
         }
     }
 
@@ -88,8 +126,12 @@ impl Desk {
             Err(failure) => (None, Some(Err(failure))),
         };
         let (seen, left, waiter, action) = (false, false, None, None);
+        let is_refused = answer.is_some();
         let slot = Slot { nth, scope, ticket, answer, seen, left, waiter, action };
         let slot = SlotId(self.slots.insert(slot));
+        if is_refused {
+            self.unseen.insert(nth, slot);
+        }
         if let Some(ticket) = ticket {
             self.tickets.insert(ticket, slot);
         }
@@ -123,6 +165,7 @@ impl Desk {
     pub(crate) fn ignore(&mut self, slot: SlotId) {
         if let Some(slot) = self.slots.get_mut(slot.0) {
             slot.seen = true;
+            self.unseen.remove(&slot.nth);
         }
     }
 
@@ -149,11 +192,15 @@ impl Desk {
         if let Some(operation) = slot.action.take() {
             self.actions.discard(&operation);
         }
+        if result.is_err() && !slot.seen {
+            self.unseen.insert(slot.nth, id);
+        }
         slot.answer = Some(result);
         let waiter = slot.waiter.take();
         if slot.is_done() {
             self.slots.remove(id.0);
         }
+        self.answered = waiter.map(|_| id);
         waiter
     }
 
@@ -163,6 +210,7 @@ impl Desk {
             return Poll::Pending;
         };
         slot.seen = true;
+        self.unseen.remove(&slot.nth);
         match slot.answer.take() {
             Some(answer) => {
                 let ticket = slot.ticket;
@@ -172,6 +220,7 @@ impl Desk {
             None => {
                 slot.waiter = Some(self.current);
                 self.waits += 1;
+                self.looked.push(id);
                 Poll::Pending
             }
         }
@@ -185,9 +234,32 @@ impl Desk {
     }
 
     /// A body is about to be polled.
-    pub(crate) fn begin_poll(&mut self, body: BodyId) {
+    pub(crate) fn begin_poll(&mut self, body: BodyId, nth: u64) {
         self.current = body;
+        self.nth = nth;
         self.waits = 0;
+        self.looked.clear();
+        self.fresh = self.answered.take();
+    }
+
+    /// Why the body is polled. Whoever was there at its last poll and waits for other answers need not look again.
+    pub(crate) const fn occasion(&self) -> Occasion {
+        Occasion { body: self.current, nth: self.nth, fresh: self.fresh }
+    }
+
+    /// How much was waited for during this poll so far.
+    pub(crate) const fn mark(&self) -> Mark {
+        Mark { waits: self.waits, looked: self.looked.len() }
+    }
+
+    /// Answers that were looked for in vain since then, and whether anything was waited for at all.
+    pub(crate) fn since(&self, mark: Mark) -> (&[SlotId], bool) {
+        (self.looked.get(mark.looked..).unwrap_or_default(), self.waits > mark.waits)
+    }
+
+    /// The body waits for answers that it has looked for before.
+    pub(crate) const fn still_waits(&mut self) {
+        self.waits += 1;
     }
 
     /// Whether the body that was polled waits for something of ours.
@@ -197,16 +269,12 @@ impl Desk {
 
     /// The first failure in a scope that no code looked for.
     pub(crate) fn unhandled(&self, scope: ScopeId) -> Option<Failure> {
-        let unseen = self.slots.iter().filter(|(_, slot)| slot.scope == scope && !slot.seen);
-        unseen
-            .filter_map(|(_, slot)| match &slot.answer {
-                Some(Err(failure)) if failure.kind != FailureKind::Cancelled => {
-                    Some((slot.nth, failure))
-                }
-                _ => None,
-            })
-            .min_by_key(|(nth, _)| *nth)
-            .map(|(_, failure)| failure.clone())
+        let unseen = self.unseen.values().filter_map(|id| self.slots.get(id.0));
+        let mut failures = unseen.filter(|slot| slot.scope == scope).filter_map(|slot| {
+            let failure = slot.answer.as_ref()?.as_ref().err()?;
+            (failure.kind != FailureKind::Cancelled).then_some(failure)
+        });
+        failures.next().cloned()
     }
 }
 

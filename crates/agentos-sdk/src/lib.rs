@@ -56,7 +56,7 @@
 //! }
 //!
 //! async fn check(ctx: Ctx, command: &str) -> Result<()> {
-//!     match ctx.shell(command).await?.is_success() {
+//!     match ctx.shell(command).unchecked().await?.is_success() {
 //!         true => Ok(()),
 //!         false => Err(Error::new(format!("`{command}` failed on attempt {}", ctx.attempt()))),
 //!     }
@@ -121,6 +121,7 @@ mod combine;
 mod ctx;
 mod desk;
 mod error;
+mod input;
 mod json;
 mod notes;
 pub mod operations;
@@ -133,7 +134,7 @@ mod tripwire;
 mod workflow;
 mod workflows;
 
-pub use actions::{Action, Actions};
+pub use actions::{Action, Actions, Work};
 pub use agentos_core::failure::{Failure, FailureKind};
 pub use agentos_core::retry::{Backoff, RetryPolicy};
 pub use agentos_core::time::{Millis, Timestamp};
@@ -144,6 +145,7 @@ pub use combine::{
 };
 pub use ctx::Ctx;
 pub use error::{Error, Result};
+pub use input::{InputError, InputProblem, check_input};
 pub use notes::Log;
 pub use program::RustProgram;
 pub use run::RunInfo;

@@ -86,7 +86,8 @@ impl RustProgram {
             return;
         };
         let scope = body.scope;
-        self.desk.begin_poll(id);
+        body.polls += 1;
+        self.desk.begin_poll(id, body.polls);
         let stage = Stage { door: door.reborrow(), desk: &mut self.desk };
         let outcome = match stage.perform(|| body.poll()) {
             Polled::Waits if self.desk.waits() => return,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use agentos_core::entry::{Home, RunStarted};
 use agentos_core::retry::RetryPolicy;
 
 /// Ids and paths of a run, given by whoever executes it. They are the same in every execution of the run.
@@ -17,6 +18,21 @@ pub struct RunInfo {
     pub project_path: PathBuf,
     /// Where the run works.
     pub workspace_path: PathBuf,
+}
+
+impl RunInfo {
+    /// What a run says of itself at its start.
+    #[must_use]
+    pub fn of(start: &RunStarted) -> Self {
+        let Home { run_id, project_id, project_path, workspace_path } = start.home.clone();
+        Self {
+            execution_id: start.run.to_string(),
+            run_id,
+            project_id,
+            project_path: project_path.into(),
+            workspace_path: workspace_path.into(),
+        }
+    }
 }
 
 /// What all `ctx` objects of one execution share. Its address tells runs apart.

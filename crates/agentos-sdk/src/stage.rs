@@ -54,6 +54,11 @@ pub(crate) fn enter<R>(
     })
 }
 
+/// Looks at the desk of whatever is polled here and now, if anything is.
+pub(crate) fn look<R>(act: impl FnOnce(&mut Desk) -> R) -> Option<R> {
+    STAGE.is_set().then(|| STAGE.with(|stage| act(stage.desk)))
+}
+
 fn outside() -> Failure {
     Failure::new(
         FailureKind::NonRetryable,

@@ -19,6 +19,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use crate::body::{self, BodyFuture};
 use crate::ctx::{Ctx, millis};
 use crate::error::Result;
+use crate::input::{InputError, check_input};
 use crate::json;
 use crate::program::RustProgram;
 use crate::run::RunInfo;
@@ -125,11 +126,19 @@ impl Workflow {
         self
     }
 
-    /// A JSON schema for the input.
+    /// A JSON schema for the input. A run is started only with an input that fits.
     #[must_use]
     pub fn input(mut self, schema: Value) -> Self {
         self.config.input = Some(schema);
         self
+    }
+
+    /// Checks an input against the schema, if there is one.
+    ///
+    /// # Errors
+    /// As [`check_input`].
+    pub fn check_input(&self, input: &Value) -> Result<(), InputError> {
+        self.config.input.as_ref().map_or(Ok(()), |schema| check_input(schema, input))
     }
 
     /// The definition's hash, for whoever knows a better one than that of name and version (a hash of the binary, say).

@@ -88,6 +88,7 @@ suite! { $
         a_run_created_for_the_dead_is_free,
         creating_a_run_again_changes_nothing,
         a_run_that_began_differently_is_a_conflict,
+        a_readable_id_belongs_to_one_run,
         a_log_begins_with_its_own_run_started,
         an_input_over_a_bound_is_refused,
         an_unknown_run_is_not_found,
@@ -171,6 +172,7 @@ suite! { $
         a_parked_run_is_due_while_a_message_waits,
         an_ended_run_is_never_due,
         whoever_claims_what_is_due_sees_the_others_next,
+        those_left_out_make_room_for_the_others,
     }
     outlook {
         an_owner_is_told_of_messages_for_its_runs,

@@ -1,5 +1,7 @@
 //! Runs that need an owner.
 
+use std::collections::HashSet;
+
 use agentos_core::id::RunId;
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
@@ -12,6 +14,9 @@ pub struct Due {
     /// When its next timer fires or should have fired, if it has one.
     pub wake_at: Option<Timestamp>,
 }
+
+/// Runs that are left out: whoever asks knows that it can't do anything for them now.
+pub type Except = HashSet<RunId>;
 
 /// What an owner has to look to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

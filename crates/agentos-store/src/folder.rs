@@ -12,7 +12,6 @@
 //! own lines come again when it is executed again. So a crash may cost the end of a file and nothing else. Paths are
 //! kept relative to the project, which may be moved.
 
-mod clock;
 mod lines;
 
 use std::fs::{self, File};

@@ -13,6 +13,8 @@
 //! the first, which has to belong to the run). What people see of a run is derived from its log by a
 //! [`projection`] and read through [`records`]; nothing that drives a run needs it. Files that are kept with a run
 //! are in its [`folder`].
+//!
+//! Which checkouts and databases this user has is remembered by the [`registry`]; no run depends on it.
 
 pub mod backend;
 pub mod bounds;
@@ -21,12 +23,15 @@ pub mod commit;
 pub mod conformance;
 pub mod due;
 pub mod folder;
+pub mod ids;
 pub mod inbox;
 pub mod list;
 pub mod log;
+pub mod moment;
 pub mod place;
 pub mod projection;
 pub mod records;
+pub mod registry;
 pub mod retry;
 pub mod run;
 pub mod simulated;

@@ -126,6 +126,14 @@ pub enum CreateError {
         /// The run.
         run: RunId,
     },
+    /// Its readable id belongs to another run. Take another one.
+    #[error("run {run} can't be created: there is another run with the name `{name}`")]
+    NameTaken {
+        /// The run.
+        run: RunId,
+        /// The name.
+        name: String,
+    },
     /// Its place names a project or definition that the store does not know. Register that first.
     #[error("run {run} can't be created: there is no {what}")]
     NoSuchPlace {
@@ -144,9 +152,10 @@ impl CreateError {
     #[must_use]
     pub const fn retry(&self) -> Retry {
         match self {
-            Self::FirstEntry { .. } | Self::Conflict { .. } | Self::NoSuchPlace { .. } => {
-                Retry::Never
-            }
+            Self::FirstEntry { .. }
+            | Self::Conflict { .. }
+            | Self::NameTaken { .. }
+            | Self::NoSuchPlace { .. } => Retry::Never,
             Self::Backend(error) => error.retry(),
         }
     }

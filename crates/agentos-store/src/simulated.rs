@@ -26,7 +26,7 @@ pub use fault::{Fault, FaultPlan, Verb};
 use crate::backend::{BackendError, BackendErrorKind};
 use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use crate::commit::{CommitError, Committed, TurnCommit};
-use crate::due::{Due, Outlook};
+use crate::due::{Due, Except, Outlook};
 use crate::inbox::{Received, SendError, Sent};
 use crate::list::{ListError, RunCursor, RunFilter, RunPage};
 use crate::log::ReadError;
@@ -196,12 +196,22 @@ impl Store for SimulatedStore {
         self.perform(Verb::Inbox, |state| Ok(state.run(run)?.inbox(limit)))
     }
 
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>, BackendError> {
-        self.perform(Verb::Due, |state| Ok(state.due(now, limit)))
+    async fn due(
+        &self,
+        now: Timestamp,
+        except: &Except,
+        limit: usize,
+    ) -> Result<Vec<Due>, BackendError> {
+        self.perform(Verb::Due, |state| Ok(state.due(now, except, limit)))
     }
 
-    async fn outlook(&self, owner: OwnerId, limit: usize) -> Result<Outlook, BackendError> {
-        self.perform(Verb::Outlook, |state| Ok(state.outlook(owner, limit)))
+    async fn outlook(
+        &self,
+        owner: OwnerId,
+        except: &Except,
+        limit: usize,
+    ) -> Result<Outlook, BackendError> {
+        self.perform(Verb::Outlook, |state| Ok(state.outlook(owner, except, limit)))
     }
 
     async fn list_runs(

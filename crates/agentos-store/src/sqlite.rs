@@ -23,7 +23,6 @@ mod due;
 mod error;
 mod file;
 mod hung;
-mod ids;
 mod inbox;
 mod list;
 mod lock;
@@ -58,7 +57,7 @@ use agentos_core::time::Timestamp;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-pub use hung::{EndOwnerError, OwnerEnd};
+pub use hung::{EndOwnerError, OwnerEnd, OwnerLife};
 pub use open::{Notice, OpenError};
 pub use owner::Owner;
 pub use watch::Watch;
@@ -66,7 +65,7 @@ pub use watch::Watch;
 use crate::backend::{BackendError, BackendErrorKind};
 use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use crate::commit::{CommitError, Committed, TurnCommit};
-use crate::due::{Due, Outlook};
+use crate::due::{Due, Except, Outlook};
 use crate::inbox::{self as messages, Received, SendError, Sent};
 use crate::list::{ListError, RunCursor, RunFilter, RunPage};
 use crate::log::ReadError;
@@ -170,6 +169,12 @@ impl SqliteStore {
         hung::end_owner(&self.inner.owners, owner)
     }
 
+    /// Whether an owner lives, and as which process.
+    #[must_use]
+    pub fn owner_life(&self, owner: OwnerId) -> OwnerLife {
+        hung::owner_life(&self.inner.owners, owner)
+    }
+
     /// Begins to watch for commits, whoever makes them. Costs nothing while there are none.
     ///
     /// # Errors
@@ -271,14 +276,28 @@ impl Store for SqliteStore {
         self.read(move |connection| inbox::read(connection, run, limit)).await
     }
 
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>, BackendError> {
-        let owners = self.inner.owners.clone();
-        self.read(move |connection| due::due(connection, &owners, now, limit).map(Ok)).await
+    async fn due(
+        &self,
+        now: Timestamp,
+        except: &Except,
+        limit: usize,
+    ) -> Result<Vec<Due>, BackendError> {
+        let (owners, except) = (self.inner.owners.clone(), except.clone());
+        self.read(move |connection| due::due(connection, &owners, (now, &except), limit).map(Ok))
+            .await
     }
 
-    async fn outlook(&self, owner: OwnerId, limit: usize) -> Result<Outlook, BackendError> {
-        let owners = self.inner.owners.clone();
-        self.read(move |connection| due::outlook(connection, &owners, owner, limit).map(Ok)).await
+    async fn outlook(
+        &self,
+        owner: OwnerId,
+        except: &Except,
+        limit: usize,
+    ) -> Result<Outlook, BackendError> {
+        let (owners, except) = (self.inner.owners.clone(), except.clone());
+        self.read(move |connection| {
+            due::outlook(connection, &owners, (owner, &except), limit).map(Ok)
+        })
+        .await
     }
 
     async fn list_runs(

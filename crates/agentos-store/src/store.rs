@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use crate::backend::BackendError;
 use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use crate::commit::{CommitError, Committed, TurnCommit};
-use crate::due::{Due, Outlook};
+use crate::due::{Due, Except, Outlook};
 use crate::inbox::{Received, SendError, Sent};
 use crate::list::{ListError, RunCursor, RunFilter, RunPage};
 use crate::log::ReadError;
@@ -39,7 +39,8 @@ pub trait Store: Send + Sync {
     /// [`Created::Existed`] and nothing changes, however far the run has come and whoever it was created for.
     ///
     /// # Errors
-    /// [`CreateError::Conflict`] if the id belongs to a run that began differently.
+    /// [`CreateError::Conflict`] if the id belongs to a run that began differently, [`CreateError::NameTaken`] if the
+    /// readable id in its first entry belongs to another run.
     async fn create_run(&self, new: NewRun) -> Result<Created, CreateError>;
 
     /// Gives the run to `owner` under a larger epoch, if it is free, its own already, or a dead owner's; with
@@ -121,18 +122,28 @@ pub trait Store: Send + Sync {
 
     /// Runs that nobody who lives holds, and that need an owner ([`is_due`](crate::due::is_due)): interrupted or not
     /// yet begun, their time come, or a message waiting. In no particular order; at most `limit`, and if there are
-    /// more, which ones is not said: whoever claims what it got sees the others next.
+    /// more, which ones is not said: whoever claims what it got, or leaves it out, sees the others next.
     ///
     /// # Errors
     /// [`BackendError`].
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>, BackendError>;
+    async fn due(
+        &self,
+        now: Timestamp,
+        except: &Except,
+        limit: usize,
+    ) -> Result<Vec<Due>, BackendError>;
 
     /// What `owner` has to look to: its runs for which messages wait, at most `limit`; and when the next parked run that
-    /// nobody who lives holds has its time, come or to come. Whoever has nothing else to do sleeps until then.
+    /// nobody who lives holds has its time, come or to come, those left out aside. Whoever has nothing else to do sleeps until then.
     ///
     /// # Errors
     /// [`BackendError`].
-    async fn outlook(&self, owner: OwnerId, limit: usize) -> Result<Outlook, BackendError>;
+    async fn outlook(
+        &self,
+        owner: OwnerId,
+        except: &Except,
+        limit: usize,
+    ) -> Result<Outlook, BackendError>;
 
     /// One page of the runs that `filter` shows, latest creation first, from the first page or from where another page
     /// ended.

@@ -3,10 +3,13 @@
 //! A run is executed once without any fault. Then it is executed again and again, crashed at every labelled point, with
 //! lost answers, full disks and owners that wake up late, and each time it must end exactly as the first one did: the
 //! same trace, the same log, the same times, every effect performed once.
+//!
+//! For tests of what is outside: [`repo`] makes real git repositories.
 
 pub mod bench;
 pub mod chance;
 pub mod demo;
 pub mod promise;
+pub mod repo;
 pub mod script;
 pub mod simulation;

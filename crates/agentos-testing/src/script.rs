@@ -14,7 +14,7 @@ use std::fmt::{self, Display as _};
 
 use serde::{Deserialize, Serialize};
 
-pub use edit::{edited, in_sequence, with_own_accounts};
+pub use edit::{edited, in_plain_words, in_sequence, with_own_accounts};
 pub use evaluate::{Script, Trace};
 pub use generate::{Generator, Shape};
 pub use shrink::{shrinks, size};

@@ -2,6 +2,8 @@
 //!
 //! State writes and comments are entries; log lines are not (they can be made again), but have numbers.
 
+use std::iter::successors;
+
 use super::AdvanceError;
 use super::cursor::Cursor;
 use super::diverge::Divergence;
@@ -13,9 +15,9 @@ use crate::id::Seq;
 use crate::journal::Note;
 use crate::name::Name;
 use crate::operation::OperationKind;
-use crate::path::OperationId;
+use crate::path::{OperationId, ScopePath};
 use crate::program::ScopeId;
-use crate::turn::{LogLevel, LogLine};
+use crate::turn::{LineStep, LogLevel, LogLine};
 use crate::value::{self, Value};
 
 impl Cursor {
@@ -123,8 +125,17 @@ impl Cursor {
         let news = ordinal > self.lines_written && !self.journal.is_history(self.delivered);
         if news && self.drain_requests <= bounds::DRAIN_REQUESTS {
             let scope = self.scopes[scope.0].path.clone();
-            self.lines.push(LogLine { ordinal, at: self.now, scope, level, message });
+            let step = self.line_step(&scope);
+            self.lines.push(LogLine { ordinal, at: self.now, scope, step, level, message });
         }
+    }
+
+    /// The innermost step around a scope.
+    fn line_step(&self, scope: &ScopePath) -> Option<LineStep> {
+        let around = successors(scope.owner(), |step| step.scope().owner());
+        let path = { around }.find(|step| !step.is_phase())?;
+        let number = self.journal.step(&path)?.number?;
+        Some(LineStep { path, number })
     }
 }
 

@@ -15,6 +15,8 @@ use crate::time::{Millis, Timestamp};
 /// A step as the log knows it.
 #[derive(Debug)]
 pub(crate) struct StepRecord {
+    /// A phase has none.
+    pub(crate) number: Option<StepNumber>,
     pub(crate) retry: RetryPolicy,
     pub(crate) timeout: Option<Millis>,
     pub(crate) body: Option<BodyText>,
@@ -49,6 +51,7 @@ impl StepState {
 impl StepRecord {
     pub(super) fn new(retry: RetryPolicy, timeout: Option<Millis>, body: Option<BodyText>) -> Self {
         Self {
+            number: None,
             retry,
             timeout,
             body,
@@ -92,7 +95,7 @@ impl Journal {
         self.check_number(number)?;
         self.live_scope_mut(&step.scope())?.open += 1;
         self.take_number(number);
-        self.steps.insert(step, record);
+        self.steps.insert(step, StepRecord { number, ..record });
         Ok(())
     }
 

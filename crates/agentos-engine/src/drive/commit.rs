@@ -89,6 +89,10 @@ impl Drive {
                     return Ok(claim.head.0 == end);
                 }
                 Err(ClaimError::Ended { .. }) => return Ok(true),
+                Err(ClaimError::NotAlive { .. }) => {
+                    self.shared.die();
+                    return Err(Left::Dead);
+                }
                 Err(ClaimError::Backend(error)) => self.tell_trouble(error.to_string()),
                 Err(_) => return Err(Left::Lost),
             }

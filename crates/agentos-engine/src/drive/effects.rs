@@ -5,37 +5,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::effect::{Effect, Happening};
-use agentos_core::entry::{Entry, OperationResult, Parent};
-use agentos_core::failure::{Failure, FailureKind};
-use agentos_core::id::{InboxKey, RunId, Try};
-use agentos_core::inbox::{Message, MessageBody};
+use agentos_core::entry::OperationResult;
+use agentos_core::id::Try;
 use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
 use agentos_core::value::Value;
-use agentos_store::backend::BackendError;
-use agentos_store::inbox::SendError;
-use agentos_store::place::Place;
-use agentos_store::run::{CreateError, NewRun};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Drive;
 use crate::events::Event;
-use crate::library::Invocation;
 use crate::panics::caught;
-use crate::patience::Patience;
 use crate::performer::{News, Order, Performed, Ticket};
 use crate::points::Point;
-use crate::shared::Shared;
+use crate::progress::Progress;
 
 /// Effects that are under way. When this is dropped, they are.
 pub(super) struct InFlight {
-    sender: mpsc::UnboundedSender<News>,
+    pub(super) sender: mpsc::UnboundedSender<News>,
     /// What was ordered before this process took the run up.
     earlier: HashSet<(OperationId, Try)>,
     stops: HashMap<(OperationId, Try), CancellationToken>,
-    working: JoinSet<()>,
+    pub(super) working: JoinSet<()>,
+    pub(super) progress: Progress,
 }
 
 impl InFlight {
@@ -43,7 +37,8 @@ impl InFlight {
         sender: mpsc::UnboundedSender<News>,
         earlier: HashSet<(OperationId, Try)>,
     ) -> Self {
-        Self { sender, earlier, stops: HashMap::new(), working: JoinSet::new() }
+        let (stops, working, progress) = (HashMap::new(), JoinSet::new(), Progress::default());
+        Self { sender, earlier, stops, working, progress }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -60,10 +55,11 @@ impl InFlight {
         let _late = tokio::time::timeout(within, stopped).await;
     }
 
-    fn ticket(&mut self, operation: &OperationId, r#try: Try) -> Ticket {
+    pub(super) fn ticket(&mut self, operation: &OperationId, r#try: Try) -> Ticket {
         let stop = CancellationToken::new();
         self.stops.insert((operation.clone(), r#try), stop.clone());
-        Ticket { stop, news: self.sender.clone(), operation: operation.clone(), r#try }
+        let (news, progress) = (self.sender.clone(), self.progress.clone());
+        Ticket { stop, news, progress, operation: operation.clone(), r#try }
     }
 }
 
@@ -137,138 +133,38 @@ impl Drive {
         });
     }
 
-    /// Creates a child run; if it is there already, nothing happens.
-    fn invoke(&mut self, operation: OperationId, r#try: Try, args: Value, child: RunId) {
-        let (shared, run) = (Arc::clone(&self.shared), self.run);
-        let ticket = self.in_flight.ticket(&operation, r#try);
-        self.in_flight.working.spawn_local(async move {
-            let parent = Parent { run, operation: operation.clone() };
-            let Some(created) = create_child(&shared, child, parent, args).await else {
-                return;
-            };
-            if shared.pass(Point::Created).is_err() {
-                return;
-            }
-            match created {
-                Ok(()) => {
-                    ticket.started(Value::Null);
-                    shared.kick.notify_one();
-                }
-                Err(failure) => {
-                    let performed = Performed::Ended(OperationResult::Failed { failure });
-                    let _unheard =
-                        ticket.news.send(News::Performed { operation, r#try, performed });
-                }
-            }
-        });
-    }
-
-    /// Tells a child run to end. Its own end says when it has.
-    fn cancel_child(&mut self, operation: OperationId, r#try: Try, child: RunId) {
-        let shared = Arc::clone(&self.shared);
-        let news = self.in_flight.sender.clone();
-        self.in_flight.working.spawn_local(async move {
-            let key = InboxKey(format!("cancel:{child}"));
-            let message = Message { key, body: MessageBody::Cancel { reason: None } };
-            let mut patience = Patience::new();
-            loop {
-                let now = shared.clock.now();
-                match shared.store.send(child, message.clone(), now).await {
-                    Err(SendError::NotFound { .. }) => {
-                        let performed = Performed::Ended(OperationResult::Cancelled {});
-                        let _unheard = news.send(News::Performed { operation, r#try, performed });
-                        return;
-                    }
-                    Err(SendError::Backend(_) | SendError::InboxFull { .. }) => {}
-                    // One that has ended has said so.
-                    Ok(_) | Err(_) => return shared.ring(child),
-                }
-                if !patience.pause(&shared).await {
-                    return;
-                }
-            }
-        });
-    }
-
     /// What a performer says becomes something that happens to the run.
-    pub(super) fn hear(&mut self, news: News) -> Option<Happening> {
+    pub(super) fn hear(&mut self, news: News) -> Happening {
         match news {
             News::Started { operation, r#try, detail } => {
                 if operation.kind() == Some(OperationKind::Invoke) {
                     // From here on the child is on its own.
                     self.in_flight.stops.remove(&(operation.clone(), r#try));
                 }
-                Some(Happening::Started { operation, r#try, detail })
-            }
-            News::Progress { operation, progress } => {
-                if self.throttle.admits(&operation, self.shared.clock.now()) {
-                    self.shared.events.tell(Event::Progress { run: self.run, operation, progress });
-                }
-                None
+                Happening::Started { operation, r#try, detail }
             }
             News::Performed { operation, r#try, performed } => {
                 self.in_flight.stops.remove(&(operation.clone(), r#try));
-                self.throttle.forget(&operation);
-                Some(match performed {
+                if let Some(progress) = self.in_flight.progress.take_last(&operation) {
+                    self.tell_progress(operation.clone(), progress);
+                }
+                match performed {
                     Performed::Ended(result) => Happening::Ended { operation, r#try, result },
                     Performed::Interrupted => Happening::Interrupted { operation, r#try },
-                })
+                }
             }
         }
     }
-}
 
-/// Creates a child run, as often as it takes; nothing comes of it if the engine leaves meanwhile.
-async fn create_child(
-    shared: &Shared,
-    child: RunId,
-    parent: Parent,
-    input: Value,
-) -> Option<Result<(), Failure>> {
-    let mut patience = Patience::new();
-    loop {
-        // Whoever created it may have known a workflow that is gone.
-        if shared.store.head(child).await.is_ok() {
-            return Some(Ok(()));
-        }
-        match try_create_child(shared, child, parent.clone(), input.clone()).await {
-            Ok(()) => return Some(Ok(())),
-            Err(NoChild::Failed(failure)) => return Some(Err(failure)),
-            Err(NoChild::NotNow(error)) => {
-                tracing::warn!(%child, %error, "a child run can't be created");
-            }
-        }
-        if !patience.pause(shared).await {
-            return None;
+    /// Tells how far operations have come since the last time.
+    pub(super) fn tell_all_progress(&mut self) {
+        self.told_at = Some(Instant::now());
+        for (operation, progress) in self.in_flight.progress.take() {
+            self.tell_progress(operation, progress);
         }
     }
-}
 
-/// Why there is no child run.
-enum NoChild {
-    Failed(Failure),
-    NotNow(BackendError),
-}
-
-async fn try_create_child(
-    shared: &Shared,
-    child: RunId,
-    parent: Parent,
-    input: Value,
-) -> Result<(), NoChild> {
-    let nameless = || Failure::new(FailureKind::NonRetryable, "the invocation names no workflow");
-    let workflow = parent.operation.name().ok_or_else(|| NoChild::Failed(nameless()))?;
-    let invocation = Invocation { child, workflow, input, parent };
-    let start = shared.library.start_of_child(invocation).map_err(NoChild::Failed)?;
-    let first = Entry::RunStarted(start);
-    let at = shared.clock.now();
-    let new = NewRun { run: child, at, first, history: None, place: Place::default(), owner: None };
-    match shared.store.create_run(new).await {
-        // Its id comes from the invocation: whoever created it did so for the same one, at another time.
-        Ok(_) | Err(CreateError::Conflict { .. }) => Ok(()),
-        Err(CreateError::Backend(error)) => Err(NoChild::NotNow(error)),
-        Err(error) => {
-            Err(NoChild::Failed(Failure::new(FailureKind::Error, format!("no child run: {error}"))))
-        }
+    fn tell_progress(&self, operation: OperationId, progress: Value) {
+        self.shared.events.tell(Event::Progress { run: self.run, operation, progress });
     }
 }

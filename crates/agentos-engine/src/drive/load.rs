@@ -18,7 +18,6 @@ use tokio::sync::mpsc;
 
 use super::effects::InFlight;
 use super::{Drive, Left};
-use crate::events::Throttle;
 use crate::points::Point;
 use crate::shared::Shared;
 use crate::worker::Assignment;
@@ -42,7 +41,7 @@ impl Drive {
         let start = journal.start().ok_or_else(|| trouble(&"its log is empty"))?;
         let opened = shared.library.open(start).map_err(|error| trouble(&error))?;
         let options = Options {
-            lines_written: shared.lines.last_written(run),
+            lines_written: shared.lines.open(start),
             turn_entries: shared.limits.turn_entries,
             was_parked: matches!(claim.standing, Standing::Parked { .. }),
         };
@@ -59,8 +58,8 @@ impl Drive {
             actions: opened.actions,
             standing: claim.standing,
             in_flight: InFlight::new(sender, ordered),
-            throttle: Throttle::default(),
             load,
+            told_at: None,
             mail,
             news,
         };

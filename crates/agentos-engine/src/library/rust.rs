@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentos_core::entry::RunStarted;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Seed};
-use agentos_sdk::{RunInfo, Workflows};
+use agentos_sdk::{InputError, RunInfo, Workflows};
 
 use super::{Invocation, Library, LibraryError, Opened};
 use crate::clock::Clock;
@@ -27,7 +27,7 @@ impl RustLibrary {
     /// What a run of a workflow starts with.
     ///
     /// # Errors
-    /// There is no such workflow.
+    /// There is no such workflow, or the input is not what it takes.
     pub fn start(
         &self,
         run: RunId,
@@ -39,6 +39,7 @@ impl RustLibrary {
             Failure::new(FailureKind::NonRetryable, message)
         };
         let workflow = self.workflows.find(workflow).ok_or_else(unknown)?;
+        workflow.check_input(&input).map_err(InputError::into_failure)?;
         // Chance that is the same whoever creates the run.
         let seed = Seed(run.0.as_u64_pair().0 ^ run.0.as_u64_pair().1);
         let start = workflow.run_started(run, input, seed, self.clock.now());
@@ -53,15 +54,14 @@ impl Library for RustLibrary {
         let Some(workflow) = found else {
             return Err(LibraryError::Unknown { workflow: name, definition });
         };
-        let info = RunInfo { execution_id: start.run.to_string(), ..RunInfo::default() };
-        let program = workflow.program(info);
+        let program = workflow.program(RunInfo::of(start));
         let actions = Some(program.actions());
         Ok(Opened { program: Box::new(program), actions })
     }
 
     fn start_of_child(&self, invocation: Invocation) -> Result<RunStarted, Failure> {
-        let Invocation { child, workflow, input, parent } = invocation;
+        let Invocation { child, workflow, input, parent, home } = invocation;
         let start = self.start(child, workflow.as_str(), input)?;
-        Ok(RunStarted { parent: Some(parent), ..start })
+        Ok(RunStarted { parent: Some(parent), home, ..start })
     }
 }

@@ -5,7 +5,7 @@ use agentos_core::id::{InboxKey, RunId};
 use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::name::Name;
 use agentos_core::time::Timestamp;
-use agentos_engine::background::{Attended, Seat, attend};
+use agentos_engine::background::{Attended, Depart, Seat, attend};
 use agentos_engine::clock::SystemClock;
 use agentos_store::place::Place;
 use agentos_store::run::NewRun;
@@ -18,8 +18,12 @@ use crate::support::{House, MAIN, Scripts};
 
 /// Creates a run, and does nothing for it.
 async fn create(house: &House) -> RunId {
-    let run = RunId(Uuid::from_u128(5));
-    let start = RunStarted::new(run, Name::new(MAIN).expect("a name"));
+    create_of(house, 5, MAIN).await
+}
+
+async fn create_of(house: &House, number: u128, workflow: &str) -> RunId {
+    let run = RunId(Uuid::from_u128(number));
+    let start = RunStarted::new(run, Name::new(workflow).expect("a name"));
     let first = Entry::RunStarted(start);
     let new = NewRun {
         run,
@@ -35,6 +39,11 @@ async fn create(house: &House) -> RunId {
 
 /// Attends to a house until nothing is left to do.
 async fn attends(house: &House) -> Attended {
+    attends_until(house, std::future::pending()).await
+}
+
+/// Attends to a house until nothing is left to do, or until told.
+async fn attends_until(house: &House, told: impl Future<Output = Depart>) -> Attended {
     let store = house.store();
     let mut owners = Vec::new();
     let owners_of = std::cell::RefCell::new(&mut owners);
@@ -43,7 +52,7 @@ async fn attends(house: &House) -> Attended {
         owners_of.borrow_mut().push(life.owner);
         Ok(life.engine)
     };
-    attend(store.path(), &store, &SystemClock, start).await.expect("somebody attends")
+    attend(store.path(), &store, &SystemClock, start, told).await.expect("somebody attends")
 }
 
 #[tokio::test]
@@ -76,4 +85,36 @@ async fn there_is_one_executor_at_a_time() {
     assert_eq!(attends(&house).await, Attended::Another);
     drop(seat);
     assert!(Seat::take(&path).expect("the seat can be asked for").is_some());
+}
+
+#[tokio::test]
+async fn the_executor_goes_when_it_is_told_to_and_the_next_one_goes_on() {
+    for (depart, is_stopped) in [(Depart::Stop, true), (Depart::Leave, false)] {
+        let house = House::new(Scripts::of(seq([shell("a"), shell("slow")])));
+        let run = create(&house).await;
+        let told = async {
+            while house.ledger().counts().len() < 2 {
+                tokio::task::yield_now().await;
+            }
+            depart
+        };
+        assert_eq!(attends_until(&house, told).await, Attended::Told);
+        let counts = house.ledger().counts();
+        assert_eq!(counts.contains_key("stopped /shell:slow#1"), is_stopped, "{counts:?}");
+        let head = house.store().head(run).await.expect("a head");
+        assert!(!head.standing.is_ended() && head.owner.is_none(), "{head:?}");
+        let seat = Seat::take(house.store().path()).expect("the seat can be asked for");
+        assert!(seat.is_some(), "its seat is free");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_can_not_be_driven_does_not_keep_the_executor() {
+    let house = House::new(Scripts::of(shell("a")));
+    let lost = create_of(&house, 6, "gone").await;
+    let run = create(&house).await;
+    assert_eq!(attends(&house).await, Attended::Idle);
+    assert!(house.store().head(run).await.expect("a head").standing.is_ended());
+    let head = house.store().head(lost).await.expect("a head");
+    assert!(!head.standing.is_ended() && head.owner.is_none(), "somebody may try again");
 }

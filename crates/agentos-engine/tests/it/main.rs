@@ -1,11 +1,19 @@
 //! The engine, from outside: real files, real threads, real deaths.
 
+mod audit;
 mod background;
+mod batches;
+mod commands;
 mod crashes;
 mod driving;
 mod events;
+mod family;
 mod kills;
 mod part;
+mod scripted;
 mod simulated;
+mod slots;
 mod support;
+mod time;
 mod unreliable;
+mod workflows;

@@ -135,7 +135,7 @@ impl Performer for Scribe {
 pub(crate) struct House {
     folder: PathBuf,
     _keep: Option<TempDir>,
-    pub(crate) library: Arc<Scripts>,
+    library: Arc<dyn Library>,
     births: AtomicU64,
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct Life {
 }
 
 impl House {
-    pub(crate) fn new(library: Scripts) -> Self {
+    pub(crate) fn new(library: impl Library) -> Self {
         let keep = tempfile::tempdir().expect("a folder");
         Self {
             folder: keep.path().to_owned(),
@@ -157,7 +157,7 @@ impl House {
     }
 
     /// The same house, entered by another process. Its owners have the process's number in their names.
-    pub(crate) fn at(folder: &Path, library: Scripts) -> Self {
+    pub(crate) fn at(folder: &Path, library: impl Library) -> Self {
         let births = AtomicU64::new(u64::from(std::process::id()) << 20);
         Self { folder: folder.to_owned(), _keep: None, library: Arc::new(library), births }
     }
@@ -180,18 +180,26 @@ impl House {
         SqliteStore::open_to_look(&self.folder.join("runs.db")).expect("the store opens")
     }
 
+    /// The workflows.
+    pub(crate) fn library(&self) -> Arc<dyn Library> {
+        Arc::clone(&self.library)
+    }
+
+    /// Those who write what they perform into the ledger.
+    pub(crate) fn performers(&self) -> Performers {
+        let scribe = || Scribe { ledger: self.ledger() };
+        Performers::new()
+            .with(OperationKind::Shell, scribe())
+            .with(OperationKind::Artifact, scribe())
+    }
+
     /// A new process, as far as the store can tell.
     pub(crate) fn live(&self, change: impl FnOnce(Builder) -> Builder) -> Life {
         let store = self.store();
         let birth = self.births.fetch_add(1, Ordering::Relaxed);
         let owner = store.enlist(OwnerId(Uuid::from_u64_pair(9, birth))).expect("an owner");
-        let scribe = || Scribe { ledger: self.ledger() };
-        let performers = Performers::new()
-            .with(OperationKind::Shell, scribe())
-            .with(OperationKind::Artifact, scribe());
-        let library = Arc::clone(&self.library);
-        let builder = Builder::new(Arc::new(store.clone()), owner.id(), library)
-            .performers(performers)
+        let builder = Builder::new(Arc::new(store.clone()), owner.id(), self.library())
+            .performers(self.performers())
             .bell(store.watch().expect("the store can be watched"))
             .limits(Limits { workers: 2, linger: Duration::ZERO, ..Limits::default() });
         let engine = change(builder).start().expect("the engine starts");

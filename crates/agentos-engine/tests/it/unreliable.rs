@@ -373,3 +373,36 @@ async fn a_store_that_fails_at_random_for_a_while_loses_no_run() {
         world.engine.leave().await;
     }
 }
+
+#[tokio::test]
+async fn an_engine_whose_owner_is_taken_for_dead_leaves_and_touches_nothing() {
+    let world = World::new(Scripts::of(shell("x")), limits());
+    world.store.owner_died(OwnerId(Uuid::from_u128(9)));
+    let run = world.start().await;
+    let dying = tokio::time::timeout(PATIENCE, world.engine.dying());
+    dying.await.expect("the engine notices");
+    let standing = world.engine.ended(run).await.expect("it can be read");
+    assert!(!standing.is_ended(), "whoever waits is told");
+    tokio::time::timeout(PATIENCE, world.engine.died()).await.expect("the engine leaves");
+    assert_eq!(world.performed.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn whoever_stops_waiting_for_an_end_is_forgotten() {
+    let world = World::new(Scripts::of(wait("go")), limits());
+    let run = world.start().await;
+    {
+        let (one, other) = (world.engine.ended(run), world.engine.ended(run));
+        tokio::pin!(one, other);
+        let none = tokio::time::timeout(Duration::from_millis(20), async {
+            tokio::select! {
+                _ = &mut one => {}
+                _ = &mut other => {}
+            }
+        });
+        assert!(none.await.is_err(), "it has not ended");
+        assert_eq!(world.engine.awaited(), 1);
+    }
+    assert_eq!(world.engine.awaited(), 0);
+    world.engine.leave().await;
+}

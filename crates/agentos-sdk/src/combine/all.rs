@@ -1,33 +1,22 @@
 //! Any number of futures of one type.
 
 use std::future::poll_fn;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use super::branch::Branch;
-
-fn branches<F: IntoFuture>(futures: impl IntoIterator<Item = F>) -> Vec<Branch<F::IntoFuture>> {
-    futures.into_iter().map(Branch::new).collect()
-}
-
-/// Lets each of them go on, and says whether one is open.
-fn advance<F: Future>(branches: &mut [Branch<F>], cx: &mut Context<'_>) -> bool {
-    let mut open = false;
-    for branch in branches {
-        open |= !branch.advance(cx);
-    }
-    open
-}
+use super::many::Many;
 
 /// Waits until all are done, and gives what they came to, in their order.
 pub fn join_all<F: IntoFuture>(
     futures: impl IntoIterator<Item = F>,
 ) -> impl Future<Output = Vec<F::Output>> {
-    let mut branches = branches(futures);
+    let mut many = Many::new(futures);
     poll_fn(move |cx| {
-        if advance(&mut branches, cx) {
+        many.advance(cx);
+        if !many.is_done() {
             return Poll::Pending;
         }
-        Poll::Ready(branches.iter_mut().filter_map(Branch::take).collect())
+        Poll::Ready(many.branches.iter_mut().filter_map(Branch::take).collect())
     })
 }
 
@@ -35,16 +24,16 @@ pub fn join_all<F: IntoFuture>(
 pub fn try_join_all<T, E, F: IntoFuture<Output = Result<T, E>>>(
     futures: impl IntoIterator<Item = F>,
 ) -> impl Future<Output = Result<Vec<T>, E>> {
-    let mut branches = branches(futures);
+    let mut many = Many::new(futures);
     poll_fn(move |cx| {
-        let open = advance(&mut branches, cx);
-        if let Some(failure) = branches.iter_mut().find_map(Branch::take_failure) {
+        let done = many.advance(cx);
+        if let Some(failure) = done.iter().find_map(|index| many.branches[*index].take_failure()) {
             return Poll::Ready(Err(failure));
         }
-        if open {
+        if !many.is_done() {
             return Poll::Pending;
         }
-        Poll::Ready(branches.iter_mut().filter_map(Branch::take).collect())
+        Poll::Ready(many.branches.iter_mut().filter_map(Branch::take).collect())
     })
 }
 
@@ -52,9 +41,10 @@ pub fn try_join_all<T, E, F: IntoFuture<Output = Result<T, E>>>(
 pub fn race_all<F: IntoFuture>(
     futures: impl IntoIterator<Item = F>,
 ) -> impl Future<Output = F::Output> {
-    let mut branches = branches(futures);
+    let mut many = Many::new(futures);
     poll_fn(move |cx| {
-        advance(&mut branches, cx);
-        branches.iter_mut().find_map(Branch::take).map_or(Poll::Pending, Poll::Ready)
+        let done = many.advance(cx);
+        let first = done.first().and_then(|index| many.branches[*index].take());
+        first.map_or(Poll::Pending, Poll::Ready)
     })
 }

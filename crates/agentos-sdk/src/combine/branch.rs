@@ -24,6 +24,11 @@ impl<F: Future> Branch<F> {
         matches!(self, Self::Done(_))
     }
 
+    /// Whether it is under way.
+    pub(super) const fn is_open(&self) -> bool {
+        matches!(self, Self::Open(_))
+    }
+
     /// What it came to, once.
     pub(super) fn take(&mut self) -> Option<F::Output> {
         match self {

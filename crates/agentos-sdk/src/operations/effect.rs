@@ -10,7 +10,7 @@ use agentos_core::value::Value;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::actions::Action;
+use crate::actions::{Action, Work};
 use crate::answer::Answer;
 use crate::ctx::{Ctx, perform};
 use crate::error::{Error, Result};
@@ -25,7 +25,8 @@ impl Ctx {
     /// answer is never begun again, and its closure is dropped uncalled. One that was interrupted is begun again, so the
     /// work is done **at least once**: make it idempotent, or let it ask first whether it was done.
     ///
-    /// The work can't use `ctx`; hand it the values that it needs.
+    /// The work shares its thread with other runs while it waits, so it must not block; for that there is
+    /// [`Ctx::effect_blocking`]. It can't use `ctx`; hand it the values that it needs.
     #[track_caller]
     pub fn effect<T, F, Fut>(&self, name: impl AsRef<str>, work: F) -> Answer<T>
     where
@@ -33,13 +34,35 @@ impl Ctx {
         F: FnOnce() -> Fut + Send + 'static,
         Fut: Future<Output = Result<T>> + Send + 'static,
     {
-        let request = perform(OperationKind::Effect, name.as_ref(), Value::Null);
-        let slot = self.order(request, Location::caller()).and_then(|slot| {
+        self.act(name.as_ref(), Location::caller(), || waiting(work))
+    }
+
+    /// Does work of one's own that blocks its thread: reads large files, computes for long, calls a library that waits. It
+    /// gets a thread of its own; in [`Ctx::effect`] it would hold up other runs. Otherwise the same.
+    ///
+    /// Such work can't be stopped: a scope that closes waits until it is over.
+    #[track_caller]
+    pub fn effect_blocking<T, F>(&self, name: impl AsRef<str>, work: F) -> Answer<T>
+    where
+        T: Serialize + DeserializeOwned,
+        F: FnOnce() -> Result<T> + Send + 'static,
+    {
+        self.act(name.as_ref(), Location::caller(), || blocking(work))
+    }
+
+    fn act<T>(
+        &self,
+        name: &str,
+        from: &Location<'_>,
+        action: impl FnOnce() -> Action,
+    ) -> Answer<T> {
+        let request = perform(OperationKind::Effect, name, Value::Null);
+        let slot = self.order(request, from).and_then(|slot| {
             self.enter(|stage| {
                 let asked = stage.desk.ticket(slot).map(|ticket| stage.door.identity(ticket));
                 // One that was refused has no identity, and its work is dropped.
                 if let Some(Ok(operation)) = asked.map(|identity| identity.parse()) {
-                    stage.desk.keep_action(slot, operation, action(work));
+                    stage.desk.keep_action(slot, operation, action());
                 }
                 slot
             })
@@ -48,20 +71,25 @@ impl Ctx {
     }
 }
 
-fn action<T, F, Fut>(work: F) -> Action
+fn waiting<T, F, Fut>(work: F) -> Action
 where
     T: Serialize,
     F: FnOnce() -> Fut + Send + 'static,
     Fut: Future<Output = Result<T>> + Send + 'static,
 {
-    Box::pin(Caught(Box::pin(async move {
-        let result = work().await.map_err(Error::into_failure)?;
-        json::encode("the result of the effect", &result)
-    })))
+    Action::Waits(Box::pin(Caught(Box::pin(async move { encoded(work().await) }))))
+}
+
+fn blocking<T: Serialize>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Action {
+    Action::Blocks(Box::new(move || panics::catch(|| encoded(work())).unwrap_or_else(Err)))
+}
+
+fn encoded<T: Serialize>(result: Result<T>) -> Result<Value, Failure> {
+    json::encode("the result of the effect", &result.map_err(Error::into_failure)?)
 }
 
 /// Work whose panics are failures.
-struct Caught(Action);
+struct Caught(Work);
 
 impl Future for Caught {
     type Output = Result<Value, Failure>;

@@ -13,7 +13,8 @@ use crate::answer::Answer;
 use crate::ctx::{Ctx, millis, perform};
 
 impl Ctx {
-    /// Executes a command in the workspace.
+    /// Executes a command in the workspace. One that exits with anything but 0 is a failure, unless
+    /// [`Shell::unchecked`] says otherwise.
     #[track_caller]
     pub fn shell(&self, command: impl Into<String>) -> Shell<'_> {
         Shell {
@@ -23,6 +24,9 @@ impl Ctx {
             cwd: None,
             env: BTreeMap::new(),
             timeout: None,
+            idle_timeout: None,
+            input: None,
+            check: true,
             name: None,
             from: Location::caller(),
         }
@@ -41,6 +45,15 @@ pub struct Output {
     /// Its exit code.
     #[serde(alias = "exitCode")]
     pub exit_code: i32,
+    /// The signal that ended it; then the exit code is 128 and the signal.
+    #[serde(default)]
+    pub signal: Option<i32>,
+    /// How long it took.
+    #[serde(default, alias = "durationMs")]
+    pub duration_ms: u64,
+    /// Whether the middle of its output was left out because there was too much of it.
+    #[serde(default)]
+    pub truncated: bool,
 }
 
 impl Output {
@@ -61,6 +74,9 @@ pub struct Shell<'a> {
     cwd: Option<String>,
     env: BTreeMap<String, String>,
     timeout: Option<Duration>,
+    idle_timeout: Option<Duration>,
+    input: Option<String>,
+    check: bool,
     name: Option<String>,
     from: &'static Location<'static>,
 }
@@ -90,6 +106,24 @@ impl Shell<'_> {
         self
     }
 
+    /// How long it may say nothing.
+    pub const fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = Some(timeout);
+        self
+    }
+
+    /// What it reads from its standard input; otherwise there is nothing to read.
+    pub fn input(mut self, input: impl Into<String>) -> Self {
+        self.input = Some(input.into());
+        self
+    }
+
+    /// Takes whatever it exits with for an answer: see [`Output::exit_code`].
+    pub const fn unchecked(mut self) -> Self {
+        self.check = false;
+        self
+    }
+
     /// What it is called in the log; otherwise a hash of the command.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -98,7 +132,8 @@ impl Shell<'_> {
 
     /// Orders it, without waiting.
     pub fn start(self) -> Answer<Output> {
-        let Self { ctx, command, args, cwd, env, timeout, name, from } = self;
+        let Self { ctx, command, args, cwd, env, timeout, idle_timeout, input, check, name, from } =
+            self;
         let name = name.unwrap_or_else(|| hashed(&command));
         let mut order = json!({ "command": command });
         if let Some(args) = args {
@@ -112,6 +147,15 @@ impl Shell<'_> {
         }
         if let Some(timeout) = timeout {
             order["timeout_ms"] = json!(millis(timeout));
+        }
+        if let Some(timeout) = idle_timeout {
+            order["idle_timeout_ms"] = json!(millis(timeout));
+        }
+        if let Some(input) = input {
+            order["input"] = json!(input);
+        }
+        if !check {
+            order["check"] = json!(false);
         }
         ctx.ask(perform(OperationKind::Shell, &name, order), from)
     }

@@ -126,3 +126,32 @@ fn combinators_that_keep_no_waker_work_too() {
     });
     assert_eq!(*Bench::new(workflow).run().output(), json!(["a", "b", true]));
 }
+
+#[test]
+fn ten_thousand_branches_are_joined() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let slept = join_all((0..10_000).map(|nth| ctx.sleep(ms(nth % 50)))).await;
+        let nested = (0..100).map(|nth| {
+            let ctx = ctx.clone();
+            async move { join_all((0..10).map(|inner| after(ctx.clone(), nth + inner, "x"))).await }
+        });
+        let nested = join_all(nested).await.into_iter().flatten();
+        Ok((slept.into_iter().filter(Result::is_ok).count(), nested.filter(Result::is_ok).count()))
+    });
+    let bench = Bench::new(workflow);
+    let driven = bench.drive(bench.run_start());
+    assert_eq!(*driven.output(), json!([10_000, 1_000]));
+}
+
+#[test]
+fn a_join_that_was_not_looked_at_when_its_answer_came_finds_it_later() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let mut joined = Box::pin(join_all([5, 20].map(|length| ctx.sleep(ms(length)))));
+        let open = futures_util::FutureExt::now_or_never(&mut joined).is_none();
+        // Both of its answers come while the body waits for something else.
+        ctx.sleep(ms(50)).await?;
+        let slept = joined.await;
+        Ok((open, slept.len(), ctx.now()?.0))
+    });
+    assert_eq!(*Bench::new(workflow).run().output(), json!([true, 2, 50]));
+}

@@ -5,6 +5,7 @@ mod combine;
 mod effects;
 mod failures;
 mod foreign;
+mod input;
 mod moves;
 mod operations;
 mod random;

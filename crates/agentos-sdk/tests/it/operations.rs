@@ -27,6 +27,8 @@ fn a_command_is_ordered_with_all_its_options() {
         let output = test.timeout(Duration::from_secs(60)).name("test").await?;
         ctx.shell("ls").await?;
         ctx.shell("ls").await?;
+        let quiet = ctx.shell("cat").input("text").idle_timeout(Duration::from_secs(5)).unchecked();
+        quiet.name("quiet").await?;
         Ok((output.is_success(), ctx.shell("fail").await?.exit_code))
     });
     let driven = Bench::new(workflow).run();
@@ -36,6 +38,9 @@ fn a_command_is_ordered_with_all_its_options() {
     assert_eq!(orders[0], ("/shell:test#1".to_owned(), args));
     assert_eq!(orders[1].1, json!({ "command": "ls" }));
     assert_eq!(orders[1].0.replace("#1", "#2"), orders[2].0);
+    let args =
+        json!({ "command": "cat", "input": "text", "idle_timeout_ms": 5_000, "check": false });
+    assert_eq!(orders[3], ("/shell:quiet#1".to_owned(), args));
 }
 
 #[test]

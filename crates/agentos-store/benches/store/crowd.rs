@@ -2,6 +2,7 @@
 //!
 //! This is how a driver of runs looks from below: many small tasks, few threads.
 
+use crate::cpu::cpu as cpu_now;
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
@@ -54,7 +55,7 @@ pub(crate) fn gather<'a>(
     let bells: Vec<Waker> = (0..waiters)
         .map(|number| Waker::from(Arc::new(Bell { number, ready: Arc::clone(&ready) })))
         .collect();
-    let (began, cpu) = (Instant::now(), cpu());
+    let (began, cpu) = (Instant::now(), cpu_now());
     let mut open: Vec<Option<(Instant, Pending<'a>)>> =
         (0..waiters).map(|number| Some((Instant::now(), ask(number)))).collect();
     ready.numbers.lock().expect("nothing panics in here").extend(0..waiters);
@@ -77,14 +78,14 @@ pub(crate) fn gather<'a>(
         }
     }
     waits_us.sort_by(f64::total_cmp);
-    let used = self::cpu() - cpu;
+    let used = cpu_now() - cpu;
     Seen { commits: waits_us.len() as u64, wall: began.elapsed(), cpu: used, waits_us }
 }
 
 /// The same with a thread for each waiter.
 #[expect(clippy::disallowed_methods, reason = "time is what is measured")]
 pub(crate) fn gather_threads(waiters: usize, length: Duration, ask: impl Fn(usize) + Sync) -> Seen {
-    let (began, cpu) = (Instant::now(), cpu());
+    let (began, cpu) = (Instant::now(), cpu_now());
     let mut waits_us: Vec<f64> = std::thread::scope(|scope| {
         let ask = &ask;
         let threads: Vec<_> = (0..waiters)
@@ -106,7 +107,7 @@ pub(crate) fn gather_threads(waiters: usize, length: Duration, ask: impl Fn(usiz
             .collect()
     });
     waits_us.sort_by(f64::total_cmp);
-    let used = self::cpu() - cpu;
+    let used = cpu_now() - cpu;
     Seen { commits: waits_us.len() as u64, wall: began.elapsed(), cpu: used, waits_us }
 }
 
@@ -116,10 +117,4 @@ fn next(ready: &Ready) -> Vec<usize> {
         numbers = ready.news.wait(numbers).expect("nothing panics in here");
     }
     std::mem::take(&mut *numbers)
-}
-
-/// What all threads of this process have used so far.
-pub(crate) fn cpu() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }

@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "this is a command-line program")]
 
 mod commits;
+mod cpu;
 mod crowd;
 mod indexes;
 mod queries;

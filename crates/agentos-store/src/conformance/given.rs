@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::fixture::Fixture;
 use crate::claim::ClaimMode;
 use crate::commit::{CommitError, Committed, TurnCommit};
+use crate::due::Except;
 use crate::log::load_whole_log;
 use crate::place::Place;
 use crate::run::{Created, Head, NewRun};
@@ -43,16 +44,11 @@ pub(super) fn name(text: &str) -> Name {
 pub(super) fn new_run(number: u128) -> NewRun {
     let run = run_id(number);
     let first = Entry::RunStarted(RunStarted {
-        run,
-        workflow: name("conformance"),
         definition: "0".repeat(64),
         input: json!({ "number": number.to_string() }),
         seed: Seed(7),
         grace_ms: Millis::new(1_000),
-        timeout_ms: None,
-        deadline: None,
-        parent: None,
-        forked_from: None,
+        ..RunStarted::new(run, name("conformance"))
     });
     NewRun { run, at: NOW, first, history: None, place: Place::default(), owner: None }
 }
@@ -192,7 +188,7 @@ pub(super) async fn notes(store: &dyn Store, run: RunId) -> Vec<String> {
 
 /// The ids of what is due, in their own order.
 pub(super) async fn due(store: &dyn Store, now: Timestamp) -> Vec<RunId> {
-    let due = store.due(now, 100).await.expect("what is due can be read");
+    let due = store.due(now, &Except::new(), 100).await.expect("what is due can be read");
     let mut runs: Vec<RunId> = due.into_iter().map(|due| due.run).collect();
     runs.sort();
     runs

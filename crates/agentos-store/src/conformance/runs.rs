@@ -87,6 +87,28 @@ pub(super) async fn a_run_that_began_differently_is_a_conflict(fixture: &dyn Fix
     assert_eq!(log[0].entries, [new_run(1).first], "the run that was there is untouched");
 }
 
+pub(super) async fn a_readable_id_belongs_to_one_run(fixture: &dyn Fixture) {
+    let store = fixture.open().await;
+    let named = |number| {
+        let mut new = new_run(number);
+        if let Entry::RunStarted(started) = &mut new.first {
+            started.home.run_id = "conformance-aaaaaa".to_owned();
+        }
+        new
+    };
+    assert_eq!(store.create_run(named(1)).await, Ok(Created::New));
+
+    let refused = store.create_run(named(2)).await;
+    let name = "conformance-aaaaaa".to_owned();
+    assert_eq!(refused, Err(CreateError::NameTaken { run: run_id(2), name }));
+    assert_eq!(store.create_run(named(1)).await, Ok(Created::Existed));
+    assert_eq!(
+        store.create_run(new_run(2)).await,
+        Ok(Created::New),
+        "the refused one left nothing"
+    );
+}
+
 pub(super) async fn a_log_begins_with_its_own_run_started(fixture: &dyn Fixture) {
     let store = fixture.open().await;
     let run = run_id(1);

@@ -19,8 +19,8 @@ use agentos_core::turn::LogLevel;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::clock::written;
 use super::{FolderError, RunFolder};
+use crate::moment::written;
 
 /// How much is read at once when the end of a file is looked at.
 const BLOCK: u64 = 64 * 1024;

@@ -15,8 +15,10 @@ pub struct Project {
     /// Absolute.
     pub path: String,
     /// When it was added.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
     /// When it was last changed.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub updated_at: Timestamp,
 }
 
@@ -67,8 +69,10 @@ pub struct Definition {
     /// Whether it can be started.
     pub is_active: bool,
     /// When it was first found.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
     /// When it was last changed.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub updated_at: Timestamp,
 }
 
@@ -84,6 +88,7 @@ pub struct DefinitionVersion {
     /// Its modules.
     pub source: String,
     /// When it was found.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
 }
 
@@ -152,7 +157,9 @@ pub struct Workspace {
     /// How often it was written down.
     pub version: u32,
     /// When it was first written down.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
     /// When it was last written down.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub updated_at: Timestamp,
 }

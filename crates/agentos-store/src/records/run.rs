@@ -16,6 +16,8 @@ use crate::projection::{SessionStatus, StepStatus, Waiting, WorkflowStatus};
 pub struct RunRecord {
     /// Its id.
     pub id: RunId,
+    /// The same, under the name by which everything that belongs to the run refers to it.
+    pub execution_id: RunId,
     /// Its short name.
     pub run_id: String,
     /// The definition that it was made from, if that is registered.
@@ -33,12 +35,15 @@ pub struct RunRecord {
     /// Its owner is dead and it can be resumed.
     pub interrupted: bool,
     /// What it waits for, while it only waits.
+    #[serde(serialize_with = "waiting::serialize")]
     pub waiting: Option<Waiting>,
     /// The step that it is at, or was at last.
     pub current_step: Option<StepRecord>,
     /// When somebody first drove it. A fork begins when it is created, however old its history is.
+    #[serde(serialize_with = "crate::moment::serialize_some")]
     pub started_at: Option<Timestamp>,
     /// When it ended.
+    #[serde(serialize_with = "crate::moment::serialize_some")]
     pub completed_at: Option<Timestamp>,
     /// How long that took, in milliseconds.
     pub duration: Option<i64>,
@@ -73,11 +78,39 @@ pub struct RunRecord {
     /// What it was forked from.
     pub forked_from: Option<String>,
     /// When it was created.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
     /// When it last changed.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub updated_at: Timestamp,
     /// The number of entries in its log.
     pub seq: u64,
+}
+
+mod waiting {
+    //! In the database moments are numbers; in the document they are written as everywhere else in it.
+
+    use serde::{Serialize, Serializer};
+
+    use crate::projection::{WaitKind, Waiting};
+
+    #[derive(Serialize)]
+    struct Written {
+        kind: WaitKind,
+        #[serde(serialize_with = "crate::moment::serialize")]
+        since: agentos_core::time::Timestamp,
+        #[serde(serialize_with = "crate::moment::serialize_some")]
+        until: Option<agentos_core::time::Timestamp>,
+    }
+
+    #[expect(clippy::ref_option, reason = "serde hands out a reference")]
+    pub(super) fn serialize<S: Serializer>(
+        waiting: &Option<Waiting>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let written = waiting.map(|Waiting { kind, since, until }| Written { kind, since, until });
+        written.serialize(to)
+    }
 }
 
 /// A step of a run.
@@ -91,13 +124,17 @@ pub struct StepRecord {
     pub step_number: u32,
     /// Its name.
     pub name: String,
+    /// Where in the run it stands: `/implement#1@2/test#1` belongs to the second attempt at `/implement#1`.
+    pub path: String,
     /// The phases around it.
     pub phase: Option<String>,
     /// How it is shown.
     pub status: StepStatus,
     /// When its first attempt began.
+    #[serde(serialize_with = "crate::moment::serialize_some")]
     pub started_at: Option<Timestamp>,
     /// When it ended.
+    #[serde(serialize_with = "crate::moment::serialize_some")]
     pub completed_at: Option<Timestamp>,
     /// How long that took, in milliseconds.
     pub duration: Option<i64>,
@@ -114,8 +151,10 @@ pub struct StepRecord {
     /// Its log file, relative to the project.
     pub log_file_path: Option<String>,
     /// When it was asked for.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
     /// When it last changed.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub updated_at: Timestamp,
 }
 
@@ -133,6 +172,7 @@ pub struct CommentRecord {
     /// Who, if it was a person.
     pub author: Option<String>,
     /// When.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
 }
 
@@ -179,6 +219,7 @@ pub struct ArtifactRecord {
     /// Whatever else was said.
     pub metadata: Option<Value>,
     /// When it was made.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
 }
 
@@ -214,14 +255,18 @@ pub struct SessionRecord {
     /// Why it failed.
     pub error: Option<Value>,
     /// When it began.
+    #[serde(serialize_with = "crate::moment::serialize_some")]
     pub started_at: Option<Timestamp>,
     /// When it ended.
+    #[serde(serialize_with = "crate::moment::serialize_some")]
     pub completed_at: Option<Timestamp>,
     /// How long that took, in milliseconds.
     pub duration: Option<i64>,
     /// When it was ordered.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
     /// When it last changed.
+    #[serde(serialize_with = "crate::moment::serialize")]
     pub updated_at: Timestamp,
 }
 

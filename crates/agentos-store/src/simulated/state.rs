@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use agentos_core::codec::Chunk;
+use agentos_core::entry::Entry;
 use agentos_core::id::{Epoch, OwnerId, RunId, Seq};
 use agentos_core::inbox::Message;
 use agentos_core::standing::Standing;
@@ -14,7 +15,7 @@ use super::tail::Tail;
 use crate::bounds;
 use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use crate::commit::{CommitError, Committed, Outgoing, TurnCommit};
-use crate::due::{Due, Outlook, is_due};
+use crate::due::{Due, Except, Outlook, is_due};
 use crate::inbox::{self, SendError, Sent};
 use crate::list::{ListError, ListedRun, RunCursor, RunFilter, RunPage};
 use crate::log::ReadError;
@@ -26,6 +27,8 @@ pub(super) struct State {
     runs: BTreeMap<RunId, Run>,
     /// The runs in the order of their creation.
     created: Vec<RunId>,
+    /// Their readable ids.
+    names: BTreeSet<String>,
     dead: BTreeSet<OwnerId>,
     tail: Tail,
     /// How many operations there have been: the store's only notion of time.
@@ -39,6 +42,7 @@ impl State {
         Self {
             runs: BTreeMap::new(),
             created: Vec::new(),
+            names: BTreeSet::new(),
             dead: BTreeSet::new(),
             tail: Tail::new(seed, most_tail_delay),
             operations: 0,
@@ -90,6 +94,12 @@ impl State {
             } else {
                 Err(CreateError::Conflict { run })
             };
+        }
+        if let Entry::RunStarted(started) = &first
+            && !started.home.run_id.is_empty()
+            && !self.names.insert(started.home.run_id.clone())
+        {
+            return Err(CreateError::NameTaken { run, name: started.home.run_id.clone() });
         }
         let chunk = Arc::new(Chunk::new(Seq::FIRST, began, vec![first]));
         self.tail.append(run, Arc::clone(&chunk), self.operations);
@@ -185,22 +195,22 @@ impl State {
         Ok(target.receive(message, at))
     }
 
-    pub(super) fn due(&self, now: Timestamp, limit: usize) -> Vec<Due> {
+    pub(super) fn due(&self, now: Timestamp, except: &Except, limit: usize) -> Vec<Due> {
         let due = self
             .runs
             .iter()
             .filter(|(_, run)| self.is_free(run) && is_due(&run.standing, now, run.waiting() > 0));
+        let due = due.filter(|(id, _)| !except.contains(id));
         let due = due.map(|(id, run)| Due { run: *id, wake_at: run.standing.wake_at() });
         due.take(bounds::page(limit)).collect()
     }
 
-    pub(super) fn outlook(&self, owner: OwnerId, limit: usize) -> Outlook {
+    pub(super) fn outlook(&self, owner: OwnerId, except: &Except, limit: usize) -> Outlook {
         let addressed = self.runs.iter().filter(|(_, run)| {
             run.owner == Some(owner) && run.waiting() > 0 && !run.standing.is_ended()
         });
-        let parked = self.runs.values().filter(|run| self.is_free(run)).filter_map(|run| match run
-            .standing
-        {
+        let free = self.runs.iter().filter(|(id, run)| self.is_free(run) && !except.contains(id));
+        let parked = free.filter_map(|(_, run)| match run.standing {
             Standing::Parked { wake_at } => wake_at,
             Standing::Working { .. } | Standing::Ended { .. } => None,
         });

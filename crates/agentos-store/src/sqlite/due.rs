@@ -13,7 +13,7 @@ use super::error::Done;
 use super::owner::Owners;
 use super::row::uuid;
 use crate::bounds;
-use crate::due::{Due, Outlook};
+use crate::due::{Due, Except, Outlook};
 
 const REASONS: [&str; 3] = [
     "SELECT r.id, r.owner, r.wake_at FROM workflow_runs r \
@@ -27,7 +27,7 @@ const REASONS: [&str; 3] = [
 pub(super) fn due(
     connection: &Connection,
     owners: &Owners,
-    now: Timestamp,
+    (now, except): (Timestamp, &Except),
     limit: usize,
 ) -> Done<Vec<Due>> {
     let mut alive = BTreeMap::new();
@@ -45,6 +45,9 @@ pub(super) fn due(
                 continue;
             }
             let run = RunId(uuid(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)?);
+            if except.contains(&run) {
+                continue;
+            }
             let wake_at = row.get::<_, Option<i64>>(2)?.map(Timestamp);
             due.insert(run, Due { run, wake_at });
         }
@@ -55,7 +58,7 @@ pub(super) fn due(
 pub(super) fn outlook(
     connection: &Connection,
     owners: &Owners,
-    owner: OwnerId,
+    (owner, except): (OwnerId, &Except),
     limit: usize,
 ) -> Done<Outlook> {
     let mut addressed = Vec::new();
@@ -69,14 +72,14 @@ pub(super) fn outlook(
         let run = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
         addressed.push(RunId(uuid(run)?));
     }
-    Ok(Outlook { addressed, wake_at: next_wake(connection, owners)? })
+    Ok(Outlook { addressed, wake_at: next_wake(connection, owners, except)? })
 }
 
 /// The earliest time of a parked run that nobody who lives holds.
-fn next_wake(connection: &Connection, owners: &Owners) -> Done<Option<Timestamp>> {
+fn next_wake(connection: &Connection, owners: &Owners, except: &Except) -> Done<Option<Timestamp>> {
     let mut alive = BTreeMap::new();
     let mut find = connection.prepare_cached(
-        "SELECT owner, wake_at FROM workflow_runs \
+        "SELECT owner, wake_at, id FROM workflow_runs \
          WHERE standing = 1 AND standing < 2 AND wake_at IS NOT NULL ORDER BY wake_at",
     )?;
     let mut rows = find.query([])?;
@@ -86,7 +89,11 @@ fn next_wake(connection: &Connection, owners: &Owners) -> Done<Option<Timestamp>
             Some(owner) => is_alive(owners, &mut alive, OwnerId(uuid(&owner)?))?,
             None => false,
         };
-        if !held {
+        let is_left_out = || -> Done<bool> {
+            let run = RunId(uuid(row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?)?);
+            Ok(except.contains(&run))
+        };
+        if !held && (except.is_empty() || !is_left_out()?) {
             return Ok(Some(Timestamp(row.get(1)?)));
         }
     }

@@ -33,6 +33,18 @@ pub enum OwnerEnd {
     Killed,
 }
 
+/// Whether an owner lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnerLife {
+    /// It does not: its runs are free.
+    Dead,
+    /// It does.
+    Alive {
+        /// Its process; none if that can't be seen from here.
+        pid: Option<i32>,
+    },
+}
+
 /// Why an owner could not be ended.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EndOwnerError {
@@ -91,6 +103,15 @@ pub(super) fn end_owner(owners: &Owners, owner: OwnerId) -> Result<OwnerEnd, End
         pause();
     }
     Err(alive("it was killed and still holds its lock".to_owned()))
+}
+
+/// Whether an owner lives, and as which process, if that can be seen from here.
+pub(super) fn owner_life(owners: &Owners, owner: OwnerId) -> OwnerLife {
+    let path = owners.lock_file(owner);
+    if !is_held(&path) {
+        return OwnerLife::Dead;
+    }
+    OwnerLife::Alive { pid: find_holder(&path).map(|pid| pid.as_raw_nonzero().get()) }
 }
 
 fn is_held(path: &Path) -> bool {
@@ -234,7 +255,10 @@ mod tests {
         let owners = Owners::new(folder.path().join("owners"));
         let id = OwnerId(Uuid::from_u128(7));
         assert_eq!(end_owner(&owners, id), Ok(OwnerEnd::WasDead));
+        assert_eq!(owner_life(&owners, id), OwnerLife::Dead);
         let owner = owners.enlist(id).unwrap();
+        let pid = rustix::process::getpid().as_raw_nonzero().get();
+        assert_eq!(owner_life(&owners, id), OwnerLife::Alive { pid: Some(pid) });
         assert_eq!(end_owner(&owners, id), Err(EndOwnerError::Itself { owner: id }));
         // Now it looks as if another process had made the lock that this one holds.
         let other = Said { pid: 1, ..Said::of_this_process() };

@@ -11,10 +11,10 @@ use rusqlite::named_params;
 use serde_json::Value;
 
 use super::error::{Done, Fault};
-use super::ids::{Of, row_id};
 use super::row::to_i64;
 use super::transaction::Tx;
 use super::{blob, project_rows};
+use crate::ids::{Of, row_id};
 use crate::projection::{Changes, Projection, RunPatch};
 
 /// A run, inside and outside.

@@ -6,9 +6,9 @@ use rusqlite::{OptionalExtension as _, named_params};
 
 use super::blob;
 use super::error::Done;
-use super::ids::Of;
 use super::project::{Target, id_of};
 use super::transaction::Tx;
+use crate::ids::Of;
 use crate::projection::{ArtifactRow, CommentRow, SessionPatch, StepPatch};
 
 /// Everything that was derived from the log goes. What people wrote stays, on the run until its step is there again.

@@ -34,7 +34,7 @@ const RUN_COLUMNS: &str = "r.key, r.id, r.run_id, \
 /// What [`step_record`] reads, from `workflow_steps s`.
 const STEP_COLUMNS: &str = "s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, \
     s.duration, s.input, s.output, s.error, s.attempt_number, s.max_attempts, s.log_file_path, s.created_at, \
-    s.updated_at";
+    s.updated_at, s.path";
 
 /// Reads a run without its input, output and state.
 fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<RunRecord> {
@@ -51,6 +51,7 @@ fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<R
     };
     Ok(RunRecord {
         id,
+        execution_id: id,
         run_id: row.get(2)?,
         workflow_def_id: optional_uuid_at(row, 3)?,
         project_id: optional_uuid_at(row, 4)?,
@@ -92,7 +93,7 @@ fn step_by_key(connection: &Connection, run: RunId, key: i64) -> Done<Option<Ste
     // Its values are for whoever looks at the run itself.
     const FIND: &str = "SELECT s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, \
         s.duration, NULL, NULL, s.error, s.attempt_number, s.max_attempts, s.log_file_path, s.created_at, \
-        s.updated_at FROM workflow_steps s WHERE s.key = ?1";
+        s.updated_at, s.path FROM workflow_steps s WHERE s.key = ?1";
     let mut find = connection.prepare_cached(FIND)?;
     let found = find.query_row([key], |row| Ok(step_record(connection, run, row))).optional()?;
     found.transpose()
@@ -112,6 +113,7 @@ fn step_record(connection: &Connection, run: RunId, row: &Row<'_>) -> Done<StepR
         }),
         step_number,
         name,
+        path: row.get(16)?,
         phase: row.get(3)?,
         status: crate::projection::StepStatus::parse(&status)
             .ok_or_else(|| Fault::permanent(format!("`{status}` stands where a status should")))?,

@@ -3,13 +3,14 @@
 use agentos_core::codec::{self, Chunk};
 use agentos_core::entry::{Entry, RunStarted};
 use agentos_core::id::{Epoch, RunId, Seq};
+use agentos_core::short_name::short_name;
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use rusqlite::named_params;
 
 use super::error::{Done, Fault};
 use super::project::Target;
-use super::row::{RunRow, standing_columns, to_i64};
+use super::row::{RunRow, standing_columns, to_i64, uuid};
 use super::transaction::Tx;
 use super::{blob, inbox, log, project};
 use crate::claim::Claim;
@@ -33,12 +34,24 @@ pub(super) fn create(tx: &Tx<'_>, new: &NewRun) -> Done<Result<Created, CreateEr
     let Entry::RunStarted(started) = &new.first else {
         return Err(Fault::permanent("a run was not checked before it came here"));
     };
+    let inherited;
+    let new = match &started.parent {
+        Some(parent) => {
+            inherited = NewRun { place: inherit(tx, parent.run, &new.place)?, ..new.clone() };
+            &inherited
+        }
+        None => new,
+    };
     let (project, definition) = match keys(tx, &new.place)? {
         Ok(keys) => keys,
         Err(what) => return Ok(Err(CreateError::NoSuchPlace { run, what })),
     };
+    let run_id = match readable_name(tx, new, started)? {
+        Ok(run_id) => run_id,
+        Err(taken) => return Ok(Err(taken)),
+    };
     let begins = first_head(tx, new)?;
-    let key = insert_row(tx, new, started, (project, definition), &begins)?;
+    let key = insert_row(tx, new, &run_id, (project, definition), &begins)?;
     insert_log(tx, key, new)?;
     tx.remember(run, RunRow { key, head: begins, messages: 0 });
     let Head { head, epoch, owner, standing } = begins;
@@ -65,6 +78,35 @@ fn began_with(tx: &Tx<'_>, key: i64, first: &Entry) -> Done<bool> {
     Ok(codec::decode(&text).is_ok_and(|chunk| chunk.entries.first() == Some(first)))
 }
 
+/// Whoever invokes a run shares its place with it, where nothing else is said.
+fn inherit(tx: &Tx<'_>, parent: RunId, place: &Place) -> Done<Place> {
+    const FIND: &str = "SELECT (SELECT p.id FROM projects p WHERE p.key = r.project_id), r.worktree_id, r.work_dir, \
+        r.workspace_dir, r.workspace_id, r.branch_name FROM workflow_runs r WHERE r.id = ?1";
+    let mut find = tx.statement(FIND)?;
+    let mut rows = find.query([parent.to_string()])?;
+    let mut place = place.clone();
+    let Some(row) = rows.next()? else {
+        return Ok(place);
+    };
+    if place.project.is_none() {
+        let id: Option<String> = row.get(0)?;
+        place.project = id.map(|id| uuid(&id)).transpose()?;
+    }
+    let fields = [
+        &mut place.worktree_id,
+        &mut place.work_dir,
+        &mut place.workspace_dir,
+        &mut place.workspace_id,
+        &mut place.branch_name,
+    ];
+    for (column, field) in fields.into_iter().enumerate() {
+        if field.is_none() {
+            *field = row.get(column + 1)?;
+        }
+    }
+    Ok(place)
+}
+
 type Keys = (Option<i64>, Option<i64>);
 
 fn keys(tx: &Tx<'_>, place: &Place) -> Done<Result<Keys, String>> {
@@ -88,13 +130,7 @@ fn keys(tx: &Tx<'_>, place: &Place) -> Done<Result<Keys, String>> {
     Ok(Ok((project, definition)))
 }
 
-fn insert_row(
-    tx: &Tx<'_>,
-    new: &NewRun,
-    started: &RunStarted,
-    keys: Keys,
-    head: &Head,
-) -> Done<i64> {
+fn insert_row(tx: &Tx<'_>, new: &NewRun, run_id: &str, keys: Keys, head: &Head) -> Done<i64> {
     const INSERT: &str = "INSERT INTO workflow_runs (id, run_id, project_id, workflow_def_id, definition_version, \
         workflow, definition_hash, status, worktree_id, work_dir, workspace_dir, workspace_id, context_dir, \
         branch_name, log_file_path, parent_run_id, forked_from, created_at, updated_at, head, epoch, owner, \
@@ -104,9 +140,11 @@ fn insert_row(
         :owner, :standing, :wake_at, :input)";
     let place = &new.place;
     let (number, wake_at) = standing_columns(head.standing);
+    let Entry::RunStarted(started) = &new.first else {
+        return Err(Fault::permanent("a run was not checked before it came here"));
+    };
     // What is too large for the row refers to it, and follows when it is there.
     let input = blob::inline(&started.input);
-    let run_id = short_name(tx, new.run, started.workflow.as_str(), place)?;
     tx.statement(INSERT)?.execute(named_params! {
         ":id": new.run.to_string(),
         ":run_id": run_id,
@@ -167,32 +205,35 @@ fn remember_messages(tx: &Tx<'_>, key: i64, chunk: &Chunk) -> Done<()> {
     keys.try_for_each(|message| inbox::remember(tx, key, message, at))
 }
 
-/// `{workflow}-{6 letters}`; the letters follow from the run's id, unless another run has them already.
-fn short_name(tx: &Tx<'_>, run: RunId, workflow: &str, place: &Place) -> Done<String> {
+/// The short readable name: the one that the run's code reads, the one that was wished for if nobody has it, or one that
+/// follows from the run's id.
+fn readable_name(
+    tx: &Tx<'_>,
+    new: &NewRun,
+    started: &RunStarted,
+) -> Done<Result<String, CreateError>> {
     let is_taken = |name: &str| -> Done<bool> {
         Ok(tx.statement("SELECT 1 FROM workflow_runs WHERE run_id = ?1")?.exists([name])?)
     };
-    if let Some(name) = &place.run_id
+    let own = &started.home.run_id;
+    if !own.is_empty() {
+        let (run, name) = (new.run, own.clone());
+        return Ok(if is_taken(own)? {
+            Err(CreateError::NameTaken { run, name })
+        } else {
+            Ok(name)
+        });
+    }
+    if let Some(name) = &new.place.run_id
         && !is_taken(name)?
     {
-        return Ok(name.clone());
+        return Ok(Ok(name.clone()));
     }
-    for salt in 0..NAMES {
-        let name = format!("{workflow}-{}", letters(run, salt));
+    for choice in 0..NAMES {
+        let name = short_name(new.run, started.workflow.as_str(), choice);
         if !is_taken(&name)? {
-            return Ok(name);
+            return Ok(Ok(name));
         }
     }
-    Err(Fault::permanent(format!("no short name is left for a run of `{workflow}`")))
-}
-
-fn letters(run: RunId, salt: u64) -> String {
-    let (high, low) = run.0.as_u64_pair();
-    let mut bits = super::ids::mix(high ^ super::ids::mix(low.wrapping_add(salt)));
-    let letter = |_| {
-        let letter = b'a' + u8::try_from(bits % 26).unwrap_or(0);
-        bits /= 26;
-        char::from(letter)
-    };
-    (0..6).map(letter).collect()
+    Err(Fault::permanent(format!("no short name is left for a run of `{}`", started.workflow)))
 }

@@ -19,7 +19,7 @@ use agentos_core::time::Timestamp;
 use agentos_store::backend::BackendError;
 use agentos_store::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use agentos_store::commit::{CommitError, Committed, TurnCommit};
-use agentos_store::due::{Due, Outlook};
+use agentos_store::due::{Due, Except, Outlook};
 use agentos_store::inbox::{Received, SendError, Sent};
 use agentos_store::list::{ListError, RunCursor, RunFilter, RunPage};
 use agentos_store::log::ReadError;
@@ -166,17 +166,27 @@ impl Store for Broken {
         }
     }
 
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>, BackendError> {
+    async fn due(
+        &self,
+        now: Timestamp,
+        except: &Except,
+        limit: usize,
+    ) -> Result<Vec<Due>, BackendError> {
         match self.defect {
-            Defect::Reads(bad) => self.due_badly(bad, now, limit).await,
-            _ => self.inner.due(now, limit).await,
+            Defect::Reads(bad) => self.due_badly(bad, now, except, limit).await,
+            _ => self.inner.due(now, except, limit).await,
         }
     }
 
-    async fn outlook(&self, owner: OwnerId, limit: usize) -> Result<Outlook, BackendError> {
+    async fn outlook(
+        &self,
+        owner: OwnerId,
+        except: &Except,
+        limit: usize,
+    ) -> Result<Outlook, BackendError> {
         match self.defect {
-            Defect::Reads(bad) => self.outlook_badly(bad, owner, limit).await,
-            _ => self.inner.outlook(owner, limit).await,
+            Defect::Reads(bad) => self.outlook_badly(bad, owner, except, limit).await,
+            _ => self.inner.outlook(owner, except, limit).await,
         }
     }
 

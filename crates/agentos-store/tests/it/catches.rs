@@ -12,6 +12,7 @@ use crate::fixture::SimulatedFixture;
 
 /// Each defect with cases that have to fail because of it.
 const CATCHES: &[(Defect, &[&str])] = &[
+    (Runs(BadRuns::NamesShared), &["a_readable_id_belongs_to_one_run"]),
     (Runs(BadRuns::BornOwned), &["a_new_run_holds_its_first_entry_and_is_free"]),
     (Runs(BadRuns::CreatorIgnored), &["a_run_is_created_for_who_drives_it"]),
     (Runs(BadRuns::CreatorUnseen), &["a_run_created_for_the_dead_is_free"]),
@@ -149,6 +150,7 @@ const CATCHES: &[(Defect, &[&str])] = &[
     ),
     (Reads(BadReads::DeadHold), &["an_interrupted_run_is_due_when_its_owner_has_died"]),
     (Reads(BadReads::DueEarly), &["a_parked_run_is_due_when_its_time_has_come"]),
+    (Reads(BadReads::NobodyLeftOut), &["those_left_out_make_room_for_the_others"]),
     (Reads(BadReads::DueLate), &["a_parked_run_is_due_when_its_time_has_come"]),
     (Reads(BadReads::MessagesDoNotWake), &["a_parked_run_is_due_while_a_message_waits"]),
     (Reads(BadReads::EndedIsDue), &["an_ended_run_is_never_due"]),

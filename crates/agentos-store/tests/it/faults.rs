@@ -10,6 +10,7 @@ use agentos_core::time::{Millis, Timestamp};
 use agentos_store::backend::BackendErrorKind;
 use agentos_store::claim::{Claim, ClaimError, ClaimMode};
 use agentos_store::commit::{CommitError, TurnCommit};
+use agentos_store::due::Except;
 use agentos_store::inbox::{SendError, Sent};
 use agentos_store::list::RunFilter;
 use agentos_store::log::load_whole_log;
@@ -34,16 +35,11 @@ const fn run_id(number: u128) -> RunId {
 
 fn new_run(run: RunId) -> NewRun {
     let first = Entry::RunStarted(RunStarted {
-        run,
-        workflow: Name::new("faults").expect("a short name"),
         definition: String::new(),
         input: serde_json::Value::Null,
         seed: Seed(0),
         grace_ms: Millis::ZERO,
-        timeout_ms: None,
-        deadline: None,
-        parent: None,
-        forked_from: None,
+        ..RunStarted::new(run, Name::new("faults").expect("a short name"))
     });
     NewRun { run, at: NOW, first, history: None, place: Place::default(), owner: None }
 }
@@ -201,7 +197,7 @@ fn every_verb_that_reads_can_fail_and_be_asked_again() {
     retries.extend(now(store.head(RUN)).err().map(|error| error.retry()));
     retries.extend(now(store.load_log(RUN, Seq(0), 1)).err().map(|error| error.retry()));
     retries.extend(now(store.inbox(RUN, 1)).err().map(|error| error.retry()));
-    retries.extend(now(store.due(NOW, 1)).err().map(|error| error.retry()));
+    retries.extend(now(store.due(NOW, &Except::new(), 1)).err().map(|error| error.retry()));
     let listed = now(store.list_runs(RunFilter::default(), None, 1));
     retries.extend(listed.err().map(|error| error.retry()));
     retries.extend(now(store.tail(TailCursor::start(), 1)).err().map(|error| error.retry()));

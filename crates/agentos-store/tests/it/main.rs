@@ -10,4 +10,9 @@ mod folder;
     clippy::unwrap_used,
     reason = "a test that unwraps fails with the right line, also in what it is made of"
 )]
+mod registry;
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that unwraps fails with the right line, also in what it is made of"
+)]
 mod sqlite;

@@ -31,6 +31,19 @@ pub fn in_sequence(node: &Node) -> Node {
     changed
 }
 
+/// The program without what follows from the names of its own operations or waits for nothing: numbers that are pure or
+/// drawn, and promises that never settle. What is left means the same to whoever asks for it under other names.
+#[must_use]
+pub fn in_plain_words(node: &Node) -> Node {
+    let mut changed = node.clone();
+    each(&mut changed, &mut |node| {
+        if matches!(node, Node::Pure { .. } | Node::Random | Node::Now | Node::Never) {
+            *node = Node::Log;
+        }
+    });
+    changed
+}
+
 /// The program with one or two edits, as people make them.
 #[must_use]
 pub fn edited(node: &Node, chance: &mut Chance) -> Node {

@@ -1,19 +1,23 @@
 //! Executes a [`Node`] as a program, and keeps a trace of everything it did and saw.
 
+mod control;
+mod note;
+mod operation;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use agentos_core::entry::CommentOn;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::name::Name;
 use agentos_core::operation::{OperationKind, Request};
 use agentos_core::program::{Delivery, Door, Program, ScopeId, StepOptions};
-use agentos_core::retry::{Backoff, RetryPolicy};
 use agentos_core::source::{BodyText, Site};
-use agentos_core::time::Millis;
-use agentos_core::turn::LogLevel;
 use agentos_core::value::Value;
 use serde_json::json;
+
+use control::evaluate_control;
+use note::evaluate_synchronous;
+use operation::evaluate_operation;
 
 use super::Node;
 use crate::chance;
@@ -265,213 +269,5 @@ async fn evaluate(node: Rc<Node>, ctx: Ctx) -> Completion {
             Completion::Settled(ctx.wait(promise).await)
         }
         _ => evaluate_synchronous(&node, &ctx).await,
-    }
-}
-
-async fn evaluate_control(node: &Node, ctx: &Ctx) -> Completion {
-    match node {
-        Node::Seq { of } => {
-            let mut last = Value::Null;
-            for node in of {
-                match ctx.await_node(&Rc::new(node.clone())).await {
-                    Ok(value) => last = value,
-                    thrown => return Completion::Settled(thrown),
-                }
-            }
-            Completion::Settled(Ok(last))
-        }
-        Node::Repeat { times, body } => {
-            let body = Rc::new((**body).clone());
-            for _ in 0..*times {
-                if let Err(thrown) = ctx.await_node(&body).await {
-                    return Completion::Settled(Err(thrown));
-                }
-            }
-            done(0)
-        }
-        Node::All { of } => {
-            let promises = ctx.start_all(of).await;
-            let count = i64::try_from(promises.len()).unwrap_or(i64::MAX);
-            let all = ctx.promise(Call::All(promises)).await;
-            match ctx.wait(all).await {
-                Ok(_) => done(count),
-                thrown => Completion::Settled(thrown),
-            }
-        }
-        Node::Race { of } => {
-            let promises = ctx.start_all(of).await;
-            Completion::Adopted(ctx.promise(Call::Race(promises)).await)
-        }
-        Node::Try { body, rescue, cleanup } => {
-            evaluate_try(body, rescue.as_deref(), cleanup, ctx).await
-        }
-        _ => done(0),
-    }
-}
-
-async fn evaluate_try(body: &Node, rescue: Option<&Node>, cleanup: &Node, ctx: &Ctx) -> Completion {
-    let tried = match (ctx.await_node(&Rc::new(body.clone())).await, rescue) {
-        (Ok(value), _) => Ok(value),
-        (Err(_), Some(rescue)) => ctx.await_node(&Rc::new(rescue.clone())).await,
-        (Err(_), None) => {
-            ctx.mix_by(1, 1);
-            Ok(json!(-1))
-        }
-    };
-    match ctx.await_node(&Rc::new(cleanup.clone())).await {
-        Ok(_) => Completion::Settled(tried),
-        thrown => Completion::Settled(thrown),
-    }
-}
-
-/// Operations whose answer is mixed into the account.
-async fn evaluate_operation(node: &Node, ctx: &Ctx) -> Completion {
-    let promise = match node {
-        Node::Shell { name } => ctx.perform(OperationKind::Shell, name).await,
-        Node::Artifact { name } => ctx.perform(OperationKind::Artifact, name).await,
-        Node::Invoke { name: workflow } => {
-            ctx.request(Request::invoke(name(workflow), json!({}))).await
-        }
-        Node::Pure { name } => return evaluate_pure(name, ctx).await,
-        Node::Approve { name: question, ms } => {
-            let timeout = (*ms > 0).then(|| Millis::new(*ms));
-            ctx.request(Request::approve(name(question), "may it go on?", timeout)).await
-        }
-        _ => return evaluate_other(node, ctx).await,
-    };
-    let answer = ctx.wait(promise).await;
-    if let Ok(value) = &answer {
-        ctx.mix(value.as_i64().unwrap_or_else(|| i64::from(value["approved"] == json!(true))));
-    }
-    Completion::Settled(answer)
-}
-
-async fn evaluate_pure(pure: &str, ctx: &Ctx) -> Completion {
-    let promise = ctx.request(Request::sleep(name(&format!("pure-{pure}")), Millis::ZERO)).await;
-    let identity = ctx.trace.borrow().last().map(|asked| asked.replace("ask ", ""));
-    // The value that a pure operation of the same place has in the recorded outcomes.
-    let place = identity.unwrap_or_default().replace("/sleep:pure-", "/pure:");
-    let value = i64::from(chance::number(&format!("p{place}")) % 1_000);
-    match ctx.wait(promise).await {
-        Ok(_) => {
-            ctx.mix(value);
-            done(value)
-        }
-        thrown => Completion::Settled(thrown),
-    }
-}
-
-/// Operations and steps that leave the account to others.
-async fn evaluate_other(node: &Node, ctx: &Ctx) -> Completion {
-    match node {
-        Node::Forget { name, caught } => {
-            let promise = ctx.perform(OperationKind::Shell, name).await;
-            if *caught {
-                let ignore: DoorCall = Box::new(move |engine, _| {
-                    engine.ignore(promise);
-                    Reply::Settled(Ok(Value::Null))
-                });
-                let _ = ctx.settled(Call::Door(ignore)).await;
-            }
-            done(0)
-        }
-        Node::Sleep { name: sleep, ms } => {
-            Completion::Adopted(ctx.request(Request::sleep(name(sleep), Millis::new(*ms))).await)
-        }
-        Node::Wait { name: signal, ms } => {
-            let timeout = (*ms > 0).then(|| Millis::new(*ms));
-            let promise = ctx.request(Request::wait(name(signal), timeout)).await;
-            let answer = ctx.wait(promise).await;
-            if let Ok(Value::String(payload)) = &answer {
-                ctx.mix_by(37, i64::from(chance::number(payload)));
-            }
-            Completion::Settled(answer)
-        }
-        Node::Step { name, body, attempts, delay, timeout, own } => {
-            let retry = RetryPolicy {
-                max_attempts: *attempts,
-                backoff: Backoff::Fixed,
-                delay_ms: Millis::new(*delay),
-                max_delay_ms: Millis::new(*delay),
-                jitter: false,
-            };
-            let timeout = (*timeout > 0).then(|| Millis::new(*timeout));
-            let text = Some(ctx.body_text(body, *own));
-            let options = StepOptions { retry, timeout, body: text, site: None };
-            let body = Rc::new((**body).clone());
-            let promise = ctx.step(name, &body, *own, Some(options)).await;
-            if !*own {
-                return Completion::Adopted(promise);
-            }
-            let answer = ctx.wait(promise).await;
-            if let Ok(value) = &answer {
-                ctx.mix(value.as_i64().unwrap_or(0));
-            }
-            Completion::Settled(answer)
-        }
-        Node::Phase { name, body } => {
-            Completion::Adopted(ctx.step(name, &Rc::new((**body).clone()), false, None).await)
-        }
-        _ => done(0),
-    }
-}
-
-async fn evaluate_synchronous(node: &Node, ctx: &Ctx) -> Completion {
-    let scope = ctx.scope;
-    let seen = match node {
-        Node::Set { key, value } => {
-            let value = value + ctx.account.get() % 7;
-            ctx.note(format!("set {key}={value}"));
-            let key = name(key);
-            ctx.ask(move |door| door.set(scope, key, Some(json!(value))).map(|()| Value::Null))
-                .await
-        }
-        Node::Delete { key } => {
-            ctx.note(format!("delete {key}"));
-            let key = name(key);
-            ctx.ask(move |door| door.set(scope, key, None).map(|()| Value::Null)).await
-        }
-        Node::Get { key: wanted } => {
-            let key = name(wanted);
-            let read = ctx.ask(move |door| Ok(door.get(&key).cloned().unwrap_or_default())).await;
-            let value = read.ok().and_then(|value| value.as_i64());
-            ctx.note(format!("get {wanted}={value:?}"));
-            ctx.mix(value.unwrap_or(0));
-            return done(value.unwrap_or(0));
-        }
-        Node::Random => {
-            let drawn = ctx.ask(|door| Ok(json!(door.random()))).await;
-            #[expect(clippy::cast_possible_truncation, reason = "a draw of less than a million")]
-            let drawn = (drawn.ok().and_then(|value| value.as_f64()).unwrap_or(0.0) * 1e6) as i64;
-            ctx.note(format!("random {drawn}"));
-            ctx.mix(drawn);
-            return done(0);
-        }
-        Node::Now => {
-            let now =
-                ctx.ask(|door| Ok(json!(door.now().0))).await.ok().and_then(|now| now.as_i64());
-            ctx.note(format!("now {now:?}"));
-            ctx.mix(now.unwrap_or(0));
-            return done(0);
-        }
-        Node::Comment { on_run } => {
-            let on = if *on_run { CommentOn::Run } else { CommentOn::Step };
-            let message = format!("account {}", ctx.account.get());
-            ctx.ask(move |door| door.comment(scope, on, message, Value::Null).map(|()| Value::Null))
-                .await
-        }
-        Node::Log => {
-            let message = format!("account {}", ctx.account.get());
-            ctx.ask(move |door| {
-                door.log(scope, LogLevel::Info, message);
-                Ok(Value::Null)
-            })
-            .await
-        }
-        _ => Ok(Value::Null),
-    };
-    match seen {
-        Ok(_) => done(0),
-        thrown => Completion::Settled(thrown),
     }
 }

@@ -14,6 +14,7 @@ use agentos_core::standing::Standing;
 use agentos_core::turn::Turn;
 use agentos_store::claim::{ClaimError, ClaimMode};
 use agentos_store::commit::{Outgoing, TurnCommit};
+use agentos_store::due::Except;
 use agentos_store::log::load_whole_log;
 use agentos_store::place::Place;
 use agentos_store::run::{History, NewRun};
@@ -265,11 +266,12 @@ impl<'a> Driver<'a> {
 
     /// Claims what nobody drives and somebody should.
     fn claim_all(&mut self) -> Result<(), Struck> {
-        let due: BTreeSet<RunId> = block_on(self.store.due(self.world.now(), 1_000))
-            .map_err(|_| Struck::Reload)?
-            .into_iter()
-            .map(|due| due.run)
-            .collect();
+        let due: BTreeSet<RunId> =
+            block_on(self.store.due(self.world.now(), &Except::new(), 1_000))
+                .map_err(|_| Struck::Reload)?
+                .into_iter()
+                .map(|due| due.run)
+                .collect();
         for run in self.family.clone() {
             let owner = block_on(self.store.head(run)).ok().and_then(|head| head.owner);
             let hangs = owner.is_some_and(|owner| self.hung.contains(&owner));

@@ -1,21 +1,14 @@
 //! Finished steps whose bodies say something else now: they are played, not executed.
 
 use agentos_core::entry::{Entry, Record, StepOutcome};
-use agentos_core::rebase::{RebaseError, Rebased, generation, switch};
-use agentos_core::time::Timestamp;
+use agentos_core::rebase::generation;
+use agentos_testing::script::Node;
 use agentos_testing::script::build::{
     all, get, own, pure, seq, set, shell, sleep, step, throw, try_finally, wait_for,
 };
-use agentos_testing::script::{Node, Script};
 use agentos_testing::simulation::{Driver, Fault, Plan, Report, Scenario};
 
-use crate::support::{completes, ended, lucky, ordered, quiet, saw, until};
-
-/// Moves a log to another program, a while later.
-fn switched(log: &[Record], program: &Node) -> Result<Rebased, RebaseError> {
-    let program = std::rc::Rc::new(program.clone());
-    switch(log, "1".into(), Timestamp(100), || Script::new(std::rc::Rc::clone(&program)))
-}
+use crate::support::{completes, ended, lucky, ordered, quiet, saw, switched, until};
 
 /// The run, moved to another program at each point of its way, as far as it can be.
 fn moved_anywhere(scenario: &Scenario, program: &Node) -> Vec<Report> {

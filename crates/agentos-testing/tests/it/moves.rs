@@ -2,17 +2,15 @@
 
 use std::rc::Rc;
 
-use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, Record, RunStarted};
 use agentos_core::execution::{Execution, Options};
 use agentos_core::id::RunId;
 use agentos_core::journal::Journal;
 use agentos_core::rebase::{
-    Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, generation, switch,
+    Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, generation,
 };
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
-use agentos_store::run::History;
 use agentos_testing::script::build::{
     all, get, invoke, own, phase, pure, race, retried, seq, set, shell, sleep, step, throw,
     try_catch, try_finally, wait, wait_for, within,
@@ -21,18 +19,12 @@ use agentos_testing::script::{Node, Script};
 use agentos_testing::simulation::{Driver, Fault, Fork, Plan, Report, Scenario};
 use uuid::Uuid;
 
-use crate::support::{completes, lucky, ordered, outcome, quiet, saw, survives, tries_of, until};
+use crate::support::{
+    completes, go_on, lucky, ordered, outcome, quiet, records, saw, survives, switched,
+    switched_at, tries_of, until,
+};
 
 const LATE: i64 = 1_000_000;
-
-fn switched_at(log: &[Record], program: &Node, now: i64) -> Result<Rebased, RebaseError> {
-    let program = Rc::new(program.clone());
-    switch(log, "1".into(), Timestamp(now), || Script::new(Rc::clone(&program)))
-}
-
-fn switched(log: &[Record], program: &Node) -> Result<Rebased, RebaseError> {
-    switched_at(log, program, 100)
-}
 
 /// A fork under an id of its own.
 fn forked(log: &[Record], program: &Node, keep: Keep) -> Result<Rebased, RebaseError> {
@@ -63,26 +55,8 @@ fn before(log: &[Record], identity: &str) -> Keep {
     Keep::BeforeStep(number.expect("it was asked for"))
 }
 
-fn records(rebased: &Rebased) -> Vec<Record> {
-    rebased.chunks.iter().cloned().flat_map(Chunk::into_records).collect()
-}
-
 fn asks_for(rebased: &Rebased, name: &'static str) -> bool {
     rebased.chunks.iter().flat_map(|chunk| &chunk.entries).any(|entry| ordered(name)(entry))
-}
-
-/// Lets a switched run go on, with nothing else coming in.
-fn go_on(scenario: &Scenario, program: &Node, log: &[Record], rebased: &Rebased) -> Report {
-    let mut moved = Scenario { program: Rc::new(program.clone()), ..scenario.clone() };
-    moved.mail.clear();
-    let chunks = log.iter().cloned().chain(records(rebased)).skip(1).map(|record| {
-        let chunk = Chunk::new(record.seq, record.at, vec![record.entry]);
-        let causes = record.by.map(|by| agentos_core::codec::Cause { from: 0, by });
-        Chunk { causes: causes.into_iter().collect(), ..chunk }
-    });
-    let history = History { began: log[0].at, rest: chunks.collect(), standing: rebased.standing };
-    let first = log[0].entry.clone();
-    Driver::with_history(&moved, &Plan::quiet(), first, Some(history)).from_time(200).run()
 }
 
 #[test]

@@ -7,24 +7,19 @@ use agentos_core::entry::{Entry, Record, RunOutcome};
 use agentos_core::execution::{Execution, Options};
 use agentos_core::id::StepNumber;
 use agentos_core::journal::Journal;
-use agentos_core::rebase::{Keep, Notice, RebaseError, Rebased, generation, switch};
+use agentos_core::rebase::{Keep, Notice, RebaseError, generation};
 use agentos_core::time::Timestamp;
 use agentos_testing::script::build::{
     all, approve, get, invoke, pure, race, retried, seq, set, shell, sleep, step, throw, try_catch,
     try_finally, wait, wait_for,
 };
 use agentos_testing::script::{Node, Script};
-use agentos_testing::simulation::{Driver, Ending, Fork, Plan, Report, Scenario};
+use agentos_testing::simulation::{Ending, Fork, Plan, Scenario};
 
 use crate::support::{
-    completes, ended, lucky, ordered, prefixes, quiet, saw, survives, tries_of, until, worlds,
+    completes, ended, go_on, lucky, ordered, prefixes, quiet, saw, survives, switched, tries_of,
+    until, worlds,
 };
-
-/// Moves a log to another program.
-fn switched(log: &[Record], program: &Node) -> Result<Rebased, RebaseError> {
-    let program = Rc::new(program.clone());
-    switch(log, "new".into(), Timestamp(100), || Script::new(Rc::clone(&program)))
-}
 
 #[test]
 fn a_switch_to_the_same_source_changes_nothing_at_any_position() {
@@ -66,7 +61,7 @@ fn finished_work_is_not_repeated_when_something_new_comes_before_it() {
     let log = until(&quiet(&scenario), ended("/b#1@1/shell:y"));
     let changed = seq([shell("lint"), step("a", shell("x")), step("b", shell("y")), shell("z")]);
     let rebased = switched(&log, &changed).expect("it can be switched");
-    let report = go_on(&scenario, &changed, log, rebased);
+    let report = go_on(&scenario, &changed, &log, &rebased);
     completes(&report);
     assert!(report.starts.contains_key("/shell:lint#1"), "{:?}", report.starts);
     assert!(
@@ -74,21 +69,6 @@ fn finished_work_is_not_repeated_when_something_new_comes_before_it() {
         "{:?}",
         report.starts
     );
-}
-
-/// Lets a switched run go on.
-fn go_on(scenario: &Scenario, program: &Node, log: Vec<Record>, rebased: Rebased) -> Report {
-    let whole = log.into_iter().chain(rebased.chunks.into_iter().flat_map(Chunk::into_records));
-    let chunks: Vec<Chunk> =
-        whole.map(|record| Chunk::new(record.seq, record.at, vec![record.entry])).collect();
-    let moved = Scenario { program: Rc::new(program.clone()), ..scenario.clone() };
-    let history = agentos_store::run::History {
-        began: chunks[0].at,
-        rest: chunks[1..].to_vec(),
-        standing: rebased.standing,
-    };
-    let first = chunks[0].entries[0].clone();
-    Driver::with_history(&moved, &Plan::quiet(), first, Some(history)).from_time(200).run()
 }
 
 #[test]
@@ -111,7 +91,7 @@ fn what_is_open_and_not_asked_for_is_stopped_before_the_run_ends() {
         "{:?}",
         rebased.notices
     );
-    let report = go_on(&scenario, &changed, log, rebased);
+    let report = go_on(&scenario, &changed, &log, &rebased);
     completes(&report);
     let kinds: Vec<&str> = report.log.iter().map(|record| record.entry.kind()).collect();
     let (dead, end) = (
@@ -130,7 +110,7 @@ fn what_was_abandoned_and_is_asked_for_again_is_another_try() {
     let log = until(&quiet(&scenario), ordered("/shell:slow"));
     let changed = seq([sleep("first", 5), shell("slow"), shell("z")]);
     let rebased = switched(&log, &changed).expect("it can be switched");
-    let report = go_on(&scenario, &changed, log, rebased);
+    let report = go_on(&scenario, &changed, &log, &rebased);
     completes(&report);
     let tries = tries_of(generation(&report.log), "/shell:slow#1");
     assert_eq!(tries, [2]);
@@ -158,7 +138,7 @@ fn a_switch_after_a_switch_keeps_what_the_first_one_kept() {
     whole.extend(rebased.chunks.into_iter().flat_map(Chunk::into_records));
     let back = seq([shell("x"), shell("y"), shell("z")]);
     let rebased = switched(&whole, &back).expect("it can be switched back");
-    let report = go_on(&scenario, &back, whole, rebased);
+    let report = go_on(&scenario, &back, &whole, &rebased);
     completes(&report);
     assert_eq!(report.starts.keys().collect::<Vec<_>>(), ["/shell:z#1"]);
 }
@@ -292,13 +272,13 @@ fn a_switch_after_what_the_first_one_left_behind_has_died_goes_on() {
     let log = until(&quiet(&scenario), ordered("/shell:slow"));
     let waiting = seq([shell("x"), sleep("long", 500)]);
     let rebased = switched(&log, &waiting).expect("it can be switched");
-    let first = go_on(&scenario, &waiting, log, rebased);
+    let first = go_on(&scenario, &waiting, &log, &rebased);
     completes(&first);
     let dead = |entry: &Entry| matches!(entry, Entry::AbandonedEnded { .. });
     let log = until(&first, dead);
     let shorter = seq([shell("x"), pure("p")]);
     let rebased = switched(&log, &shorter).expect("it can be switched again");
-    completes(&go_on(&scenario, &shorter, log, rebased));
+    completes(&go_on(&scenario, &shorter, &log, &rebased));
 }
 
 #[test]
@@ -308,7 +288,7 @@ fn a_signal_that_was_consumed_is_not_consumed_again_under_another_source() {
     let twice = seq([shell("lint"), wait("go"), shell("x"), wait("go"), shell("deploy")]);
     let rebased = switched(&log, &twice).expect("it can be switched");
     let alone = Scenario { mail: Vec::new(), ..scenario };
-    let report = go_on(&alone, &twice, log, rebased);
+    let report = go_on(&alone, &twice, &log, &rebased);
     assert_eq!(report.ending, Ending::Parked, "the second wait waits for a second signal");
     assert!(!report.starts.contains_key("/shell:deploy#1"));
 }
@@ -320,7 +300,7 @@ fn a_decision_is_kept_as_it_was_made() {
     let log = until(&quiet(&scenario), ordered("/shell:x"));
     let later = seq([shell("lint"), approve("a", 0), shell("x")]);
     let rebased = switched(&log, &later).expect("it can be switched");
-    let report = go_on(&Scenario { mail: Vec::new(), ..scenario }, &later, log, rebased);
+    let report = go_on(&scenario, &later, &log, &rebased);
     completes(&report);
     assert!(saw(&report, "answer /approve:a#1 {\"approved\":"), "{:#?}", report.trace);
 }

@@ -1,8 +1,13 @@
 //! What the tests of single scenarios share.
 
-use agentos_core::codec::Chunk;
+use std::rc::Rc;
+
+use agentos_core::codec::{Cause, Chunk};
 use agentos_core::entry::{Entry, Record, RunOutcome};
-use agentos_testing::script::Node;
+use agentos_core::rebase::{RebaseError, Rebased, switch};
+use agentos_core::time::Timestamp;
+use agentos_store::run::History;
+use agentos_testing::script::{Node, Script};
 use agentos_testing::simulation::{Driver, Ending, Plan, Report, Scenario, check};
 
 /// Executes a scenario quietly, after it has survived every fault.
@@ -109,4 +114,43 @@ pub(crate) fn tries_of(log: &[Record], id: &str) -> Vec<u32> {
         _ => None,
     });
     ordered.collect()
+}
+
+/// Moves a log to another program, at this time.
+pub(crate) fn switched_at(
+    log: &[Record],
+    program: &Node,
+    now: i64,
+) -> Result<Rebased, RebaseError> {
+    let program = Rc::new(program.clone());
+    switch(log, "1".into(), Timestamp(now), || Script::new(Rc::clone(&program)))
+}
+
+/// Moves a log to another program, a while later.
+pub(crate) fn switched(log: &[Record], program: &Node) -> Result<Rebased, RebaseError> {
+    switched_at(log, program, 100)
+}
+
+/// What a run has in its log after it was moved.
+pub(crate) fn records(rebased: &Rebased) -> Vec<Record> {
+    rebased.chunks.iter().cloned().flat_map(Chunk::into_records).collect()
+}
+
+/// Lets a switched run go on, with nothing else coming in.
+pub(crate) fn go_on(
+    scenario: &Scenario,
+    program: &Node,
+    log: &[Record],
+    rebased: &Rebased,
+) -> Report {
+    let mut moved = Scenario { program: Rc::new(program.clone()), ..scenario.clone() };
+    moved.mail.clear();
+    let chunks = log.iter().cloned().chain(records(rebased)).skip(1).map(|record| {
+        let chunk = Chunk::new(record.seq, record.at, vec![record.entry]);
+        let causes = record.by.map(|by| Cause { from: 0, by });
+        Chunk { causes: causes.into_iter().collect(), ..chunk }
+    });
+    let history = History { began: log[0].at, rest: chunks.collect(), standing: rebased.standing };
+    let first = log[0].entry.clone();
+    Driver::with_history(&moved, &Plan::quiet(), first, Some(history)).from_time(200).run()
 }

@@ -81,7 +81,8 @@ fn is_optional(entry: &Entry, path: &str) -> bool {
     match entry {
         Entry::CancelRequested { .. } => path == "/reason",
         Entry::RunStarted(_) => {
-            matches!(path, "/timeout_ms" | "/deadline" | "/parent" | "/forked_from")
+            let limits = matches!(path, "/timeout_ms" | "/deadline");
+            limits || matches!(path, "/parent" | "/forked_from") || path.starts_with("/home")
         }
         Entry::SourceSwitched { .. } => path == "/abandoned",
         Entry::ApprovalGiven { .. } => path == "/comment",

@@ -1,7 +1,7 @@
 //! Examples of every kind of entry beside the text that each has in the log, for ever.
 
 use agentos_core::entry::{
-    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, KeptAnswer, KeptBody,
+    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, Home, KeptAnswer, KeptBody,
     OperationResult, Parent, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
 };
 use agentos_core::failure::{Failure, FailureKind};
@@ -38,6 +38,7 @@ fn of_run_starts() -> Vec<Example> {
         deadline: None,
         parent: None,
         forked_from: None,
+        home: Home::default(),
     };
     let full = RunStarted {
         input: Value::Null,
@@ -45,12 +46,18 @@ fn of_run_starts() -> Vec<Example> {
         deadline: Some(Timestamp(1_700_000_000_000)),
         parent: Some(Parent { run: run(1), operation: op("/invoke:build#1") }),
         forked_from: Some(run(2)),
+        home: Home {
+            run_id: "build-abcdef".to_owned(),
+            project_id: "p1".to_owned(),
+            project_path: "/p".to_owned(),
+            workspace_path: "/w".to_owned(),
+        },
         ..plain.clone()
     };
     vec![
         (
             Entry::RunStarted(full),
-            r#"{"kind":"run.started","run":"0192d4e0-0000-7000-8000-00000000002a","workflow":"build all","definition":"sha256:00ff","input":null,"seed":18446744073709551615,"grace_ms":30000,"timeout_ms":1000,"deadline":1700000000000,"parent":{"run":"0192d4e0-0000-7000-8000-000000000001","operation":"/invoke:build#1"},"forked_from":"0192d4e0-0000-7000-8000-000000000002"}"#,
+            r#"{"kind":"run.started","run":"0192d4e0-0000-7000-8000-00000000002a","workflow":"build all","definition":"sha256:00ff","input":null,"seed":18446744073709551615,"grace_ms":30000,"timeout_ms":1000,"deadline":1700000000000,"parent":{"run":"0192d4e0-0000-7000-8000-000000000001","operation":"/invoke:build#1"},"forked_from":"0192d4e0-0000-7000-8000-000000000002","home":{"run_id":"build-abcdef","project_id":"p1","project_path":"/p","workspace_path":"/w"}}"#,
         ),
         (
             Entry::RunStarted(plain),

@@ -4,7 +4,7 @@ use agentos_core::bounds;
 use agentos_core::codec::{Chunk, decode, encode};
 use agentos_core::execution::{Execution, Options};
 use agentos_core::failure::Failure;
-use agentos_core::id::Attempt;
+use agentos_core::id::{Attempt, StepNumber};
 use agentos_core::journal::Journal;
 use agentos_core::program::Delivery;
 use agentos_core::time::Timestamp;
@@ -211,6 +211,7 @@ fn log_lines_are_numbered_and_written_once() {
         ordinal: delivery * bounds::DELIVERY_LINES + 1,
         at: Timestamp(at),
         scope: scope(path),
+        step: None,
         level,
         message: message.to_owned(),
     };
@@ -228,4 +229,16 @@ fn log_lines_are_numbered_and_written_once() {
     let options = Options { lines_written: third.ordinal, ..Options::default() };
     let (_, turn) = Execution::replay(play(), stored(&bench), options, Timestamp(9)).unwrap();
     assert_eq!(turn.lines, []);
+}
+
+#[test]
+fn a_log_line_names_the_innermost_step_around_it() {
+    let play = Play::new(|s| s.step(s.run(), "a", thrice()))
+        .then(|s| s.phase(s.body(), "p"))
+        .then(|s| s.door.log(s.body(), LogLevel::Info, "here".to_owned()));
+    let bench = Bench::start(play);
+    let said = bench.turn.lines.first().expect("a line");
+    assert_eq!(said.scope, scope("/a#1@1/~p#1@1"));
+    let step = said.step.as_ref().expect("its step");
+    assert_eq!((step.path.as_str(), step.number), ("/a#1", StepNumber(1)));
 }

@@ -3,7 +3,7 @@
 //! Boxed, because a strategy that is made of so many others does not fit the stack of a test thread.
 
 use agentos_core::entry::{
-    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, KeptAnswer, KeptBody,
+    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, Home, KeptAnswer, KeptBody,
     OperationResult, Parent, Record, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
 };
 use agentos_core::failure::{Failure, FailureKind};
@@ -147,8 +147,13 @@ fn any_start() -> BoxedStrategy<RunStarted> {
         (any_run(), any_operation()).prop_map(|(run, operation)| Parent { run, operation });
     let own = (any_run(), any_name(), ".{0,8}", any_value(), any::<u64>(), any::<u64>());
     let limits = (option::of(1_u64..40), option::of(any_time()));
-    (own, limits, option::of(parent), option::of(any_run()))
-        .prop_map(|(own, (timeout, deadline), parent, forked_from)| {
+    let home = (".{0,8}", ".{0,8}").prop_map(|(run_id, workspace_path)| Home {
+        run_id,
+        workspace_path,
+        ..Home::default()
+    });
+    (own, limits, option::of(parent), option::of(any_run()), home)
+        .prop_map(|(own, (timeout, deadline), parent, forked_from, home)| {
             let (run, workflow, definition, input, seed, grace) = own;
             RunStarted {
                 run,
@@ -161,6 +166,7 @@ fn any_start() -> BoxedStrategy<RunStarted> {
                 deadline,
                 parent,
                 forked_from,
+                home,
             }
         })
         .boxed()

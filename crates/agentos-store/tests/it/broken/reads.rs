@@ -6,7 +6,7 @@ use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use agentos_store::backend::BackendError;
 use agentos_store::bounds::PAGE;
-use agentos_store::due::{Due, Outlook};
+use agentos_store::due::{Due, Except, Outlook};
 use agentos_store::list::RunFilter;
 use agentos_store::log::ReadError;
 use agentos_store::store::Store;
@@ -26,6 +26,8 @@ pub(crate) enum BadReads {
     DueEarly,
     /// A millisecond late.
     DueLate,
+    /// Whoever is to be left out is not.
+    NobodyLeftOut,
     /// Messages wake nobody.
     MessagesDoNotWake,
     /// Ended runs with messages are due.
@@ -69,6 +71,7 @@ impl Broken {
         &self,
         bad: BadReads,
         now: Timestamp,
+        except: &Except,
         limit: usize,
     ) -> Result<Vec<Due>, BackendError> {
         let now = match bad {
@@ -76,7 +79,9 @@ impl Broken {
             BadReads::DueLate => Timestamp(now.0 - 1),
             _ => now,
         };
-        let mut due = self.inner.due(now, limit).await?;
+        let nobody = Except::new();
+        let except = if bad == BadReads::NobodyLeftOut { &nobody } else { except };
+        let mut due = self.inner.due(now, except, limit).await?;
         let page = self.inner.list_runs(RunFilter::default(), None, PAGE).await;
         for listed in page.expect("runs can be listed").runs {
             let (run, standing) = (listed.run, listed.head.standing);
@@ -105,9 +110,10 @@ impl Broken {
         &self,
         bad: BadReads,
         owner: OwnerId,
+        except: &Except,
         limit: usize,
     ) -> Result<Outlook, BackendError> {
-        let mut outlook = self.inner.outlook(owner, limit).await?;
+        let mut outlook = self.inner.outlook(owner, except, limit).await?;
         let page = self.inner.list_runs(RunFilter::default(), None, PAGE).await;
         for listed in page.expect("runs can be listed").runs {
             let (run, standing) = (listed.run, listed.head.standing);

@@ -29,6 +29,8 @@ pub(crate) enum BadRuns {
     AnyFirstEntry,
     /// The first entry is made fit.
     FirstEntryRepaired,
+    /// Two runs may have one readable id.
+    NamesShared,
     /// A history is left out.
     HistoryLost,
     /// How a run stands after its history is left out.
@@ -58,6 +60,13 @@ impl Broken {
             BadRuns::FirstEntryRepaired => {
                 let _created = self.inner.create_run(repaired(new)).await?;
                 return Ok(Created::New);
+            }
+            BadRuns::NamesShared => {
+                let mut new = new;
+                if let Entry::RunStarted(started) = &mut new.first {
+                    started.home.run_id.clear();
+                }
+                return self.inner.create_run(new).await;
             }
             BadRuns::HistoryLost
             | BadRuns::HistoryWorks

@@ -12,6 +12,7 @@ use agentos_core::time::Timestamp;
 use agentos_store::claim::ClaimMode;
 use agentos_store::commit::{Outgoing, TurnCommit};
 use agentos_store::conformance::block_on;
+use agentos_store::due::Except;
 use agentos_store::list::{RunFilter, StandingFilter};
 use agentos_store::place::Place;
 use agentos_store::records::{RecordError, Records as _};
@@ -239,7 +240,7 @@ impl Pair {
             3 => {
                 let now = Timestamp(i64::try_from(self.below(25)).unwrap());
                 self.both("due", |store| async move {
-                    let mut due = store.due(now, 100).await.unwrap();
+                    let mut due = store.due(now, &Except::new(), 100).await.unwrap();
                     due.sort_by_key(|due| due.run);
                     due
                 });
@@ -247,7 +248,7 @@ impl Pair {
             4 => {
                 let owner = self.owner();
                 self.both("outlook", |store| async move {
-                    let mut outlook = store.outlook(owner, 100).await.unwrap();
+                    let mut outlook = store.outlook(owner, &Except::new(), 100).await.unwrap();
                     outlook.addressed.sort();
                     outlook
                 });

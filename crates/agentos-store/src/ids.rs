@@ -7,20 +7,13 @@
 use std::hash::Hasher as _;
 
 use agentos_core::id::RunId;
+use agentos_core::path::StepPath;
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 use uuid::{Builder, Uuid};
 
-/// Scatters a number: the last step of `SplitMix64`.
-pub(super) const fn mix(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
-}
-
 /// What a row is of.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Of<'a> {
+pub(crate) enum Of<'a> {
     /// The step of this path.
     Step(&'a str),
     /// The remark of this operation.
@@ -32,7 +25,7 @@ pub(super) enum Of<'a> {
 }
 
 /// The id of a row of this run. It sorts beside its run's.
-pub(super) fn row_id(run: RunId, of: Of<'_>) -> Uuid {
+pub(crate) fn row_id(run: RunId, of: Of<'_>) -> Uuid {
     let (kind, identity) = match of {
         Of::Step(path) => (1, path),
         Of::Comment(operation) => (2, operation),
@@ -46,6 +39,12 @@ pub(super) fn row_id(run: RunId, of: Of<'_>) -> Uuid {
     let mut bytes = hasher.finish128().as_bytes();
     bytes[..6].copy_from_slice(&run.0.as_bytes()[..6]);
     Builder::from_custom_bytes(bytes).into_uuid()
+}
+
+/// The id of a step's row.
+#[must_use]
+pub fn step_id(run: RunId, step: &StepPath) -> Uuid {
+    row_id(run, Of::Step(step.as_str()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,129 @@
+//! A new run out of a recorded one: a retry of what failed, or a fork from before some step.
+//!
+//! Nothing is performed here. The new run is there with its whole history, or it is not there; whoever drives runs finds
+//! it like any other.
+
+use std::sync::Arc;
+
+use agentos_core::codec::Chunk;
+use agentos_core::entry::{Entry, Home, Record, RunStarted};
+use agentos_core::id::{RunId, StepNumber};
+use agentos_core::rebase::{
+    Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, generation,
+};
+use agentos_core::time::Timestamp;
+use agentos_store::log::{ReadError, load_whole_log};
+use agentos_store::place::Place;
+use agentos_store::run::{CreateError, History, NewRun};
+use agentos_store::store::Store;
+use thiserror::Error;
+
+use crate::library::Library;
+
+/// What the new run keeps of the old one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForkAt {
+    /// Everything that finished before the failure.
+    Failure,
+    /// Everything that was asked for before this step.
+    Step(StepNumber),
+}
+
+/// A run to be made out of another one.
+#[derive(Debug, Clone)]
+pub struct ForkRequest {
+    /// The recorded run.
+    pub of: RunId,
+    /// What is kept of it.
+    pub at: ForkAt,
+    /// The new run's id.
+    pub run: RunId,
+    /// What the new run calls itself and where it works.
+    pub home: Home,
+    /// Where the new run belongs.
+    pub place: Place,
+    /// What the old run calls itself and its places.
+    pub old_names: Names,
+    /// What the new run calls itself and its places.
+    pub new_names: Names,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// Why there is no new run. Nothing has changed.
+#[derive(Debug, Error)]
+pub enum ForkError {
+    /// The recorded run can't be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It can't be executed anew.
+    #[error(transparent)]
+    Rebase(#[from] RebaseError),
+    /// The new run can't be stored.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// The workflow's code panicked.
+    #[error("the workflow panicked while it was executed anew")]
+    Panicked,
+}
+
+/// Makes a new run out of a recorded one. Answers with what is worth telling.
+///
+/// # Errors
+/// [`ForkError`].
+pub async fn fork(
+    store: &dyn Store,
+    library: Arc<dyn Library>,
+    request: ForkRequest,
+) -> Result<Vec<Notice>, ForkError> {
+    let log = load_whole_log(store, request.of).await?;
+    let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
+    let (run, place, now) = (request.run, request.place.clone(), request.now);
+    // Programs stay on the thread that they began on, and may take a while.
+    let executed = tokio::task::spawn_blocking(move || execute(&*library, &log, request));
+    let rebased = executed.await.map_err(|_| ForkError::Panicked)??;
+    let Rebased { mut chunks, standing, notices, .. } = rebased;
+    let began = chunks.first().ok_or(RebaseError::Empty)?.at;
+    let first = take_first(&mut chunks).ok_or(RebaseError::Empty)?;
+    let history = Some(History { began, rest: chunks, standing });
+    store.create_run(NewRun { run, at: now, first, history, place, owner: None }).await?;
+    Ok(notices)
+}
+
+fn execute(
+    library: &dyn Library,
+    log: &[Record],
+    request: ForkRequest,
+) -> Result<Rebased, RebaseError> {
+    let Some(Record { entry: Entry::RunStarted(old), at: began, .. }) = generation(log).first()
+    else {
+        return Err(RebaseError::Empty);
+    };
+    let ForkRequest { at, run, home, old_names, new_names, now, .. } = request;
+    let start = RunStarted {
+        run,
+        forked_from: Some(old.run),
+        home,
+        // Nobody waits for a fork.
+        parent: None,
+        // It has as long as the old one had.
+        deadline: old.deadline.map(|deadline| Timestamp(now.0 + (deadline.0 - began.0))),
+        ..old.clone()
+    };
+    let keep = match at {
+        ForkAt::Failure => Keep::Finished,
+        ForkAt::Step(number) => Keep::BeforeStep(number),
+    };
+    let into = Destination::NewRun;
+    let rebase = Rebase { log, start: start.clone(), keep, now, into, old_names, new_names };
+    rebase.try_run(|| library.open(&start).map(|opened| opened.program))
+}
+
+/// Takes the very first entry out, which the store wants by itself.
+fn take_first(chunks: &mut Vec<Chunk>) -> Option<Entry> {
+    let beginning = chunks.first_mut()?;
+    let first = (!beginning.entries.is_empty()).then(|| beginning.entries.remove(0))?;
+    beginning.first = beginning.first.next();
+    chunks.retain(|chunk| !chunk.entries.is_empty());
+    Some(first)
+}

@@ -1,0 +1,218 @@
+//! Performs commands: each under a supervisor of its own, in a directory named after operation and try.
+//!
+//! The order is committed before it comes here, so whoever is killed leaves either nothing or a directory that says how
+//! far it came. An order that is performed again finds the command, running or over, instead of starting it twice. If the
+//! future is dropped the command goes on, and whoever performs the order next attaches to it.
+
+mod answer;
+mod follow;
+mod ground;
+mod request;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hasher as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentos_core::entry::OperationResult;
+use agentos_core::failure::{Failure, FailureKind};
+use agentos_core::id::{RunId, Try};
+use agentos_core::path::OperationId;
+use agentos_process::directory::Directory;
+use agentos_process::frame::Frame;
+use agentos_process::launch::{self, Launcher};
+use async_trait::async_trait;
+use siphasher::sip::SipHasher24;
+use tokio::sync::oneshot;
+
+pub use ground::{Ground, Grounds, OneGround};
+
+use crate::performer::{Order, Performed, Performer, Ticket};
+use follow::{Followed, follow};
+
+/// How long a command may be left alone unless it is said otherwise: an upgrade or a lost terminal takes less.
+const ORPHAN: Duration = Duration::from_secs(3_600);
+
+/// How long to wait before trying again to end what could not be ended.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Longest readable part of a directory's name, in characters.
+const NAME: usize = 40;
+
+/// Which try of which operation something belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whose {
+    /// The run.
+    pub run: RunId,
+    /// The operation.
+    pub operation: OperationId,
+    /// The try.
+    pub r#try: Try,
+}
+
+/// Keeps the output of commands while they run: in the step's log, as a rule. Called on a thread of the command's own.
+pub trait OutputSink: Send + Sync + 'static {
+    /// How many bytes of a command's output are kept already. Whoever attaches to it again is shown all of it again.
+    fn kept(&self, whose: &Whose) -> u64;
+
+    /// Keeps a piece; `position` is how many bytes came before it.
+    fn write(&self, whose: &Whose, position: u64, frame: &Frame);
+}
+
+/// Keeps nothing: the output stays in the command's directory.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoOutput;
+
+impl OutputSink for NoOutput {
+    fn kept(&self, _: &Whose) -> u64 {
+        u64::MAX
+    }
+
+    fn write(&self, _: &Whose, _: u64, _: &Frame) {}
+}
+
+/// Performs commands.
+#[derive(Clone)]
+pub struct ShellPerformer {
+    settings: Arc<Settings>,
+    /// What was begun or found here and whose end nobody has heard of.
+    left: Arc<Mutex<BTreeSet<PathBuf>>>,
+}
+
+/// How commands are performed.
+pub struct Settings {
+    /// How supervisors are started.
+    pub launcher: Launcher,
+    /// Where runs have their folders; commands have their directories in those, and go with them.
+    pub root: PathBuf,
+    /// Where runs work.
+    pub grounds: Box<dyn Grounds>,
+    /// What every command finds in its environment besides what it needs.
+    pub env: BTreeMap<String, String>,
+    /// Values that are masked wherever they are seen, besides those of variables whose names say so.
+    pub secrets: Vec<String>,
+    /// How long a command may be left alone.
+    pub orphan: Option<Duration>,
+    /// Where output goes while commands run.
+    pub output: Box<dyn OutputSink>,
+}
+
+impl Settings {
+    /// Commands of supervisors started so, with their directories under `root`, on these grounds.
+    pub fn new(launcher: Launcher, root: impl Into<PathBuf>, grounds: impl Grounds) -> Self {
+        Self {
+            launcher,
+            root: root.into(),
+            grounds: Box::new(grounds),
+            env: BTreeMap::new(),
+            secrets: Vec::new(),
+            orphan: Some(ORPHAN),
+            output: Box::new(NoOutput),
+        }
+    }
+
+    /// The directory of a try.
+    fn directory(&self, run: RunId, operation: &OperationId, r#try: Try) -> PathBuf {
+        let text = operation.as_str();
+        let mut hash = SipHasher24::new();
+        hash.write(text.as_bytes());
+        let end = text.rsplit('/').next().unwrap_or(text);
+        let readable: String = end
+            .chars()
+            .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
+            .take(NAME)
+            .collect();
+        let name = format!("{readable}-{:016x}-{try}", hash.finish(), r#try = r#try);
+        self.root.join(run.to_string()).join("commands").join(name)
+    }
+}
+
+impl ShellPerformer {
+    /// Performs commands so.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { settings: Arc::new(settings), left: Arc::default() }
+    }
+
+    /// Ends the commands that went on when the engine left, and returns when nothing of them is alive. Their runs can be
+    /// resumed: whoever does executes them again.
+    pub async fn end_left(&self) {
+        let left = std::mem::take(&mut *self.left());
+        for directory in left.iter().filter_map(|path| Directory::at(path).ok()) {
+            end(directory).await;
+        }
+    }
+
+    fn left(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        // Nothing in there is ever half done.
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Failure> {
+        let whose = Whose { run: order.run, operation: order.operation, r#try: order.r#try };
+        let ground = self.settings.grounds.of(whose.run).await?;
+        let request = request::Request::parse(order.args)?;
+        let path = self.settings.directory(whose.run, &whose.operation, whose.r#try);
+        let spec = request.spec(&self.settings, &ground)?;
+        let stop = ticket.stop.clone();
+        let (tell, mut told) = oneshot::channel();
+        let followed = Followed { settings: Arc::clone(&self.settings), whose, path, spec };
+        let (directory, secrets) = (followed.directory()?, followed.spec.secrets.clone());
+        self.left().insert(directory.path().to_owned());
+        std::thread::Builder::new()
+            .name("command".into())
+            .spawn(move || follow(&followed, &ticket, tell))
+            .map_err(|error| failed(format!("no thread could be started: {error}")))?;
+        let outcome = tokio::select! {
+            outcome = &mut told => outcome,
+            () = stop.cancelled() => {
+                end(directory.clone()).await;
+                told.await
+            }
+        };
+        self.left().remove(directory.path());
+        match outcome {
+            Ok(Ok(outcome)) => Ok(request.answer(outcome, stop.is_cancelled(), &secrets)),
+            Ok(Err(error)) => {
+                end(directory).await;
+                Err(failed(secrets.masked(&error.to_string())))
+            }
+            Err(_) => Err(failed("whoever followed the command panicked".to_owned())),
+        }
+    }
+}
+
+fn failed(message: String) -> Failure {
+    Failure::new(FailureKind::Error, message)
+}
+
+/// Ends a command, as often as it takes.
+async fn end(directory: Directory) {
+    loop {
+        let path = directory.path().to_owned();
+        match tokio::task::spawn_blocking(move || launch::stop(&path)).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => tracing::warn!(%error, "a command can't be ended; trying again"),
+            Err(error) => tracing::warn!(%error, "whoever ends a command panicked"),
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+#[async_trait]
+impl Performer for ShellPerformer {
+    async fn perform(&self, order: Order, ticket: Ticket) -> Performed {
+        self.performed(order, ticket).await.unwrap_or_else(|failure| {
+            Performed::Ended(OperationResult::Failed { failure: failure.bounded() })
+        })
+    }
+
+    async fn stop(&self, run: RunId, operation: &OperationId, r#try: Try) {
+        let path = self.settings.directory(run, operation, r#try);
+        match Directory::at(&path) {
+            Ok(directory) => end(directory).await,
+            Err(error) => tracing::warn!(%error, "there is no current directory"),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Hours of sleeping, retrying and waiting, without an hour.
+
+use std::time::Duration;
+
+use agentos_core::entry::{Entry, RunOutcome, RunStarted};
+use agentos_core::id::RunId;
+use agentos_core::time::Timestamp;
+use agentos_engine::clock::SimClock;
+use agentos_engine::library::RustLibrary;
+use agentos_sdk::{Backoff, Ctx, Error, Millis, RetryPolicy, Workflow, Workflows};
+use agentos_store::log::load_whole_log;
+use agentos_store::place::Place;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::{House, Life};
+
+const HOUR: i64 = 60 * 60 * 1_000;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until somebody sleeps until this very time.
+async fn sleeps_until(clock: &SimClock, at: i64) {
+    let sleeps = async {
+        while clock.next_wake() != Some(Timestamp(at)) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let in_time = tokio::time::timeout(PATIENCE, sleeps).await;
+    in_time.unwrap_or_else(|_| panic!("nobody sleeps until {at}: {:?}", clock.next_wake()));
+}
+
+struct Timed {
+    house: House,
+    life: Life,
+    clock: SimClock,
+    run: RunId,
+}
+
+impl Timed {
+    async fn start(workflow: Workflow) -> Self {
+        let clock = SimClock::at(Timestamp(0));
+        let name = workflow.name().to_owned();
+        let workflows = Workflows::new().with(workflow).expect("a name");
+        let library = RustLibrary::new(workflows, clock.clone());
+        let run = RunId(Uuid::from_u128(4));
+        let start = library.start(run, &name, Value::Null).expect("it can start");
+        let house = House::new(library);
+        let life = house.live(|builder| builder.clock(clock.clone()));
+        let start = RunStarted { seed: agentos_core::id::Seed(1), ..start };
+        life.engine.create(start, Place::default()).await.expect("it is created");
+        Self { house, life, clock, run }
+    }
+
+    /// Lets time pass until this moment, once somebody waits for it.
+    async fn reaches(&self, at: i64) {
+        sleeps_until(&self.clock, at).await;
+        self.clock.advance(at - agentos_engine::clock::Clock::now(&self.clock).0);
+    }
+
+    async fn ends(self) -> (RunOutcome, Vec<(i64, &'static str)>) {
+        self.life.ends(self.run).await;
+        self.life.engine.leave().await;
+        let log = load_whole_log(&self.house.store(), self.run).await.expect("a log");
+        let entries = log
+            .iter()
+            .flat_map(|chunk| chunk.entries.iter().map(|entry| (chunk.at.0, Entry::kind(entry))));
+        (self.house.outcome(self.run).await, entries.collect())
+    }
+}
+
+fn times(log: &[(i64, &'static str)], kind: &str) -> Vec<i64> {
+    log.iter().filter(|(_, of)| *of == kind).map(|(at, _)| *at).collect()
+}
+
+#[tokio::test]
+async fn a_run_sleeps_for_days_and_wakes_at_the_very_time() {
+    let workflow = Workflow::new("sleeper", |ctx: Ctx, (): ()| async move {
+        ctx.sleep(Duration::from_secs(48 * 60 * 60)).await?;
+        let first = ctx.now()?.0;
+        ctx.sleep(Duration::from_secs(60 * 60)).await?;
+        Ok(vec![first, ctx.now()?.0])
+    });
+    let timed = Timed::start(workflow).await;
+    timed.reaches(48 * HOUR).await;
+    timed.reaches(49 * HOUR).await;
+    let (outcome, log) = timed.ends().await;
+    assert_eq!(outcome, RunOutcome::Completed { output: json!([48 * HOUR, 49 * HOUR]) });
+    assert_eq!(times(&log, "timer.fired"), [48 * HOUR, 49 * HOUR]);
+}
+
+#[tokio::test]
+async fn a_step_is_retried_with_growing_pauses_over_hours() {
+    let retry = RetryPolicy {
+        max_attempts: 5,
+        backoff: Backoff::Exponential,
+        delay_ms: Millis::new(HOUR.unsigned_abs()),
+        max_delay_ms: Millis::new(3 * HOUR.unsigned_abs()),
+        jitter: false,
+    };
+    let workflow = Workflow::new("flaky", |ctx: Ctx, (): ()| async move {
+        let attempts: u32 = ctx
+            .run("flaky", |ctx| async move {
+                match ctx.attempt() {
+                    5 => Ok(5_u32),
+                    _ => Err(Error::from(agentos_sdk::Failure::new(
+                        agentos_sdk::FailureKind::Error,
+                        "not yet",
+                    ))),
+                }
+            })
+            .await?;
+        Ok(attempts)
+    })
+    .retry(retry);
+    let timed = Timed::start(workflow).await;
+    let attempts = [HOUR, 3 * HOUR, 6 * HOUR, 9 * HOUR];
+    for at in attempts {
+        timed.reaches(at).await;
+    }
+    let (outcome, log) = timed.ends().await;
+    assert_eq!(outcome, RunOutcome::Completed { output: json!(5) });
+    let started = times(&log, "attempt.started");
+    assert_eq!(started, [&[0], &attempts[..]].concat(), "1 h, 2 h, then no more than 3 h");
+}
+
+#[tokio::test]
+async fn a_wait_is_over_at_its_timeout_and_a_run_at_its_deadline() {
+    let workflow = Workflow::new("waiter", |ctx: Ctx, (): ()| async move {
+        let waited = ctx.wait_for::<Value>("go").timeout(Duration::from_secs(3_600)).await;
+        let said = waited.map_err(|failure| failure.kind).err();
+        ctx.log().info(format!("{said:?}"));
+        ctx.wait_for::<Value>("never").await?;
+        Ok(())
+    })
+    .deadline(Duration::from_secs(5 * 3_600));
+    let timed = Timed::start(workflow).await;
+    timed.reaches(HOUR).await;
+    timed.reaches(5 * HOUR).await;
+    let (outcome, log) = timed.ends().await;
+    assert!(matches!(outcome, RunOutcome::TimedOut { .. }), "{outcome:?}");
+    assert_eq!(times(&log, "timer.fired"), [HOUR]);
+    assert_eq!(times(&log, "run.ended"), [5 * HOUR]);
+}

@@ -1,0 +1,57 @@
+//! Every limit of this crate, in one place: whatever a command can make grow has a number here.
+
+use std::time::Duration;
+
+/// How much is read from a pipe at once, in bytes. It is also the largest frame.
+pub const CHUNK_BYTES: usize = 64 * 1024;
+
+/// How much of a command's output is kept on disk unless the command says otherwise, in bytes.
+pub const KEPT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The least that can be asked for: below this the head and the tail would not hold a frame each.
+pub const LEAST_KEPT_BYTES: u64 = 4 * 1024;
+
+/// How much of each stream is returned unless the caller says otherwise, in bytes.
+pub const RETURNED_BYTES: usize = 256 * 1024;
+
+/// Largest input that a command is given, in bytes.
+pub const INPUT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Largest document of the protocol that is read, in bytes: a command with its input, escaped.
+pub const DOCUMENT_BYTES: u64 = 128 * 1024 * 1024;
+
+/// Shortest secret that is masked, in bytes: a shorter one would mask half of every line and hide nothing.
+pub const SECRET_BYTES: usize = 4;
+
+/// Most secrets that are looked for in one command's output.
+pub const SECRETS: usize = 1_000;
+
+/// How long processes have between TERM and KILL unless the command says otherwise.
+pub const GRACE: Duration = Duration::from_secs(5);
+
+/// How long the pipes of a command that has ended are read on while somebody else still holds them.
+pub const DRAIN: Duration = Duration::from_millis(500);
+
+/// How long apart two rounds of KILL are.
+pub const KILL_ROUND: Duration = Duration::from_millis(10);
+
+/// How long leftovers of a dead supervisor may resist KILL before that is an error.
+pub const LEFTOVERS: Duration = Duration::from_secs(30);
+
+/// How often a supervisor looks for what it is not told of: a `stop` file made by hand, and whether anybody is attached.
+pub const LOOK: Duration = Duration::from_secs(1);
+
+/// How often somebody attached looks whether the supervisor lives.
+pub const PROBE: Duration = Duration::from_millis(250);
+
+/// How often files are looked at where the system does not tell of changes.
+pub const POLL: Duration = Duration::from_millis(20);
+
+/// How long a supervisor that does not get its lock waits before it leaves the command to whoever holds it.
+pub const LOCK_WAIT: Duration = Duration::from_secs(1);
+
+/// How often a supervisor is started that dies before it has begun.
+pub const STARTS: u32 = 5;
+
+/// How long a supervisor tries to write down how a command ended.
+pub const LAST_WORDS: Duration = Duration::from_secs(60);

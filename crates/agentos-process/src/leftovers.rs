@@ -1,0 +1,106 @@
+//! Ends what a dead supervisor has left behind, and proves that nothing of it is alive.
+//!
+//! While a supervisor lives, everything below it stays below it. When it was killed, its descendants belong to nobody.
+//! They are found by the operation's mark in their environment, by the supervisor's session, and by descent from either.
+//! A process that has cleared its environment, made a session of its own and lost its parents is found only by the command's
+//! control group, if it has one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use thiserror::Error;
+
+use crate::bounds::{KILL_ROUND, LEFTOVERS};
+use crate::clock::{moment, pause};
+use crate::group::Group;
+use crate::processes::{Process, below, load_all};
+use crate::started::{Started, boot};
+
+/// Why leftovers could not be ended.
+#[derive(Debug, Error)]
+pub enum LeftoverError {
+    /// The processes of this machine can't be listed.
+    #[error("the processes of this machine can't be listed: {0}; is /proc mounted?")]
+    Unseen(#[from] io::Error),
+    /// They live on.
+    #[error("{} of a dead supervisor can't be ended: {pids:?}; end them by hand", amount(pids.len()))]
+    Alive {
+        /// Which.
+        pids: Vec<i32>,
+    },
+}
+
+fn amount(number: usize) -> String {
+    if number == 1 { "a process".to_owned() } else { format!("{number} processes") }
+}
+
+/// Ends everything that belongs to a start whose supervisor is dead: TERM, grace, then KILL until nothing is left.
+/// Returns how many there were.
+pub(crate) fn end(started: &Started, grace: Duration) -> Result<u32, LeftoverError> {
+    // Nothing outlives the machine.
+    if started.boot != boot() {
+        return Ok(0);
+    }
+    let mut ended = BTreeSet::new();
+    let begun = moment();
+    loop {
+        let left = belonging(started)?;
+        if left.is_empty() {
+            if let Some(group) = group(started) {
+                group.remove();
+            }
+            return Ok(u32::try_from(ended.len()).unwrap_or(u32::MAX));
+        }
+        let waited = moment() - begun;
+        if waited > grace + LEFTOVERS {
+            return Err(LeftoverError::Alive { pids: left.iter().map(|left| left.pid).collect() });
+        }
+        for process in &left {
+            let is_new = ended.insert((process.pid, process.since_ticks));
+            if waited >= grace {
+                process.signal(&[Signal::KILL]);
+            } else if is_new {
+                process.signal(&[Signal::TERM, Signal::CONT]);
+            }
+        }
+        pause(KILL_ROUND);
+    }
+}
+
+/// What is alive of a start, whether its supervisor lives or not.
+fn belonging(started: &Started) -> io::Result<Vec<Process>> {
+    let all = load_all()?;
+    let mut tops: BTreeSet<i32> =
+        all.values().filter(|process| is_of(process, started)).map(|process| process.pid).collect();
+    tops.extend(group(started).iter().flat_map(Group::members));
+    let found = below(&all, &tops);
+    tops.extend(found);
+    let ours = ourselves(&all);
+    let alive = tops.iter().filter(|pid| !ours.contains(pid)).filter_map(|pid| all.get(pid));
+    Ok(alive.filter(|process| !process.is_zombie).copied().collect())
+}
+
+fn group(started: &Started) -> Option<Group> {
+    started.group.clone().map(Group::at)
+}
+
+fn is_of(process: &Process, started: &Started) -> bool {
+    if process.since_ticks < started.since_ticks {
+        return false;
+    }
+    let is_of_session = process.session == started.supervisor && process.pid != started.supervisor;
+    is_of_session || started.token.is_in(&process.environment())
+}
+
+/// This process and those above it: whoever clears up does not end himself.
+fn ourselves(all: &BTreeMap<i32, Process>) -> BTreeSet<i32> {
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    let mut found = BTreeSet::new();
+    let mut next = Some(own);
+    while let Some(pid) = next.filter(|pid| found.insert(*pid)) {
+        next = all.get(&pid).map(|process| process.parent);
+    }
+    found
+}

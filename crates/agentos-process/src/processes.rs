@@ -1,0 +1,128 @@
+//! The processes of this machine, as `/proc` shows them.
+//!
+//! A process is known by its number and the moment at which it began: numbers are used again. A signal goes to exactly
+//! the process that was seen, through a descriptor that stands for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+
+/// One process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: i32,
+    pub(crate) parent: i32,
+    pub(crate) session: i32,
+    /// When it began, in ticks since the machine started.
+    pub(crate) since_ticks: u64,
+    /// It has ended, and its parent has not asked how.
+    pub(crate) is_zombie: bool,
+}
+
+impl Process {
+    /// The process of this number, if there is one.
+    pub(crate) fn load(pid: i32) -> Option<Self> {
+        parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Its environment as it was when it began, if we may see it.
+    pub(crate) fn environment(&self) -> Vec<u8> {
+        fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default()
+    }
+
+    /// Sends it signals, if it still is the process that was seen. Whether it was.
+    pub(crate) fn signal(&self, signals: &[Signal]) -> bool {
+        let Some(pid) = Pid::from_raw(self.pid) else { return false };
+        let descriptor: Option<OwnedFd> = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(descriptor) => Some(descriptor),
+            // An old kernel has none; then the number has to do.
+            Err(rustix::io::Errno::NOSYS) => None,
+            Err(_) => return false,
+        };
+        // The descriptor may stand for a process that took over the number after we looked.
+        if Self::load(self.pid).is_none_or(|now| now.since_ticks != self.since_ticks) {
+            return false;
+        }
+        let send = |signal: &&Signal| match &descriptor {
+            Some(descriptor) => pidfd_send_signal(descriptor, **signal).is_ok(),
+            None => kill_process(pid, **signal).is_ok(),
+        };
+        // The first may have ended it before the second.
+        signals.iter().filter(send).count() > 0
+    }
+}
+
+/// All processes that we can see, by number.
+pub(crate) fn load_all() -> io::Result<BTreeMap<i32, Process>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir("/proc")? {
+        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        // It may be gone by now.
+        found.extend(Process::load(pid).map(|process| (pid, process)));
+    }
+    Ok(found)
+}
+
+/// Everything below these processes, themselves not included unless they are below each other.
+pub(crate) fn below(all: &BTreeMap<i32, Process>, tops: &BTreeSet<i32>) -> BTreeSet<i32> {
+    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    for process in all.values() {
+        children.entry(process.parent).or_default().push(process.pid);
+    }
+    let mut found = BTreeSet::new();
+    let mut waiting: Vec<i32> = tops.iter().copied().collect();
+    while let Some(pid) = waiting.pop() {
+        for child in children.get(&pid).into_iter().flatten() {
+            if found.insert(*child) {
+                waiting.push(*child);
+            }
+        }
+    }
+    found
+}
+
+/// Sends signals to everything alive below this process. How many there were.
+pub(crate) fn signal_below(top: i32, signals: &[Signal]) -> io::Result<u32> {
+    let all = load_all()?;
+    let below = below(&all, &BTreeSet::from([top]));
+    let alive = below.iter().filter_map(|pid| all.get(pid)).filter(|process| !process.is_zombie);
+    Ok(alive.map(|process| u32::from(process.signal(signals))).sum())
+}
+
+/// `pid (name) state parent group session …`; the name may have any bytes in it, so what counts begins behind its end.
+fn parse(pid: i32, text: &str) -> Option<Process> {
+    let mut fields = text.rsplit_once(") ")?.1.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let session = fields.nth(1)?.parse().ok()?;
+    let since_ticks = fields.nth(15)?.parse().ok()?;
+    Some(Process { pid, parent, session, since_ticks, is_zombie: matches!(state, "Z" | "X") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_does_not_confuse() {
+        let text = "7 (a) b) S 3 5 6 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4242 9 10";
+        let expected =
+            Process { pid: 7, parent: 3, session: 6, since_ticks: 4242, is_zombie: false };
+        assert_eq!(parse(7, text), Some(expected));
+        assert_eq!(parse(7, "7 (a"), None);
+    }
+
+    #[test]
+    fn this_process_is_found_below_its_parent() {
+        let all = load_all().unwrap();
+        let own = i32::try_from(std::process::id()).unwrap();
+        let parent = all[&own].parent;
+        assert!(below(&all, &BTreeSet::from([parent])).contains(&own));
+        assert!(!below(&all, &BTreeSet::from([own])).contains(&own));
+    }
+}

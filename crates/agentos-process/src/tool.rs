@@ -1,0 +1,328 @@
+//! A short program, run to its end: git, jj, and others that answer a question.
+//!
+//! The caller waits, so everything is bounded: the time, and what is kept of the answer. A program that takes too long is
+//! killed with everything it started. No thread and no runtime is needed: this is on the way of every command line.
+//!
+//! A program that the tool leaves in the background (a daemon of git) may hold the pipes open; once the tool itself has
+//! ended nobody waits for that.
+
+mod pipe;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use thiserror::Error;
+
+use pipe::{Pipe, wait_for_news};
+
+/// How long a tool may take unless it is said otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Most that a tool may say unless it is said otherwise, in bytes.
+pub const OUTPUT_BYTES: usize = 4 << 20;
+
+/// How much of what a tool complains of is kept, in bytes.
+pub const COMPLAINT_BYTES: usize = 64 << 10;
+
+/// Why a tool gave no answer.
+#[derive(Debug, Error)]
+pub enum ToolError {
+    /// There is no such program.
+    #[error("`{program}` was not found; install it, or add its folder to PATH")]
+    NotFound {
+        /// Its name.
+        program: String,
+    },
+    /// The file is there and can't be executed.
+    #[error("`{program}` can't be executed; check the permissions of that file")]
+    NotExecutable {
+        /// Its name.
+        program: String,
+    },
+    /// The folder that it was to be started in is not there.
+    #[error("`{program}` can't be started in {}: {source}", folder.display())]
+    Folder {
+        /// Its name.
+        program: String,
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system refused.
+    #[error("`{program}` can't be run: {source}")]
+    Io {
+        /// Its name.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It did not end in time, and was killed.
+    #[error("`{command}` did not end within {} s and was killed", after.as_secs_f32())]
+    TimedOut {
+        /// What was run.
+        command: String,
+        /// The limit.
+        after: Duration,
+    },
+    /// It said more than anybody wants to keep, and was killed.
+    #[error("`{command}` said more than {limit} bytes and was killed")]
+    TooMuchOutput {
+        /// What was run.
+        command: String,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// How a tool ended, and what it said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// All that it wrote to its output.
+    pub output: Vec<u8>,
+    /// The beginning of what it complained of, at most [`COMPLAINT_BYTES`].
+    pub complaint: Vec<u8>,
+}
+
+impl Answer {
+    /// Whether it ended well.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.status.success()
+    }
+
+    /// What it complained of, for people: without the white space around it.
+    #[must_use]
+    pub fn complaint_text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.complaint).trim().to_owned();
+        match (text.is_empty(), self.status.signal()) {
+            (true, Some(signal)) => format!("it was ended by signal {signal}"),
+            (true, None) => format!("it ended with {}", self.status),
+            (false, _) => text,
+        }
+    }
+}
+
+/// A tool that is to be run.
+#[derive(Debug, Clone)]
+pub struct Tool {
+    program: OsString,
+    arguments: Vec<OsString>,
+    folder: Option<PathBuf>,
+    /// All of its environment, if not that of this process.
+    environment: Option<BTreeMap<OsString, OsString>>,
+    changes: BTreeMap<OsString, Option<OsString>>,
+    timeout: Duration,
+    output_bytes: usize,
+}
+
+impl Tool {
+    /// A tool of this name, looked for in `PATH`, or at this path.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            folder: None,
+            environment: None,
+            changes: BTreeMap::new(),
+            timeout: TIMEOUT,
+            output_bytes: OUTPUT_BYTES,
+        }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Starts it in this folder.
+    #[must_use]
+    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Gives it this environment in place of that of this process.
+    #[must_use]
+    pub fn only_environment(mut self, environment: BTreeMap<OsString, OsString>) -> Self {
+        self.environment = Some(environment);
+        self
+    }
+
+    /// Sets a variable for it.
+    #[must_use]
+    pub fn set(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.changes.insert(name.into(), Some(value.into()));
+        self
+    }
+
+    /// Removes a variable from what it sees.
+    #[must_use]
+    pub fn unset(mut self, name: impl Into<OsString>) -> Self {
+        self.changes.insert(name.into(), None);
+        self
+    }
+
+    /// Kills it after this long.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Kills it once it has said more than this.
+    #[must_use]
+    pub fn output_bytes(mut self, limit: usize) -> Self {
+        self.output_bytes = limit;
+        self
+    }
+
+    /// Runs it to its end. It has nothing to read.
+    ///
+    /// # Errors
+    /// [`ToolError`] if there is no answer. A tool that ends badly has answered.
+    pub fn run(&self) -> Result<Answer, ToolError> {
+        let child = self.command().spawn().map_err(|error| self.refused(error))?;
+        let mut running = Running { child, is_over: false };
+        let answer = self.listen(&mut running);
+        if answer.is_err() {
+            running.kill();
+        }
+        answer
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the door, and the caller waits for the end"
+    )]
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that what it has started can be ended with it.
+        command.process_group(0);
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        if let Some(environment) = &self.environment {
+            command.env_clear().envs(environment);
+        }
+        for (name, value) in &self.changes {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+    }
+
+    fn listen(&self, running: &mut Running) -> Result<Answer, ToolError> {
+        let failed = |source| ToolError::Io { program: self.name(), source };
+        let deadline = Deadline::after(self.timeout);
+        let mut output = Pipe::new(running.child.stdout.take(), self.output_bytes);
+        let mut complaint = Pipe::new(running.child.stderr.take(), COMPLAINT_BYTES);
+        loop {
+            // Looked for before the pipes are: what it has said by its end is in them then.
+            let ended = running.ended().map_err(failed)?;
+            output.read_what_is_there().map_err(failed)?;
+            complaint.read_what_is_there().map_err(failed)?;
+            if output.is_over_limit {
+                let limit = self.output_bytes;
+                return Err(ToolError::TooMuchOutput { command: self.to_text(), limit });
+            }
+            if let Some(status) = ended {
+                return Ok(Answer { status, output: output.kept, complaint: complaint.kept });
+            }
+            let left = deadline.left();
+            if left.is_zero() {
+                let after = self.timeout;
+                return Err(ToolError::TimedOut { command: self.to_text(), after });
+            }
+            wait_for_news(&[&output, &complaint], left).map_err(failed)?;
+        }
+    }
+
+    fn refused(&self, source: io::Error) -> ToolError {
+        let program = self.name();
+        if let Some(folder) = &self.folder
+            && let Err(source) = folder.read_dir()
+        {
+            return ToolError::Folder { program, folder: folder.clone(), source };
+        }
+        match source.kind() {
+            io::ErrorKind::NotFound => ToolError::NotFound { program },
+            io::ErrorKind::PermissionDenied => ToolError::NotExecutable { program },
+            _ => ToolError::Io { program, source },
+        }
+    }
+
+    fn name(&self) -> String {
+        Path::new(&self.program).display().to_string()
+    }
+
+    fn to_text(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What the tool is called and asked, for people.
+impl std::fmt::Display for Tool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
+/// A moment by which something has to be over.
+struct Deadline(Option<Instant>);
+
+impl Deadline {
+    fn after(timeout: Duration) -> Self {
+        Self(now().checked_add(timeout))
+    }
+
+    fn left(&self) -> Duration {
+        self.0.map_or(Duration::MAX, |moment| moment.saturating_duration_since(now()))
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the timeout of a real program takes real time")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+struct Running {
+    child: Child,
+    is_over: bool,
+}
+
+impl Running {
+    fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        let status = self.child.try_wait()?;
+        self.is_over |= status.is_some();
+        Ok(status)
+    }
+
+    /// Ends it with everything it has started, and waits for it, so that nothing is left of it.
+    fn kill(&mut self) {
+        if self.is_over {
+            return;
+        }
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // It may just have ended.
+            let _ended = kill_process_group(group, Signal::KILL);
+        }
+        let _ended = self.child.wait();
+        self.is_over = true;
+    }
+}

@@ -1,0 +1,91 @@
+//! Limits hold, whoever is alive.
+
+use std::fs;
+use std::time::Duration;
+
+use agentos_process::exit::Reason;
+use agentos_process::launch::stop;
+use agentos_process::spec::CommandSpec;
+
+use crate::part::{client, launcher};
+use crate::support::{Scene, eventually, is_alive};
+
+/// Lets a client order it and be killed, waits for the end that its supervisor makes, and returns why.
+fn ends_alone(scene: &Scene, spec: &CommandSpec) -> Reason {
+    scene.describe("a", spec);
+    let mut client = client(scene.path(), None);
+    eventually("the command runs", || !scene.pids("pids").is_empty());
+    client.kill().expect("it can be killed");
+    client.wait().expect("it ends");
+    let exit = scene.awaited_exit("a");
+    for pid in scene.pids("pids") {
+        assert!(!is_alive(pid), "{pid} is left");
+    }
+    exit.reason
+}
+
+#[test]
+fn a_command_that_takes_too_long_is_ended_though_nobody_lives() {
+    let scene = Scene::new();
+    let mut spec = scene.line("echo $$ > pids; while :; do echo busy; sleep 0.01; done");
+    spec.limits.wall = Some(Duration::from_millis(500));
+    assert_eq!(ends_alone(&scene, &spec), Reason::Timeout);
+}
+
+#[test]
+fn a_command_that_says_nothing_for_too_long_is_ended_though_nobody_lives() {
+    let scene = Scene::new();
+    let mut spec = scene.line("echo $$ > pids; sleep 1000");
+    spec.limits.idle = Some(Duration::from_millis(400));
+    assert_eq!(ends_alone(&scene, &spec), Reason::Idle);
+}
+
+#[test]
+fn a_command_that_talks_is_not_idle() {
+    let scene = Scene::new();
+    let mut spec = scene.line("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.2; done");
+    spec.limits.idle = Some(Duration::from_millis(1_500));
+    let outcome = scene.execute("a", &spec);
+    assert_eq!((outcome.exit.reason, outcome.exit.exit_code), (Reason::Exited, Some(0)));
+}
+
+#[test]
+fn a_command_that_nobody_waits_for_is_ended() {
+    let scene = Scene::new();
+    let mut spec = scene.line("echo $$ > pids; sleep 1000");
+    spec.limits.orphan = Some(Duration::from_millis(400));
+    assert_eq!(ends_alone(&scene, &spec), Reason::Orphaned);
+}
+
+#[test]
+fn a_command_that_somebody_waits_for_is_not_alone() {
+    let scene = Scene::new();
+    let mut spec = scene.line("sleep 1.2; echo done");
+    spec.limits.orphan = Some(Duration::from_millis(200));
+    let outcome = scene.execute("a", &spec);
+    assert_eq!((outcome.exit.reason, outcome.stdout.as_str()), (Reason::Exited, "done\n"));
+}
+
+#[test]
+fn a_stop_ends_a_command_though_its_client_is_dead() {
+    let scene = Scene::new();
+    scene.describe("a", &scene.line("echo $$ > pids; sleep 1000"));
+    let mut client = client(scene.path(), None);
+    eventually("the command runs", || !scene.pids("pids").is_empty());
+    client.kill().expect("it can be killed");
+    client.wait().expect("it ends");
+    stop(&scene.operation("a")).expect("it is stopped");
+    assert_eq!(scene.exit("a").expect("it has ended").reason, Reason::Stopped);
+    assert!(!is_alive(scene.pids("pids")[0]));
+}
+
+#[test]
+fn a_stop_file_made_by_hand_is_noticed() {
+    let scene = Scene::new();
+    let spec = scene.line("sleep 1000");
+    let attached = launcher().start_or_attach(&scene.operation("a"), &spec).expect("it starts");
+    scene.supervisor("a");
+    fs::write(scene.operation("a").join("stop"), "").expect("a file");
+    let outcome = attached.outcome(100).expect("it ends").expect("it began");
+    assert_eq!((outcome.exit.reason, outcome.exit.signal), (Reason::Stopped, Some(15)));
+}

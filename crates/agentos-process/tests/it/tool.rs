@@ -1,0 +1,111 @@
+//! Short tools: what they say, how they end, and what is done about those that do not.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use agentos_process::tool::{COMPLAINT_BYTES, Tool, ToolError};
+
+const LONG: Duration = Duration::from_secs(60);
+const SHORT: Duration = Duration::from_millis(300);
+
+fn shell(script: &str) -> Tool {
+    Tool::new("sh").args(["-c", script]).timeout(LONG)
+}
+
+#[test]
+fn a_tool_says_something_complains_and_ends() {
+    let answer = shell("echo out; echo err >&2; exit 3").run().unwrap();
+    assert_eq!(
+        (answer.output.as_slice(), answer.complaint.as_slice()),
+        (&b"out\n"[..], &b"err\n"[..])
+    );
+    assert_eq!(answer.status.code(), Some(3));
+    assert!(!answer.is_success());
+    assert_eq!(answer.complaint_text(), "err");
+    let silent = shell("kill -9 $$").run().unwrap();
+    assert_eq!(silent.complaint_text(), "it was ended by signal 9");
+}
+
+#[test]
+fn a_tool_gets_the_environment_and_folder_that_it_is_given_and_nothing_to_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let only =
+        BTreeMap::from([("PATH".into(), path), ("A".into(), "1".into()), ("B".into(), "2".into())]);
+    let tool = shell("cat; echo $A$B$C$HOME; pwd -P").only_environment(only);
+    let answer = tool.unset("B").set("C", "3").in_folder(folder.path()).run().unwrap();
+    let real = folder.path().canonicalize().unwrap();
+    assert_eq!(String::from_utf8(answer.output).unwrap(), format!("13\n{}\n", real.display()));
+}
+
+#[test]
+fn much_output_on_both_pipes_does_not_block() {
+    let script = "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789; \
+                  echo 0123456789012345678901234567890123456789 >&2; i=$((i+1)); done";
+    let answer = shell(script).run().unwrap();
+    assert_eq!(answer.output.len(), 3000 * 41);
+    assert_eq!(answer.complaint.len(), COMPLAINT_BYTES, "the beginning of it");
+}
+
+#[test]
+fn a_tool_that_says_too_much_is_killed() {
+    let error = shell("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxx; done").output_bytes(10_000).run();
+    assert!(matches!(error, Err(ToolError::TooMuchOutput { limit: 10_000, .. })), "{error:?}");
+    let error = shell("while :; do echo xxxxxxxxxxxxxxxx >&2; done").timeout(SHORT).run();
+    assert!(matches!(error, Err(ToolError::TimedOut { .. })), "complaints are cut: {error:?}");
+}
+
+#[test]
+fn a_tool_that_takes_too_long_is_killed_with_what_it_has_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let note = folder.path().join("child");
+    let script = format!("sleep 1000 & echo $! > {0}.new; mv {0}.new {0}; wait", note.display());
+    let error = shell(&script).timeout(Duration::from_secs(2)).run().unwrap_err();
+    assert!(matches!(error, ToolError::TimedOut { .. }), "{error:?}");
+    assert!(error.to_string().contains("did not end within 2 s and was killed"), "{error}");
+    let child = fs::read_to_string(&note).unwrap();
+    wait_until_gone(child.trim());
+}
+
+/// A killed process is there until somebody has asked how it ended.
+fn wait_until_gone(pid: &str) {
+    let stat = Path::new("/proc").join(pid).join("stat");
+    let is_gone = || fs::read_to_string(&stat).map_or(true, |text| text.contains(") Z "));
+    let waited = shell("for i in $(seq 100); do sleep 0.05; echo; done");
+    for _ in 0..20 {
+        if is_gone() {
+            return;
+        }
+        waited.clone().timeout(SHORT).run().unwrap_err();
+    }
+    panic!("{pid} is still there");
+}
+
+#[test]
+fn nobody_waits_for_what_a_tool_leaves_in_the_background() {
+    let answer = shell("sleep 20 & echo $!").timeout(Duration::from_secs(10)).run().unwrap();
+    let left = String::from_utf8(answer.output).unwrap();
+    shell(&format!("kill {}", left.trim())).run().unwrap();
+}
+
+#[test]
+fn what_can_not_be_started_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = Tool::new("no-such-program-anywhere").run().unwrap_err();
+    assert!(
+        matches!(&error, ToolError::NotFound { program } if program == "no-such-program-anywhere")
+    );
+    let plain = folder.path().join("plain");
+    fs::write(&plain, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&plain, Permissions::from_mode(0o644)).unwrap();
+    let error = Tool::new(&plain).run().unwrap_err();
+    assert!(matches!(error, ToolError::NotExecutable { .. }), "{error:?}");
+    let error = shell("true").in_folder(folder.path().join("gone")).run().unwrap_err();
+    assert!(
+        matches!(error, ToolError::Folder { .. }),
+        "the folder, and not the program: {error:?}"
+    );
+}

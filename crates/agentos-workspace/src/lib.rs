@@ -1,0 +1,19 @@
+//! Checkouts: where a command stands, and where its state lives.
+//!
+//! [`state::StateLocation`] decides which database a command uses, and can tell why. It stands on a
+//! [`checkout::Checkout`], which is what git ([`git`]) or jj ([`jj`]) call the root of the current worktree. Deciding
+//! creates nothing; [`prepare`](state::StateLocation::prepare) makes what a command that writes needs.
+//!
+//! Everything that is looked at comes in as [`surroundings::Surroundings`]: nothing here reads the process's own
+//! environment behind the caller's back.
+
+pub mod checkout;
+pub mod files;
+pub mod git;
+pub mod identity;
+pub mod jj;
+pub mod link;
+pub mod metadata;
+pub mod named;
+pub mod state;
+pub mod surroundings;

@@ -1,0 +1,16 @@
+//! Where state lives, with real git.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that unwraps fails with the right line, also in what it is made of"
+)]
+
+mod fixture;
+mod identity;
+mod jujutsu;
+mod layouts;
+mod named;
+mod prepared;
+mod refusals;
+mod variables;
+mod workspaces;

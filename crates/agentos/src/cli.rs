@@ -1,0 +1,156 @@
+//! Arguments: what every command takes, and which command is meant.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agentos_sdk::Workflows;
+use agentos_workspace::surroundings::Surroundings;
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use crate::catalog::Catalog;
+use crate::commands::{
+    approve, cancel, config, db, logs, resume, retry, run, show, signal, status, workflows,
+};
+use crate::config::Flags;
+use crate::error::{CommandError, Result};
+use crate::executor;
+use crate::inputs::add_flags;
+use crate::session::Session;
+use crate::terminal::paint::ColorChoice;
+
+/// Runs software-development workflows durably: kill it anywhere and it goes on without repeating finished work
+#[derive(Debug, Parser)]
+#[command(name = "agentos", version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Tell more of what is going on inside (-vv: even more)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+
+    /// When to colour
+    #[arg(long, global = true, value_enum, value_name = "WHEN")]
+    pub(crate) color: Option<ColorChoice>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start a run of a workflow and see it to its end
+    Run(run::Args),
+    /// Go on with runs that nobody drives
+    Resume(resume::Args),
+    /// List runs
+    Status(status::Args),
+    /// Show one run with its steps
+    Show(show::Args),
+    /// Show what a run has logged
+    Logs(logs::Args),
+    /// End a run and what it has started
+    Cancel(cancel::Args),
+    /// Start a new run that mends a failed one: finished work is kept
+    Retry(retry::Args),
+    /// Send an event to a run
+    Signal(signal::Args),
+    /// Answer a question of a run
+    Approve(approve::Args),
+    /// List the workflows that can be started here
+    Workflows(workflows::Args),
+    /// The checkpoint database
+    Db(db::Args),
+    /// Show the configuration, and where each value comes from
+    Config(config::Args),
+    /// Attend to a database until nothing is left to do
+    #[command(name = executor::VERB, hide = true)]
+    Executor {
+        /// The database
+        #[arg(long)]
+        database: PathBuf,
+    },
+}
+
+/// Does what the arguments say.
+pub(crate) fn run(
+    arguments: Vec<OsString>,
+    surroundings: Surroundings,
+    workflows: Arc<Workflows>,
+) -> Result<ExitCode> {
+    let catalog = Catalog::new(workflows);
+    let matches = match command_for(&arguments, &catalog).try_get_matches_from(&arguments) {
+        Ok(matches) => matches,
+        Err(error) => return Ok(show_usage(&error)),
+    };
+    let cli =
+        Cli::from_arg_matches(&matches).map_err(|error| CommandError::usage(error.to_string()))?;
+    let flags = Flags { color: cli.color, verbosity: cli.verbose, concurrency: None };
+    let session = Session::new(surroundings, catalog, flags)?;
+    carry_out(cli.command, &session, &matches)
+}
+
+/// The commands; where a workflow is named, with its inputs as flags.
+fn command_for(arguments: &[OsString], catalog: &Catalog) -> clap::Command {
+    let command = Cli::command();
+    // Whoever asks for help about a workflow names it all the same.
+    let named = arguments.iter().filter(|argument| *argument != "--help" && *argument != "-h");
+    let lenient = command.clone().ignore_errors(true).try_get_matches_from(named);
+    let named = lenient.ok().and_then(|matches| {
+        let (_, matches) = matches.subcommand().filter(|(name, _)| *name == "run")?;
+        matches.try_get_one::<String>("name").ok().flatten().cloned()
+    });
+    let schema = named.and_then(|name| catalog.find(&name).ok()?.input);
+    match schema {
+        Some(schema) => command.mut_subcommand("run", |run| add_flags(run, &schema)),
+        None => command,
+    }
+}
+
+/// Help and version are answers; everything else that the parser says is a complaint.
+fn show_usage(error: &clap::Error) -> ExitCode {
+    // Who can't read it does not have to.
+    let _unread = error.print();
+    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Result<ExitCode> {
+    match command {
+        Command::Db(args) => return db::run(session, &args),
+        Command::Workflows(args) => return workflows::run(session, &args),
+        Command::Config(args) => return config::run(session, &args),
+        _ => {}
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let done = runtime.block_on(async {
+        match command {
+            Command::Run(args) => {
+                let matches = matches.subcommand_matches("run");
+                run::run(session, args, matches).await
+            }
+            Command::Resume(args) => resume::run(session, &args).await,
+            Command::Status(args) => status::run(session, &args).await,
+            Command::Show(args) => show::run(session, &args).await,
+            Command::Logs(args) => logs::run(session, &args).await,
+            Command::Cancel(args) => cancel::run(session, &args).await,
+            Command::Retry(args) => retry::run(session, &args).await,
+            Command::Signal(args) => signal::run(session, &args).await,
+            Command::Approve(args) => approve::run(session, &args).await,
+            Command::Executor { database } => executor::serve(session, &database).await,
+            Command::Db(_) | Command::Workflows(_) | Command::Config(_) => Ok(ExitCode::SUCCESS),
+        }
+    });
+    // Whatever still runs in there has been told to end, or is not worth waiting for.
+    runtime.shutdown_background();
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

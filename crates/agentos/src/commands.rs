@@ -1,0 +1,36 @@
+//! One file per command.
+
+pub(crate) mod approve;
+pub(crate) mod cancel;
+pub(crate) mod config;
+pub(crate) mod db;
+pub(crate) mod logs;
+pub(crate) mod resume;
+pub(crate) mod retry;
+pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod signal;
+pub(crate) mod status;
+pub(crate) mod workflows;
+
+use std::process::ExitCode;
+
+use agentos_store::projection::WorkflowStatus;
+use agentos_store::records::RunDetail;
+
+use crate::error::Result;
+use crate::session::Session;
+
+/// What is said of a run that was seen to its end.
+fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode> {
+    if json {
+        session.output.document(detail)?;
+    } else if let Some(output) = detail.run.output.as_ref().filter(|output| !output.is_null()) {
+        let text = serde_json::to_string_pretty(output).unwrap_or_default();
+        session.output.lines([text])?;
+    }
+    Ok(match detail.run.status {
+        WorkflowStatus::Completed => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}

@@ -1,0 +1,136 @@
+//! `agentos resume`: goes on with what nobody drives.
+
+use std::process::ExitCode;
+
+use agentos_core::id::RunId;
+use agentos_engine::background::Attended;
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::takeover::{self, TakeOver};
+use agentos_store::claim::ClaimError;
+use agentos_store::due::Except;
+use agentos_store::records::Records as _;
+use agentos_store::sqlite::{OwnerLife, SqliteStore};
+use agentos_store::store::Store as _;
+
+use super::report;
+use crate::error::{CommandError, ErrorKind, Result};
+use crate::session::Session;
+use crate::view::Stream;
+use crate::{executor, foreground, names};
+
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["run", "due"]))]
+pub(crate) struct Args {
+    /// The run: its id, its short name, or the beginning of one
+    run: Option<String>,
+
+    /// Everything that was interrupted or whose time has come
+    #[arg(long)]
+    due: bool,
+
+    /// If somebody drives the run: end that process first. For one that hangs
+    #[arg(long, conflicts_with = "due")]
+    take_over: bool,
+
+    /// Leave it to the background executor, and return at once
+    #[arg(long)]
+    detach: bool,
+
+    /// Print the finished run as a JSON document
+    #[arg(long, conflicts_with_all = ["due", "detach"])]
+    json: bool,
+}
+
+pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    match &args.run {
+        Some(name) => resume(session, args, name).await,
+        None => resume_due(session, args).await,
+    }
+}
+
+async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {
+    if args.take_over {
+        take_over(session, name).await?;
+    }
+    let opened = session.open_for(name)?;
+    let store = &opened.store;
+    let run = names::find(store, name).await?;
+    if args.detach {
+        check_free(store, run).await?;
+        executor::ensure(store, &opened.prepared.project_path).await?;
+        session.output.lines([store.run_detail(run).await?.run.run_id])?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let stream = if args.json { Stream::Error } else { Stream::Out };
+    let detail = foreground::drive(session, store, run, stream).await?;
+    report(session, &detail, args.json)
+}
+
+/// Whoever hangs may hold the writer's lock, so the store is only looked at.
+async fn take_over(session: &Session, name: &str) -> Result<()> {
+    let store = session.look_for(name)?;
+    let run = names::find(&store, name).await?;
+    if let TakeOver::From(_) = takeover::free(&store, run).await? {
+        session.output.note("the process that had the run was ended");
+    }
+    Ok(())
+}
+
+/// Somebody who lives keeps what it has.
+async fn check_free(store: &SqliteStore, run: RunId) -> Result<()> {
+    let head = store.head(run).await?;
+    if head.standing.is_ended() {
+        return Err(CommandError::usage(ClaimError::Ended { run }.to_string())
+            .hint("`agentos retry` makes a new run out of one that failed"));
+    }
+    match head.owner {
+        Some(owner) if store.owner_life(owner) != OwnerLife::Dead => {
+            Err(foreground::owned(store, run, owner).await)
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn resume_due(session: &Session, args: &Args) -> Result<ExitCode> {
+    let Some(look) = session.look()? else {
+        session.output.note("nothing is due: there is no database here yet");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let due = look.due(SystemClock.now(), &Except::default(), 1_000).await?;
+    drop(look);
+    if due.is_empty() {
+        session.output.note("nothing is due");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let opened = session.open()?;
+    let store = &opened.store;
+    if args.detach {
+        executor::ensure(store, &opened.prepared.project_path).await?;
+        session.output.note(&format!("{} left to the background executor", runs(due.len())));
+        return Ok(ExitCode::SUCCESS);
+    }
+    session.output.note(&format!("going on with {}", runs(due.len())));
+    match executor::attend_to(session, store).await? {
+        Attended::Another => {
+            session.output.note("the background executor is at it already");
+        }
+        Attended::Idle => {}
+        Attended::Told => {
+            let message = "stopped before everything was done";
+            return Err(CommandError::new(ErrorKind::Interrupted, message)
+                .hint("`agentos resume --due` goes on"));
+        }
+    }
+    for due in due {
+        let run = store.run_detail(due.run).await?.run;
+        session.output.lines([format!("{}  {}", run.run_id, run.status.as_str())])?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn runs(count: usize) -> String {
+    match count {
+        1 => "1 run".to_owned(),
+        more => format!("{more} runs"),
+    }
+}

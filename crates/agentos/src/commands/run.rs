@@ -1,0 +1,132 @@
+//! `agentos run`: a new run, seen to its end.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentos_core::value::Value;
+use agentos_sdk::check_input;
+use agentos_store::records::Records as _;
+use clap::ArgMatches;
+
+use super::report;
+use crate::error::{CommandError, Result};
+use crate::inputs::{Given, assemble, files, given_flags};
+use crate::session::{Opened, Session};
+use crate::start::{self, NewRunRequest};
+use crate::view::Stream;
+use crate::{executor, foreground, scribe};
+
+/// The longest input that is read, in bytes.
+const LONGEST: u64 = 64 << 20;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The workflow; its inputs can be given as flags (`agentos run NAME --help` lists them)
+    #[arg(value_name = "WORKFLOW")]
+    name: String,
+
+    /// An input, or `-` for all of them as JSON on standard input
+    #[arg(long, value_name = "KEY=VALUE")]
+    input: Vec<String>,
+
+    /// A JSON file with inputs
+    #[arg(long, value_name = "FILE")]
+    input_file: Option<PathBuf>,
+
+    /// Where the run works: `none` is the checkout itself
+    #[arg(long, value_name = "KIND")]
+    workspace: Option<String>,
+
+    /// Leave the run to the background executor, and return at once
+    #[arg(long)]
+    detach: bool,
+
+    /// Print the finished run as a JSON document (with --detach: as it stands)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(
+    session: &Session,
+    args: Args,
+    matches: Option<&ArgMatches>,
+) -> Result<ExitCode> {
+    let workflow = session.catalog.find(&args.name)?;
+    check_workspace(session, args.workspace.as_deref())?;
+    let flags = matches.map(given_flags).unwrap_or_default();
+    let value = assemble(workflow.input.as_ref(), gather(&args, flags)?)?;
+    check(&args.name, workflow.input.as_ref(), &value)?;
+    let folder = session.surroundings.cwd.clone().unwrap_or_default();
+    let files = files(workflow.input.as_ref(), &value, &folder)?;
+    let Opened { store, prepared } = session.open()?;
+    let prepared = start::adopt(&store, session.location()?, prepared).await?;
+    let request = NewRunRequest { workflow: &workflow, input: value, files };
+    let run = start::create(&store, &prepared, &session.catalog, request).await?;
+    scribe::write(&store, run).await;
+    if args.detach {
+        executor::ensure(&store, &prepared.project_path).await?;
+        let detail = store.run_detail(run).await?;
+        return match args.json {
+            true => session.output.document(&detail).map(|()| ExitCode::SUCCESS),
+            false => session.output.lines([detail.run.run_id]).map(|()| ExitCode::SUCCESS),
+        };
+    }
+    let stream = if args.json { Stream::Error } else { Stream::Out };
+    let detail = foreground::drive(session, &store, run, stream).await?;
+    report(session, &detail, args.json)
+}
+
+/// Until there are workspaces, every run works in the checkout itself.
+fn check_workspace(session: &Session, kind: Option<&str>) -> Result<()> {
+    match kind {
+        Some("none") => Ok(()),
+        None => {
+            session.output.note(
+                "the run works in this checkout itself; nothing keeps it apart from your own work",
+            );
+            Ok(())
+        }
+        Some(other) => Err(CommandError::usage(format!(
+            "this version has no workspaces of the kind `{other}`"
+        ))
+        .hint("use `--workspace none`: the run works in the checkout itself")),
+    }
+}
+
+fn gather(args: &Args, flags: Vec<(String, Vec<String>)>) -> Result<Given> {
+    let file = args.input_file.as_ref().map(|path| {
+        let name = path.display().to_string();
+        let failed = |error| CommandError::usage(format!("{name} can't be read: {error}"));
+        std::fs::read_to_string(path).map(|text| (name.clone(), text)).map_err(failed)
+    });
+    let (dashes, pairs): (Vec<String>, Vec<String>) =
+        args.input.iter().cloned().partition(|pair| pair == "-");
+    let stdin = match dashes.is_empty() {
+        true => None,
+        false => Some(read_stdin()?),
+    };
+    Ok(Given { file: file.transpose()?, stdin, pairs, flags })
+}
+
+fn read_stdin() -> Result<String> {
+    let mut text = String::new();
+    let read = std::io::stdin().take(LONGEST + 1).read_to_string(&mut text);
+    read.map_err(|error| CommandError::usage(format!("standard input can't be read: {error}")))?;
+    if text.len() as u64 > LONGEST {
+        return Err(CommandError::usage(format!(
+            "standard input is longer than {} MB",
+            LONGEST >> 20
+        ))
+        .hint("give large data as a file (`\"format\": \"file\"` in the schema)"));
+    }
+    Ok(text)
+}
+
+fn check(name: &str, schema: Option<&Value>, value: &Value) -> Result<()> {
+    let Some(schema) = schema else { return Ok(()) };
+    check_input(schema, value).map_err(|error| {
+        CommandError::usage(error.to_string())
+            .hint(format!("`agentos run {name} --help` lists the inputs"))
+    })
+}

@@ -1,0 +1,166 @@
+//! What users may set, and where each value came from.
+//!
+//! Flags win over the environment, that over the repository's `.agent/config.toml`, that over the user's
+//! `agentos/config.toml`, and that over the defaults. A section is one file of this folder: what may be written
+//! (`Written`), what one source says (`Layer`), and what holds in the end. To add one: write the file, and name it in
+//! [`Layer`] and [`Config`] below.
+//!
+//! Nothing ambient is read: the environment and the folders come in as [`Sources`].
+
+mod file;
+mod log;
+mod mistake;
+mod output;
+mod run;
+pub(crate) mod setting;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::terminal::Environment;
+use crate::terminal::paint::ColorChoice;
+use file::File;
+pub(crate) use log::Log;
+pub(crate) use mistake::{ConfigError, nearest};
+pub(crate) use output::Output;
+pub(crate) use run::Run;
+use setting::Row;
+
+/// Where values come from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    /// All variables.
+    pub(crate) environment: &'a Environment,
+    /// The user's home, if there is one.
+    pub(crate) home: Option<&'a Path>,
+    /// The root of the checkout, if we are in one.
+    pub(crate) checkout: Option<&'a Path>,
+    /// What the command line said.
+    pub(crate) flags: Flags,
+}
+
+/// What the command line said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Flags {
+    /// `--color`
+    pub(crate) color: Option<ColorChoice>,
+    /// How often `-v` was said.
+    pub(crate) verbosity: u8,
+    /// How many runs at once.
+    pub(crate) concurrency: Option<u32>,
+}
+
+/// Everything that is set, with defaults where nobody said anything.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Config {
+    /// `[run]`
+    pub(crate) run: Run,
+    /// `[output]`
+    pub(crate) output: Output,
+    /// `[log]`
+    pub(crate) log: Log,
+}
+
+/// What one source says.
+#[derive(Debug, Default)]
+struct Layer {
+    run: run::Layer,
+    output: output::Layer,
+    log: log::Layer,
+}
+
+impl Config {
+    /// Reads the files and puts all sources together.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if a file can't be read, or anything in a source is wrong.
+    pub(crate) fn load(sources: &Sources<'_>) -> Result<Self, ConfigError> {
+        let flags = Layer::of_flags(sources.flags)?;
+        let environment = Layer::of_environment(sources.environment)?;
+        let repository = sources.checkout.map(repository_path).map(File::load_repository);
+        let user = user_path(sources).map(File::load_user);
+        let mut effective = flags.over(environment);
+        for file in [repository, user].into_iter().flatten() {
+            if let Some(file) = file? {
+                effective = effective.over(Layer::of_file(&file)?);
+            }
+        }
+        Ok(effective.or_default())
+    }
+
+    /// Every key with its value and where that came from, by key.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        let mut rows = [self.log.rows(), self.output.rows(), self.run.rows()].concat();
+        rows.sort_by_key(|row| row.key);
+        rows
+    }
+}
+
+/// Where the user's file is, if the user has a place for it. Relative paths there mean nothing and are passed over.
+pub(crate) fn user_path(sources: &Sources<'_>) -> Option<PathBuf> {
+    let said = sources.environment.get(OsStr::new("XDG_CONFIG_HOME")).map(PathBuf::from);
+    let folder = said.filter(|path| path.is_absolute());
+    let folder = folder.or_else(|| Some(sources.home?.join(".config")))?;
+    Some(folder.join("agentos/config.toml"))
+}
+
+/// Where the file of a checkout is.
+pub(crate) fn repository_path(checkout: &Path) -> PathBuf {
+    checkout.join(".agent/config.toml")
+}
+
+impl Layer {
+    fn of_flags(flags: Flags) -> Result<Self, ConfigError> {
+        Ok(Self {
+            run: run::Layer::of_flags(flags)?,
+            output: output::Layer::of_flags(flags),
+            log: log::Layer::of_flags(flags),
+        })
+    }
+
+    fn of_environment(environment: &Environment) -> Result<Self, ConfigError> {
+        Ok(Self {
+            run: run::Layer::of_environment(environment)?,
+            output: output::Layer::of_environment(environment)?,
+            log: log::Layer::of_environment(environment)?,
+        })
+    }
+
+    fn of_file(file: &File) -> Result<Self, ConfigError> {
+        let written: Written = file.parse()?;
+        Ok(Self {
+            run: run::Layer::of_file(written.run, file),
+            output: output::Layer::of_file(written.output, file),
+            log: log::Layer::of_file(written.log, file),
+        })
+    }
+
+    /// What this source does not say, the one below it may.
+    fn over(self, below: Self) -> Self {
+        Self {
+            run: self.run.over(below.run),
+            output: self.output.over(below.output),
+            log: self.log.over(below.log),
+        }
+    }
+
+    fn or_default(self) -> Config {
+        Config {
+            run: self.run.or_default(),
+            output: self.output.or_default(),
+            log: self.log.or_default(),
+        }
+    }
+}
+
+/// A file as it is written.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a table")]
+struct Written {
+    run: run::Written,
+    output: output::Written,
+    log: log::Written,
+}
+
+#[cfg(test)]
+mod tests;

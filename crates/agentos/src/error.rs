@@ -1,0 +1,183 @@
+//! The one error of the command line: what was wrong, what to do next, and the exit status.
+//!
+//! Everything below has error types of its own; here they become words for a person and a number for a script.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use agentos_engine::background::AttendError;
+use agentos_engine::fork::ForkError;
+use agentos_engine::takeover::TakeOverError;
+use agentos_store::backend::BackendError;
+use agentos_store::inbox::SendError;
+use agentos_store::list::ListError;
+use agentos_store::log::ReadError;
+use agentos_store::records::RecordError;
+use agentos_store::run::CreateError;
+use agentos_store::sqlite::OpenError;
+use agentos_workspace::state::{LocateError, PrepareError};
+
+use crate::config::ConfigError;
+
+/// What kind of failure it is: the exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    /// It was tried, and did not work.
+    Failed,
+    /// It was asked for wrongly.
+    Usage,
+    /// There is no such thing.
+    NotFound,
+    /// Doing it could cost work.
+    Refused,
+    /// Somebody ended the command; the run can be resumed.
+    Interrupted,
+    /// Nobody reads any more: no failure, and nothing to be said.
+    PipeClosed,
+}
+
+impl ErrorKind {
+    const fn status(self) -> u8 {
+        match self {
+            Self::PipeClosed => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::NotFound => 3,
+            Self::Refused => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// Why a command did not do what it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CommandError {
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+pub(crate) type Result<T, E = CommandError> = std::result::Result<T, E>;
+
+impl CommandError {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Failed, message)
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Usage, message)
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Refused, message)
+    }
+
+    /// The same with what to do next.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.kind.status())
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\n hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Errors whose own words say everything, and which say nothing about what was asked for.
+macro_rules! failed {
+    ($($error:ty),* $(,)?) => {
+        $(impl From<$error> for CommandError {
+            fn from(error: $error) -> Self {
+                Self::failed(error.to_string())
+            }
+        })*
+    };
+}
+
+impl From<ConfigError> for CommandError {
+    fn from(error: ConfigError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+failed!(AttendError, BackendError, CreateError, ListError, LocateError, OpenError, PrepareError,);
+
+impl From<std::io::Error> for CommandError {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::new(ErrorKind::PipeClosed, error.to_string()),
+            _ => Self::failed(error.to_string()),
+        }
+    }
+}
+
+impl From<ReadError> for CommandError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::NotFound { .. } => Self::not_found(error.to_string()),
+            _ => Self::failed(error.to_string()),
+        }
+    }
+}
+
+impl From<RecordError> for CommandError {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::NotFound { .. } => Self::not_found(error.to_string()),
+            RecordError::Ambiguous { .. } => Self::usage(error.to_string()),
+            RecordError::InUse { .. } => Self::refused(error.to_string()),
+            RecordError::Outdated { .. } | RecordError::Backend(_) => {
+                Self::failed(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<SendError> for CommandError {
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::NotFound { .. } => Self::not_found(error.to_string()),
+            SendError::Message { .. } => Self::usage(error.to_string()),
+            _ => Self::failed(error.to_string()),
+        }
+    }
+}
+
+impl From<ForkError> for CommandError {
+    fn from(error: ForkError) -> Self {
+        match error {
+            ForkError::Read(error) => error.into(),
+            ForkError::Create(error) => error.into(),
+            ForkError::Rebase(_) => Self::refused(error.to_string()),
+            ForkError::Panicked => Self::failed(error.to_string()),
+        }
+    }
+}
+
+impl From<TakeOverError> for CommandError {
+    fn from(error: TakeOverError) -> Self {
+        match error {
+            TakeOverError::Read(error) => error.into(),
+            TakeOverError::Owner(_) => Self::refused(error.to_string()),
+            TakeOverError::Interrupted => Self::new(ErrorKind::Interrupted, error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The background executor of a database: started by whoever leaves it something to do, gone when there is nothing.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentos_core::id::OwnerId;
+use agentos_engine::background::{Attended, Depart, Seat, attend};
+use agentos_engine::clock::SystemClock;
+use agentos_engine::engine::{Builder, Engine, Limits};
+use agentos_process::detached::{Detached, leave_the_terminal};
+use agentos_store::sqlite::SqliteStore;
+use uuid::Uuid;
+
+use crate::error::{CommandError, Result};
+use crate::lines::FileLines;
+use crate::scribe;
+use crate::session::Session;
+use crate::signals::{Signals, Wish};
+
+/// The hidden verb.
+pub(crate) const VERB: &str = "executor";
+
+/// How long a new executor may take to be there, and how often it is looked for.
+const START_WITHIN: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Sees to it that somebody attends to this database.
+pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
+    let database = store.path().to_owned();
+    if is_attended(&database)? {
+        return Ok(());
+    }
+    let log = beside(&database, ".executor.log");
+    let executor = Detached {
+        program: std::env::current_exe()?,
+        arguments: vec![VERB.into(), "--database".into(), database.clone().into()],
+        folder: folder.to_owned(),
+        log: log.clone(),
+    };
+    let failed = |why: String| {
+        CommandError::failed(format!("the background executor could not be started: {why}")).hint(
+            format!("nothing is lost: `agentos resume --due` goes on here; see {}", log.display()),
+        )
+    };
+    let mut started = executor.start().map_err(|error| failed(error.to_string()))?;
+    let there = async {
+        loop {
+            // One that ended well had nothing to do any more, or found another.
+            match started.ended()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(failed(status.to_string())),
+                None if is_attended(&database)? => return Ok(()),
+                None => tokio::time::sleep(LOOK).await,
+            }
+        }
+    };
+    tokio::time::timeout(START_WITHIN, there)
+        .await
+        .unwrap_or_else(|_| Err(failed("it does not begin".to_owned())))
+}
+
+fn is_attended(database: &Path) -> Result<bool> {
+    // Whoever takes the seat for a moment gives it back at once.
+    Ok(Seat::take(database)?.is_none())
+}
+
+fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Is the executor of a database until nothing is left to do.
+pub(crate) async fn serve(session: &Session, database: &Path) -> Result<ExitCode> {
+    leave_the_terminal();
+    let options = agentos_store::sqlite::Options::quiet(Uuid::new_v4());
+    let store = SqliteStore::open(database, options)?;
+    attend_to(session, &store).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Attends to a store in this process, until nothing is left to do or somebody wants it to end.
+pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<Attended> {
+    let mut signals = Signals::listen()?;
+    let owners = std::cell::RefCell::new(Vec::new());
+    let start = || {
+        let owner = store.enlist(OwnerId(Uuid::new_v4())).map_err(std::io::Error::other)?;
+        let engine = engine(session, store, owner.id())?;
+        owners.borrow_mut().push(owner);
+        Ok(engine)
+    };
+    let told = async {
+        match signals.next().await {
+            Wish::Stop => Depart::Stop,
+            Wish::Leave => Depart::Leave,
+        }
+    };
+    Ok(attend(store.path(), store, &SystemClock, start, told).await?)
+}
+
+/// An engine that drives whatever is due in the store.
+fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Result<Engine> {
+    let watch = store.watch().map_err(std::io::Error::other)?;
+    let engine = Builder::new(Arc::new(store.clone()), owner, session.catalog.library())
+        .lines(FileLines::default())
+        .bell(watch)
+        .limits(Limits {
+            slots: session.config.run.concurrency.value as usize,
+            ..Limits::default()
+        })
+        .start()?;
+    tokio::spawn(scribe::follow(store.clone(), engine.events()));
+    Ok(engine)
+}

@@ -1,0 +1,202 @@
+//! A run in the hands of this command: driven and shown until it has ended, or somebody wants it to stop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentos_core::id::{OwnerId, RunId};
+use agentos_core::standing::Standing;
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::engine::{Builder, Engine, Limits};
+use agentos_engine::events::Event;
+use agentos_engine::family::Family;
+use agentos_store::claim::{ClaimError, ClaimMode};
+use agentos_store::log::ReadError;
+use agentos_store::records::{Records as _, RunDetail};
+use agentos_store::sqlite::{Owner, OwnerLife, SqliteStore};
+use agentos_store::store::Store as _;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior};
+use uuid::Uuid;
+
+use crate::error::{CommandError, ErrorKind, Result};
+use crate::lines::{FileLines, Said, WAITING};
+use crate::scribe;
+use crate::session::Session;
+use crate::signals::{Signals, Wish};
+use crate::view::{self, Presenter, Stream};
+
+/// How often a picture is drawn at most.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// How many runs one command drives at once: those that only wait are kept too.
+const SLOTS: usize = 4_096;
+
+/// Drives a run until it has ended; how it ended.
+pub(crate) async fn drive(
+    session: &Session,
+    store: &SqliteStore,
+    run: RunId,
+    stream: Stream,
+) -> Result<RunDetail> {
+    let mut signals = Signals::listen()?;
+    let owner = store.enlist(OwnerId(Uuid::new_v4()))?;
+    claim(store, run, &owner).await?;
+    let (watcher, lines) = mpsc::channel(WAITING);
+    let family = Arc::new(Family::new(Arc::new(store.clone()), [run]));
+    let engine =
+        start(session, store, &owner, (Arc::clone(&family), FileLines::watched_by(watcher)))?;
+    let scribe = tokio::spawn(scribe::follow(store.clone(), engine.events()));
+    let presenter =
+        Presenter::new(&session.output, stream, session.surroundings.environment.clone());
+    let mut watching = Watching { store, run, family, presenter, lines, events: engine.events() };
+    let outcome = watching.until(&engine, &mut signals).await;
+    match outcome {
+        Outcome::Wish(Wish::Stop) => stop(engine, &mut signals).await,
+        _ => engine.leave().await,
+    }
+    let _gone = scribe.await;
+    drop(owner);
+    match outcome {
+        Outcome::Ended(ended) => {
+            ended?;
+            watching.finish().await
+        }
+        Outcome::Trouble(message) => {
+            Err(CommandError::failed(format!("the run can't be driven: {message}"))
+                .hint("nothing of it is lost; mend that, and `agentos resume` it"))
+        }
+        Outcome::Wish(_) => {
+            watching.show().await;
+            Err(interrupted(store, run).await)
+        }
+    }
+}
+
+/// Takes the run, or says who has it.
+async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
+    match store.claim(run, owner.id(), ClaimMode::IfFree).await {
+        Ok(_) => Ok(()),
+        Err(ClaimError::Owned { by, .. }) => Err(owned(store, run, by).await),
+        Err(ClaimError::Ended { .. }) => {
+            let name = short_name(store, run).await;
+            Err(CommandError::usage(format!("{name} has ended, and what has ended stays so")).hint(
+                format!(
+                    "`agentos show {name}` tells how; `agentos retry {name}` mends a failed run"
+                ),
+            ))
+        }
+        Err(error) => Err(CommandError::failed(error.to_string())),
+    }
+}
+
+/// Somebody who lives has the run.
+pub(crate) async fn owned(store: &SqliteStore, run: RunId, by: OwnerId) -> CommandError {
+    let name = short_name(store, run).await;
+    let who = match store.owner_life(by) {
+        OwnerLife::Alive { pid: Some(pid) } => format!("process {pid}"),
+        OwnerLife::Alive { pid: None } => "a process in another container".to_owned(),
+        OwnerLife::Dead => "a process that has just ended".to_owned(),
+    };
+    CommandError::refused(format!("{name} is being run by {who}")).hint(format!(
+        "`agentos logs -f {name}` watches it; `agentos resume --take-over {name}` ends that process if it hangs"
+    ))
+}
+
+async fn short_name(store: &SqliteStore, run: RunId) -> String {
+    store.run_detail(run).await.map_or_else(|_| run.to_string(), |detail| detail.run.run_id)
+}
+
+async fn interrupted(store: &SqliteStore, run: RunId) -> CommandError {
+    let name = short_name(store, run).await;
+    CommandError::new(ErrorKind::Interrupted, format!("{name} was interrupted"))
+        .hint(format!("`agentos resume {name}` goes on where it stands"))
+}
+
+fn start(
+    session: &Session,
+    store: &SqliteStore,
+    owner: &Owner,
+    (family, lines): (Arc<Family>, FileLines),
+) -> Result<Engine> {
+    let limits = Limits { slots: SLOTS, linger: Duration::MAX, ..Limits::default() };
+    let builder = Builder::new(family, owner.id(), session.catalog.library());
+    Ok(builder.lines(lines).bell(store.watch()?).limits(limits).start()?)
+}
+
+/// Stops what runs; whoever asks a second time does not want to wait for that.
+async fn stop(engine: Engine, signals: &mut Signals) {
+    tokio::select! {
+        () = engine.stop() => {}
+        _ = signals.next() => {}
+    }
+}
+
+/// Why it is over.
+enum Outcome {
+    Ended(Result<Standing, ReadError>),
+    Wish(Wish),
+    Trouble(String),
+}
+
+/// Somebody who watches a run that is driven here.
+struct Watching<'a> {
+    store: &'a SqliteStore,
+    run: RunId,
+    family: Arc<Family>,
+    presenter: Presenter,
+    lines: mpsc::Receiver<Said>,
+    events: Receiver<Event>,
+}
+
+impl Watching<'_> {
+    /// Shows what happens until it is over.
+    async fn until(&mut self, engine: &Engine, signals: &mut Signals) -> Outcome {
+        let ended = engine.ended(self.run);
+        tokio::pin!(ended);
+        let mut ticks = tokio::time::interval_at(Instant::now(), FRAME);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut is_stale = true;
+        loop {
+            let wants_frame = is_stale || self.presenter.is_live();
+            tokio::select! {
+                biased;
+                wish = signals.next() => return Outcome::Wish(wish),
+                ended = &mut ended => return Outcome::Ended(ended),
+                event = self.events.recv() => match event {
+                    Ok(Event::Committed { .. }) | Err(RecvError::Lagged(_)) => is_stale = true,
+                    Ok(Event::Trouble { run, message }) if run == self.run => {
+                        return Outcome::Trouble(message);
+                    }
+                    Ok(_) => {}
+                    // The engine left by itself: the end says why.
+                    Err(RecvError::Closed) => return Outcome::Ended(ended.await),
+                },
+                Some(said) = self.lines.recv() => self.presenter.hear(&said),
+                _ = ticks.tick(), if wants_frame => {
+                    self.show().await;
+                    is_stale = false;
+                }
+            }
+        }
+    }
+
+    async fn show(&mut self) {
+        match view::load(self.store, self.run, self.family.members()).await {
+            Ok(view) => self.presenter.show(view, SystemClock.now()),
+            Err(error) => tracing::warn!(%error, "the run can't be shown"),
+        }
+    }
+
+    /// Shows the end.
+    async fn finish(&mut self) -> Result<RunDetail> {
+        while let Ok(said) = self.lines.try_recv() {
+            self.presenter.hear(&said);
+        }
+        let view = view::load(self.store, self.run, self.family.members()).await?;
+        let detail = view.run.clone();
+        self.presenter.finish(view, SystemClock.now());
+        Ok(detail)
+    }
+}

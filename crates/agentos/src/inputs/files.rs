@@ -1,0 +1,78 @@
+//! Inputs that are files: named where the command was called, copied to where the run can read them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agentos_core::value::Value;
+
+use crate::error::{CommandError, Result};
+
+/// The largest file that is taken as an input, in bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// A file that was given as an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileInput {
+    /// The property.
+    pub(crate) property: String,
+    /// The file, absolute.
+    pub(crate) path: PathBuf,
+}
+
+/// The files among an input: properties of the format `file`, found from `folder`.
+pub(crate) fn files(
+    schema: Option<&Value>,
+    input: &Value,
+    folder: &Path,
+) -> Result<Vec<FileInput>> {
+    let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
+    let named = properties
+        .into_iter()
+        .flatten()
+        .filter(|(_, property)| property.get("format").and_then(Value::as_str) == Some("file"));
+    let mut found = Vec::new();
+    for (property, _) in named {
+        let Some(name) = input.get(property).and_then(Value::as_str) else { continue };
+        let path = folder.join(name);
+        check(property, &path)?;
+        found.push(FileInput { property: property.clone(), path });
+    }
+    Ok(found)
+}
+
+fn check(property: &str, path: &Path) -> Result<()> {
+    let wrong = |what: String| {
+        CommandError::usage(format!("`{property}`: {} {what}", path.display()))
+            .hint("give the path of a file that you can read")
+    };
+    let found = fs::metadata(path).map_err(|error| wrong(format!("can't be read: {error}")))?;
+    if !found.is_file() {
+        return Err(wrong("is no file".to_owned()));
+    }
+    if found.len() > LARGEST {
+        return Err(wrong(format!("is larger than {} MB", LARGEST >> 20)));
+    }
+    Ok(())
+}
+
+impl FileInput {
+    /// Copies the file into a folder, and lets the input name the copy.
+    pub(crate) fn copy_into(&self, folder: &Path, input: &mut Value) -> Result<()> {
+        let folder = folder.join(&self.property);
+        let name = self.path.file_name().unwrap_or_default();
+        let copy = folder.join(name);
+        let failed = |error: std::io::Error| {
+            let (from, to) = (self.path.display(), copy.display());
+            CommandError::failed(format!(
+                "`{}`: {from} can't be copied to {to}: {error}",
+                self.property
+            ))
+        };
+        fs::create_dir_all(&folder).map_err(failed)?;
+        fs::copy(&self.path, &copy).map_err(failed)?;
+        if let Some(value) = input.get_mut(&self.property) {
+            *value = Value::String(copy.to_string_lossy().into_owned());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! The command line of AgentOS, as a library: a project with workflows of its own in Rust links it and gets every command.
+//!
+//! ```no_run
+//! use agentos::sdk::{Ctx, Result, Workflow};
+//!
+//! async fn greet(ctx: Ctx, name: String) -> Result<String> {
+//!     ctx.run("greet", async move |_| Ok(format!("hello {name}"))).await
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     agentos::App::new().workflow(Workflow::new("greet", greet)).main()
+//! }
+//! ```
+
+mod app;
+mod catalog;
+mod cli;
+mod commands;
+mod config;
+mod error;
+mod executor;
+mod foreground;
+mod inputs;
+mod lines;
+mod logging;
+mod names;
+mod output;
+mod scribe;
+mod session;
+mod signals;
+mod start;
+mod terminal;
+mod view;
+
+pub use agentos_sdk as sdk;
+pub use app::App;

@@ -1,0 +1,72 @@
+//! Where words go: answers to standard output, everything else to standard error.
+
+use std::io::{self, Write as _};
+
+use serde::Serialize;
+
+use crate::error::{CommandError, ErrorKind, Result};
+use crate::terminal::Environment;
+use crate::terminal::paint::{ColorChoice, Paint};
+use crate::terminal::size::Size;
+
+/// How a command speaks.
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    /// For standard output.
+    pub(crate) paint: Paint,
+    /// Standard output's size, if it is a terminal.
+    pub(crate) size: Option<Size>,
+    /// For standard error.
+    pub(crate) error_paint: Paint,
+    /// Standard error's size, if it is a terminal.
+    pub(crate) error_size: Option<Size>,
+}
+
+impl Output {
+    /// As the streams and the environment want it.
+    pub(crate) fn new(color: ColorChoice, environment: &Environment) -> Self {
+        use std::io::IsTerminal as _;
+        let (out, error) = (io::stdout(), io::stderr());
+        let size = |is_terminal: bool, size: Size| is_terminal.then_some(size);
+        Self {
+            paint: Paint::decide(color, environment, out.is_terminal()),
+            size: size(out.is_terminal(), Size::of(&out, environment)),
+            error_paint: Paint::decide(color, environment, error.is_terminal()),
+            error_size: size(error.is_terminal(), Size::of(&error, environment)),
+        }
+    }
+
+    /// Writes lines to standard output.
+    pub(crate) fn lines<L: AsRef<str>>(&self, lines: impl IntoIterator<Item = L>) -> Result<()> {
+        let mut out = io::stdout().lock();
+        for line in lines {
+            writeln!(out, "{}", line.as_ref())?;
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Writes a document to standard output.
+    pub(crate) fn document(&self, document: &impl Serialize) -> Result<()> {
+        let text = serde_json::to_string_pretty(document).map_err(|error| {
+            CommandError::failed(format!("the document can't be written: {error}"))
+        })?;
+        self.lines([text])
+    }
+
+    /// Says something beside the answer.
+    pub(crate) fn note(&self, text: &str) {
+        say(&format!("note: {text}"));
+    }
+}
+
+/// Tells of an error.
+pub(crate) fn complain(error: &CommandError) {
+    if error.kind != ErrorKind::PipeClosed {
+        say(&error.to_string());
+    }
+}
+
+fn say(text: &str) {
+    // Who can't hear does not have to.
+    let _unheard = writeln!(io::stderr(), "{text}");
+}

@@ -1,0 +1,136 @@
+//! What one command stands on: where it was called, and what it finds there.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_store::registry::{KnownProject, Registry};
+use agentos_store::sqlite::{Notice, OpenError, Options, SqliteStore};
+use agentos_workspace::named::Database;
+use agentos_workspace::state::{LocateError, Prepared, StateLocation};
+use agentos_workspace::surroundings::Surroundings;
+use jiff::tz::TimeZone;
+use uuid::Uuid;
+
+use crate::catalog::Catalog;
+use crate::config::{Config, Flags, Sources};
+use crate::error::{CommandError, Result};
+use crate::logging::{self, Look};
+use crate::output::Output;
+
+/// One command's view of the world.
+pub(crate) struct Session {
+    pub(crate) surroundings: Surroundings,
+    pub(crate) catalog: Catalog,
+    pub(crate) output: Output,
+    pub(crate) config: Config,
+    location: Result<StateLocation, LocateError>,
+}
+
+/// A store that may be written to, and the checkout that does so.
+pub(crate) struct Opened {
+    pub(crate) store: SqliteStore,
+    pub(crate) prepared: Prepared,
+}
+
+impl Session {
+    /// Reads the configuration, and begins to log as it says.
+    pub(crate) fn new(surroundings: Surroundings, catalog: Catalog, flags: Flags) -> Result<Self> {
+        let location = StateLocation::find(&surroundings);
+        let checkout = location.as_ref().ok().and_then(|location| location.checkout.as_ref().ok());
+        let checkout = checkout.and_then(Option::as_ref).map(|checkout| checkout.root.as_path());
+        let config = Config::load(&Sources {
+            environment: &surroundings.environment,
+            home: surroundings.home.as_deref(),
+            checkout,
+            flags,
+        })?;
+        let output = Output::new(config.output.color.value, &surroundings.environment);
+        let look = Look {
+            clock: Arc::new(SystemClock),
+            zone: TimeZone::system(),
+            paint: output.error_paint,
+        };
+        logging::start(&config.log.level, look, std::io::stderr);
+        Ok(Self { surroundings, catalog, output, config, location })
+    }
+
+    /// Where state lives.
+    pub(crate) fn location(&self) -> Result<&StateLocation> {
+        self.location.as_ref().map_err(|error| CommandError::failed(error.to_string()))
+    }
+
+    /// The database file. Whoever uses one that is not this repository's is told.
+    pub(crate) fn database(&self) -> Result<&Path> {
+        if let Some(notice) = self.location()?.notice() {
+            self.output.note(&notice);
+        }
+        match &self.location()?.database {
+            Database::File(path) => Ok(path),
+            Database::Shared(_) => Err(CommandError::failed(
+                "a shared database (postgres://) can't be used by this version",
+            )
+            .hint("name a file with AGENTOS_WORKFLOW_DB, or leave it unset")),
+        }
+    }
+
+    /// Opens the store to be looked at; none if there is none yet.
+    pub(crate) fn look(&self) -> Result<Option<SqliteStore>> {
+        match SqliteStore::open_to_look(self.database()?) {
+            Ok(store) => Ok(Some(store)),
+            Err(OpenError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens the store to be looked at, for a command that is about one run.
+    pub(crate) fn look_for(&self, run: &str) -> Result<SqliteStore> {
+        self.look()?.ok_or_else(|| crate::names::not_found(run))
+    }
+
+    /// Opens the store to be written to, for a command that is about one run: where there is no store there is no run,
+    /// and none is made.
+    pub(crate) fn open_for(&self, run: &str) -> Result<Opened> {
+        self.look_for(run)?;
+        self.open()
+    }
+
+    /// Opens the store to be written to, and makes it if there is none.
+    pub(crate) fn open(&self) -> Result<Opened> {
+        let path: PathBuf = self.database()?.to_owned();
+        let prepared = self.location()?.prepare()?;
+        let output = self.output.clone();
+        let on_notice = Box::new(move |notice: Notice| output.note(&words(&notice)));
+        let options = Options { new_id: Uuid::new_v4(), on_notice };
+        let store = SqliteStore::open(&path, options)?;
+        self.note_project(&prepared, &path);
+        Ok(Opened { store, prepared })
+    }
+
+    /// Tells the user's registry that there is a project here. It is a convenience: nothing fails for want of it.
+    fn note_project(&self, prepared: &Prepared, database: &Path) {
+        let Some(file) = self.surroundings.registry_file() else { return };
+        let checkout = self.location().ok().and_then(|location| location.checkout.as_ref().ok());
+        let project = KnownProject {
+            id: prepared.identity.project,
+            path: prepared.project_path.clone(),
+            repository: checkout.and_then(Option::as_ref).map(|found| found.repository.clone()),
+            worktree_id: prepared.identity.worktree.clone(),
+            used_at: SystemClock.now(),
+        };
+        if let Err(error) = Registry::at(file).note_project(&project, Some(database)) {
+            tracing::warn!(%error, "this project is not noted in your registry");
+        }
+    }
+}
+
+fn words(notice: &Notice) -> String {
+    match notice {
+        Notice::PutBack { path } => {
+            format!("{} was removed while it was in use; it was put back", path.display())
+        }
+        Notice::FoundAgain { path } => {
+            format!("{} was removed and put back by another process", path.display())
+        }
+    }
+}

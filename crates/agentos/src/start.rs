@@ -1,0 +1,167 @@
+//! A new run: its ids, its place, its input files, and then the run itself.
+
+use agentos_core::entry::{Entry, Home, RunStarted};
+use agentos_core::id::RunId;
+use agentos_core::short_name::short_name;
+use agentos_core::value::Value;
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_store::folder::RunFolder;
+use agentos_store::place::Place;
+use agentos_store::records::{NewDefinition, Project, Records as _};
+use agentos_store::run::{CreateError, NewRun};
+use agentos_store::sqlite::SqliteStore;
+use agentos_store::store::Store as _;
+use agentos_workspace::identity::Identity;
+use agentos_workspace::state::{Prepared, StateLocation};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::catalog::{Catalog, Listed};
+use crate::error::{CommandError, Result};
+use crate::inputs::FileInput;
+
+/// How many readable ids are tried.
+const NAMES: u64 = 1_000;
+
+/// What a run is made of.
+pub(crate) struct NewRunRequest<'a> {
+    pub(crate) workflow: &'a Listed,
+    pub(crate) input: Value,
+    pub(crate) files: Vec<FileInput>,
+}
+
+/// Creates a run in the checkout, and answers with its id.
+pub(crate) async fn create(
+    store: &SqliteStore,
+    prepared: &Prepared,
+    catalog: &Catalog,
+    request: NewRunRequest<'_>,
+) -> Result<RunId> {
+    let run = RunId(Uuid::now_v7());
+    let folder = RunFolder::new(&prepared.project_path, run);
+    folder.create().map_err(|error| CommandError::failed(error.to_string()))?;
+    let context = folder.path().join("context");
+    let mut input = request.input;
+    for file in &request.files {
+        file.copy_into(&context, &mut input)?;
+    }
+    let definition = register(store, prepared, request.workflow).await?;
+    let place = Place {
+        definition: Some(definition.0),
+        definition_version: Some(definition.1),
+        context_dir: Some(context.to_string_lossy().into_owned()),
+        log_file_path: Some(folder.log_file().to_string_lossy().into_owned()),
+        ..place_of(prepared)
+    };
+    let start = catalog
+        .rust()
+        .start(run, &request.workflow.name, input)
+        .map_err(|failure| CommandError::usage(failure.message))?;
+    create_named(store, start, place, prepared).await?;
+    Ok(run)
+}
+
+/// Where whatever is started from this checkout belongs.
+pub(crate) fn place_of(prepared: &Prepared) -> Place {
+    let root = prepared.project_path.to_string_lossy().into_owned();
+    Place {
+        project: Some(prepared.identity.project),
+        worktree_id: Some(prepared.identity.worktree.clone()),
+        work_dir: Some(root.clone()),
+        workspace_dir: Some(root),
+        ..Place::default()
+    }
+}
+
+/// What a run of this checkout calls itself.
+pub(crate) fn home_of(prepared: &Prepared, run_id: String) -> Home {
+    let root = prepared.project_path.to_string_lossy().into_owned();
+    Home {
+        run_id,
+        project_id: prepared.identity.project.to_string(),
+        project_path: root.clone(),
+        workspace_path: root,
+    }
+}
+
+async fn create_named(
+    store: &SqliteStore,
+    start: RunStarted,
+    place: Place,
+    prepared: &Prepared,
+) -> Result<()> {
+    for choice in 0..NAMES {
+        let run_id = short_name(start.run, start.workflow.as_str(), choice);
+        let first = RunStarted { home: home_of(prepared, run_id), ..start.clone() };
+        let new = NewRun {
+            run: start.run,
+            at: SystemClock.now(),
+            first: Entry::RunStarted(first),
+            history: None,
+            place: place.clone(),
+            owner: None,
+        };
+        match store.create_run(new).await {
+            Ok(_) => return Ok(()),
+            Err(CreateError::NameTaken { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(CommandError::failed(format!("no readable id is left for a run of `{}`", start.workflow)))
+}
+
+/// The database may know another project at this path: then the git directory was made anew, and the history was not. The
+/// checkout goes on as that project.
+pub(crate) async fn adopt(
+    store: &SqliteStore,
+    location: &StateLocation,
+    prepared: Prepared,
+) -> Result<Prepared> {
+    let path = prepared.project_path.to_string_lossy();
+    let known = store.projects().await?.into_iter().find(|known| known.path == path);
+    let other = known.filter(|known| known.id != prepared.identity.project);
+    let (Some(other), Ok(Some(checkout))) = (other, &location.checkout) else {
+        return Ok(prepared);
+    };
+    let identity = Identity::adopt(checkout, other.id)
+        .map_err(|error| CommandError::failed(error.to_string()))?;
+    Ok(Prepared { identity, ..prepared })
+}
+
+/// Writes project and definition down, if they are not. The definition's id, and its version.
+pub(crate) async fn register(
+    store: &SqliteStore,
+    prepared: &Prepared,
+    workflow: &Listed,
+) -> Result<(Uuid, u32)> {
+    let (now, project) = (SystemClock.now(), prepared.identity.project);
+    let path = prepared.project_path.to_string_lossy().into_owned();
+    let name = prepared.project_path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let known = store.projects().await?;
+    if !known.iter().any(|known| known.id == project && known.path == path) {
+        let created_at =
+            known.iter().find(|known| known.id == project).map_or(now, |known| known.created_at);
+        let name = name.unwrap_or_else(|| path.clone());
+        store.put_project(Project { id: project, name, path, created_at, updated_at: now }).await?;
+    }
+    let new = NewDefinition {
+        id: Uuid::now_v7(),
+        project,
+        name: workflow.name.clone(),
+        description: workflow.description.clone(),
+        file_path: None,
+        config: json!({ "input": workflow.input, "origin": workflow.origin }),
+        is_active: true,
+        hash: workflow.definition.clone(),
+        author_version: workflow.version.clone(),
+        source: String::new(),
+        at: now,
+    };
+    let version = store.put_definition(new).await?;
+    let definitions = store.definitions(Some(project)).await?;
+    let found = definitions.into_iter().find(|definition| definition.name == workflow.name);
+    let id = found.map(|definition| definition.id).ok_or_else(|| {
+        CommandError::failed(format!("the definition of `{}` is gone", workflow.name))
+    })?;
+    Ok((id, version))
+}

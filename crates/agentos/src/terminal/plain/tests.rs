@@ -1,0 +1,119 @@
+//! What plain lines say.
+
+use serde_json::json;
+
+use super::super::fixture::{after, ended, failed, family, running, step};
+use super::*;
+
+fn told(before: Option<&FamilyView>, after: &FamilyView) -> String {
+    changes(before, after, &TimeZone::UTC).join("\n")
+}
+
+#[test]
+fn every_change_is_told_once() {
+    let mut pending = family("ci-abcdef", vec![]);
+    pending.run.run.started_at = None;
+    let began = family("ci-abcdef", vec![running(step(1, "/build#1"), 500), step(2, "/test#1")]);
+    let mut retrying = failed(running(step(2, "/test#1"), 1_500), "3 tests failed\nof 120");
+    retrying.status = StepStatus::Retrying;
+    retrying.updated_at = after(3_000);
+    let mut again = running(step(2, "/test#1"), 1_500);
+    again.attempt_number = 2;
+    again.updated_at = after(4_000);
+    let built = || ended(step(1, "/build#1"), StepStatus::Completed, (500, 1_400));
+    let mut waits = family("ci-abcdef", vec![built(), retrying]);
+    waits.run.run.waiting =
+        Some(Waiting { kind: WaitKind::Retry, since: after(3_000), until: Some(after(4_000)) });
+    let goes_on = family("ci-abcdef", vec![built(), again.clone()]);
+    let mut over =
+        family("ci-abcdef", vec![built(), ended(again, StepStatus::Completed, (1_500, 5_700))]);
+    over.run.run.status = WorkflowStatus::Completed;
+    over.run.run.completed_at = Some(after(5_800));
+    over.run.run.duration = Some(5_800);
+    let looks = [
+        None,
+        Some(&pending),
+        Some(&began),
+        Some(&waits),
+        Some(&goes_on),
+        Some(&over),
+        Some(&over),
+    ];
+    let all: Vec<String> = looks
+        .windows(2)
+        .flat_map(|pair| changes(pair[0], pair[1].unwrap(), &TimeZone::UTC))
+        .collect();
+    insta::assert_snapshot!(all.join("\n"), @r#"
+        12:03:05 ci-abcdef  started
+        12:03:05 ci-abcdef  step 1 build: started
+        12:03:06 ci-abcdef  step 1 build: completed in 900 ms
+        12:03:06 ci-abcdef  step 2 test: started
+        12:03:08 ci-abcdef  step 2 test: failed: 3 tests failed of 120; next attempt in 1 s
+        12:03:09 ci-abcdef  step 2 test: started (attempt 2/3)
+        12:03:10 ci-abcdef  step 2 test: completed in 4.2 s
+        12:03:10 ci-abcdef  completed in 5.8 s
+        "#);
+}
+
+#[test]
+fn what_began_and_ended_between_two_looks_is_told_in_order() {
+    let over = family(
+        "ci-abcdef",
+        vec![
+            ended(step(1, "/slow#1"), StepStatus::Completed, (0, 9_000)),
+            ended(step(2, "/fast#1"), StepStatus::Cancelled, (1_000, 2_000)),
+            failed(ended(step(3, "/bad#1"), StepStatus::Failed, (1_500, 8_000)), "no \x1b[2Jdisk"),
+        ],
+    );
+    insta::assert_snapshot!(told(None, &over), @r#"
+        12:03:05 ci-abcdef  started
+        12:03:05 ci-abcdef  step 1 slow: started
+        12:03:06 ci-abcdef  step 2 fast: started
+        12:03:06 ci-abcdef  step 3 bad: started
+        12:03:07 ci-abcdef  step 2 fast: cancelled
+        12:03:13 ci-abcdef  step 3 bad: failed after 6.5 s: no ?[2Jdisk
+        12:03:14 ci-abcdef  step 1 slow: completed in 9.0 s
+        "#);
+}
+
+#[test]
+fn a_wait_is_told_with_its_question() {
+    let mut question = running(step(1, "/approve:00ff#1"), 0);
+    question.input = Some(json!({ "question": "Deploy?" }));
+    let before = family("release-abcdef", vec![question.clone()]);
+    let mut asks = family("release-abcdef", vec![question]);
+    asks.run.run.waiting =
+        Some(Waiting { kind: WaitKind::Approval, since: after(0), until: Some(after(7_200_000)) });
+    assert_eq!(
+        told(Some(&before), &asks),
+        "12:03:05 release-abcdef  waits for approval: Deploy? (for 2 h at most)"
+    );
+    assert_eq!(told(Some(&asks), &asks), "");
+}
+
+#[test]
+fn children_and_interruptions_are_told() {
+    let mut skipped = ended(step(1, "/lint#1"), StepStatus::Skipped, (1_000, 1_000));
+    skipped.output = Some(json!({ "skipped": "nothing changed" }));
+    let before = family("ci-abcdef", vec![]);
+    let mut after = family("ci-abcdef", vec![]);
+    after.run.run.interrupted = true;
+    after.children = vec![family("lint-ghijkl", vec![skipped])];
+    after.children[0].run.run.status = WorkflowStatus::TimedOut;
+    after.children[0].run.run.completed_at = Some(super::super::fixture::after(2_000));
+    insta::assert_snapshot!(told(Some(&before), &after), @r#"
+        12:03:05 ci-abcdef  interrupted; it continues with `agentos resume`
+        12:03:05 lint-ghijkl  started
+        12:03:06 lint-ghijkl  step 1 lint: started
+        12:03:06 lint-ghijkl  step 1 lint: skipped: nothing changed
+        12:03:07 lint-ghijkl  timed out after 0 ms
+        "#);
+    assert_eq!(told(Some(&after), &before), "12:03:05 ci-abcdef  resumed");
+}
+
+#[test]
+fn a_step_that_begins_anew_under_another_source_is_told_again() {
+    let old = family("ci-abcdef", vec![ended(step(1, "/a#1"), StepStatus::Completed, (0, 1_000))]);
+    let new = family("ci-abcdef", vec![running(step(1, "/a#1"), 5_000)]);
+    assert_eq!(told(Some(&old), &new), "12:03:10 ci-abcdef  step 1 a: started");
+}
