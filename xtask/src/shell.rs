@@ -8,7 +8,8 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -36,19 +37,25 @@ fn write_line(mut to: impl Write, line: impl fmt::Display) {
     drop(writeln!(to, "{line}"));
 }
 
+/// Waits a moment between two looks at a program that runs by itself.
+pub(crate) fn pause(length: Duration) {
+    std::thread::sleep(length);
+}
+
 /// One command line, to be run in the repository's root.
 #[derive(Clone)]
 pub(crate) struct CommandLine {
     program: String,
     args: Vec<String>,
     env: Vec<(String, String)>,
+    folder: Option<PathBuf>,
 }
 
 impl CommandLine {
     /// A program with its arguments.
     pub(crate) fn new<A: Into<String>>(program: &str, args: impl IntoIterator<Item = A>) -> Self {
         let args = args.into_iter().map(Into::into).collect();
-        Self { program: program.to_owned(), args, env: Vec::new() }
+        Self { program: program.to_owned(), args, env: Vec::new(), folder: None }
     }
 
     /// `cargo` with its arguments.
@@ -71,6 +78,17 @@ impl CommandLine {
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Runs it in another folder than the repository's root.
+    pub(crate) fn folder(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    /// Starts it in the user's terminal and does not wait for its end.
+    pub(crate) fn start(&self) -> Result<Child> {
+        self.command().spawn().with_context(|| format!("could not start `{self}`"))
     }
 
     /// Runs it in the user's terminal; anything but success is an error.
@@ -125,7 +143,10 @@ impl CommandLine {
     )]
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.args).envs(self.env.iter().cloned()).current_dir(root());
+        command
+            .args(&self.args)
+            .envs(self.env.iter().cloned())
+            .current_dir(self.folder.clone().unwrap_or_else(root));
         command
     }
 }

@@ -13,6 +13,7 @@ mod signal;
 mod step;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::iter::successors;
 
 use activity::Activity;
 pub use illegal::{Illegal, IllegalEntry};
@@ -339,6 +340,24 @@ impl Journal {
             id.kind() == Some(OperationKind::Approve) && !record.is_answered()
         });
         asked.map(|(id, record)| (id, &record.args))
+    }
+
+    /// The number of the step that an operation belongs to, and that step's path: the operation's own if it forms a step.
+    #[must_use]
+    pub fn step_of(&self, operation: &OperationId) -> Option<(StepNumber, String)> {
+        if let Some(number) = self.operations.get(operation)?.number {
+            return Some((number, operation.to_string()));
+        }
+        let (path, number) = self.step_around(&operation.scope())?;
+        Some((number, path.to_string()))
+    }
+
+    /// The innermost step around a scope, and its number.
+    pub(crate) fn step_around(&self, scope: &ScopePath) -> Option<(StepPath, StepNumber)> {
+        let mut around = successors(scope.owner(), |step| step.scope().owner());
+        let path = around.find(|step| !step.is_phase())?;
+        let number = self.step(&path)?.number?;
+        Some((path, number))
     }
 
     pub(crate) fn step(&self, path: &StepPath) -> Option<&StepRecord> {

@@ -47,6 +47,24 @@ impl Seat {
     }
 }
 
+impl Seat {
+    /// Whether somebody has it. Makes nothing.
+    ///
+    /// # Errors
+    /// The lock file beside the database can't be looked at.
+    pub fn is_taken(database: &Path) -> io::Result<bool> {
+        match File::open(seat(database)) {
+            Ok(file) => match file.try_lock_shared() {
+                Ok(()) => Ok(false),
+                Err(TryLockError::WouldBlock) => Ok(true),
+                Err(TryLockError::Error(error)) => Err(error),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 fn seat(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(".executor");

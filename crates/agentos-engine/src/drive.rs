@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use agentos_core::effect::Happening;
+use agentos_core::entry::Home;
 use agentos_core::execution::Execution;
 use agentos_core::id::{Epoch, RunId};
 use agentos_core::program::Program;
@@ -101,6 +102,7 @@ pub(crate) async fn give_back(shared: &Shared, run: RunId) -> bool {
 pub(super) struct Drive {
     shared: Arc<Shared>,
     run: RunId,
+    home: Home,
     epoch: Epoch,
     execution: Execution<Box<dyn Program>>,
     actions: Option<Actions>,

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agentos_core::entry::OperationResult;
+use agentos_core::entry::{Home, OperationResult};
 use agentos_core::failure::{Failure, FailureKind};
-use agentos_core::id::{RunId, Try};
+use agentos_core::id::{RunId, StepNumber, Try};
 use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
 use agentos_core::value::Value;
@@ -21,8 +21,12 @@ use crate::progress::Progress;
 pub struct Order {
     /// The run.
     pub run: RunId,
+    /// Where it belongs and works.
+    pub home: Home,
     /// The operation.
     pub operation: OperationId,
+    /// The number and path of the step that it belongs to.
+    pub step: Option<(StepNumber, String)>,
     /// The try. Whatever is left behind in the world is named after operation and try.
     pub r#try: Try,
     /// What it was asked for with.

@@ -9,15 +9,15 @@ mod follow;
 mod ground;
 mod request;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::hash::Hasher as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_core::entry::OperationResult;
+use agentos_core::entry::{Home, OperationResult};
 use agentos_core::failure::{Failure, FailureKind};
-use agentos_core::id::{RunId, Try};
+use agentos_core::id::{RunId, StepNumber, Try};
 use agentos_core::path::OperationId;
 use agentos_process::directory::Directory;
 use agentos_process::frame::Frame;
@@ -26,7 +26,7 @@ use async_trait::async_trait;
 use siphasher::sip::SipHasher24;
 use tokio::sync::oneshot;
 
-pub use ground::{Ground, Grounds, OneGround};
+pub use ground::{Ground, Grounds, Workspaces};
 
 use crate::performer::{Order, Performed, Performer, Ticket};
 use follow::{Followed, follow};
@@ -45,8 +45,12 @@ const NAME: usize = 40;
 pub struct Whose {
     /// The run.
     pub run: RunId,
+    /// Where it has its files.
+    pub home: Home,
     /// The operation.
     pub operation: OperationId,
+    /// The number and path of the step that it belongs to.
+    pub step: Option<(StepNumber, String)>,
     /// The try.
     pub r#try: Try,
 }
@@ -56,7 +60,7 @@ pub trait OutputSink: Send + Sync + 'static {
     /// How many bytes of a command's output are kept already. Whoever attaches to it again is shown all of it again.
     fn kept(&self, whose: &Whose) -> u64;
 
-    /// Keeps a piece; `position` is how many bytes came before it.
+    /// Keeps a piece of which nothing is kept yet; `position` is how many bytes came before it.
     fn write(&self, whose: &Whose, position: u64, frame: &Frame);
 }
 
@@ -76,15 +80,13 @@ impl OutputSink for NoOutput {
 #[derive(Clone)]
 pub struct ShellPerformer {
     settings: Arc<Settings>,
-    /// What was begun or found here and whose end nobody has heard of.
-    left: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 /// How commands are performed.
 pub struct Settings {
     /// How supervisors are started.
     pub launcher: Launcher,
-    /// Where runs have their folders; commands have their directories in those, and go with them.
+    /// Under which folder commands have their directories, one folder for each run.
     pub root: PathBuf,
     /// Where runs work.
     pub grounds: Box<dyn Grounds>,
@@ -99,12 +101,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Commands of supervisors started so, with their directories under `root`, on these grounds.
-    pub fn new(launcher: Launcher, root: impl Into<PathBuf>, grounds: impl Grounds) -> Self {
+    /// Commands of supervisors started so, with their directories under `root`, in the runs' workspaces.
+    pub fn new(launcher: Launcher, root: impl Into<PathBuf>) -> Self {
         Self {
             launcher,
             root: root.into(),
-            grounds: Box::new(grounds),
+            grounds: Box::new(Workspaces),
             env: BTreeMap::new(),
             secrets: Vec::new(),
             orphan: Some(ORPHAN),
@@ -124,7 +126,7 @@ impl Settings {
             .take(NAME)
             .collect();
         let name = format!("{readable}-{:016x}-{try}", hash.finish(), r#try = r#try);
-        self.root.join(run.to_string()).join("commands").join(name)
+        self.root.join(run.to_string()).join(name)
     }
 }
 
@@ -132,26 +134,18 @@ impl ShellPerformer {
     /// Performs commands so.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { settings: Arc::new(settings), left: Arc::default() }
-    }
-
-    /// Ends the commands that went on when the engine left, and returns when nothing of them is alive. Their runs can be
-    /// resumed: whoever does executes them again.
-    pub async fn end_left(&self) {
-        let left = std::mem::take(&mut *self.left());
-        for directory in left.iter().filter_map(|path| Directory::at(path).ok()) {
-            end(directory).await;
-        }
-    }
-
-    fn left(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
-        // Nothing in there is ever half done.
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+        Self { settings: Arc::new(settings) }
     }
 
     async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Failure> {
-        let whose = Whose { run: order.run, operation: order.operation, r#try: order.r#try };
-        let ground = self.settings.grounds.of(whose.run).await?;
+        let ground = self.settings.grounds.of(&order.home).await?;
+        let whose = Whose {
+            run: order.run,
+            home: order.home,
+            operation: order.operation,
+            step: order.step,
+            r#try: order.r#try,
+        };
         let request = request::Request::parse(order.args)?;
         let path = self.settings.directory(whose.run, &whose.operation, whose.r#try);
         let spec = request.spec(&self.settings, &ground)?;
@@ -159,7 +153,6 @@ impl ShellPerformer {
         let (tell, mut told) = oneshot::channel();
         let followed = Followed { settings: Arc::clone(&self.settings), whose, path, spec };
         let (directory, secrets) = (followed.directory()?, followed.spec.secrets.clone());
-        self.left().insert(directory.path().to_owned());
         std::thread::Builder::new()
             .name("command".into())
             .spawn(move || follow(&followed, &ticket, tell))
@@ -171,7 +164,6 @@ impl ShellPerformer {
                 told.await
             }
         };
-        self.left().remove(directory.path());
         match outcome {
             Ok(Ok(outcome)) => Ok(request.answer(outcome, stop.is_cancelled(), &secrets)),
             Ok(Err(error)) => {

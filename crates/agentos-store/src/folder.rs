@@ -23,7 +23,7 @@ use serde::Serialize;
 use thiserror::Error;
 use uuid::Uuid;
 
-pub use lines::{Line, RunLogs, StepName, Stream};
+pub use lines::{Line, Piece, RunLogs, StepName, Stream};
 
 /// Where the folders of runs are, from the project.
 const EXECUTIONS: &str = ".agent/workflows/executions";

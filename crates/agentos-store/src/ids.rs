@@ -7,7 +7,6 @@
 use std::hash::Hasher as _;
 
 use agentos_core::id::RunId;
-use agentos_core::path::StepPath;
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 use uuid::{Builder, Uuid};
 
@@ -41,10 +40,10 @@ pub(crate) fn row_id(run: RunId, of: Of<'_>) -> Uuid {
     Builder::from_custom_bytes(bytes).into_uuid()
 }
 
-/// The id of a step's row.
+/// The id of the row of the step at this path.
 #[must_use]
-pub fn step_id(run: RunId, step: &StepPath) -> Uuid {
-    row_id(run, Of::Step(step.as_str()))
+pub fn step_id(run: RunId, path: &str) -> Uuid {
+    row_id(run, Of::Step(path))
 }
 
 #[cfg(test)]

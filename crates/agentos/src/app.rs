@@ -9,6 +9,7 @@ use agentos_workspace::surroundings::Surroundings;
 use crate::cli;
 use crate::error::{CommandError, Result};
 use crate::output;
+use crate::supervise;
 
 /// The command line with these workflows.
 #[derive(Debug, Default)]
@@ -36,7 +37,11 @@ impl App {
     /// Does what the process's arguments say.
     #[must_use]
     pub fn main(self) -> ExitCode {
-        match self.run(std::env::args_os().collect()) {
+        let arguments: Vec<_> = std::env::args_os().collect();
+        if let Some(code) = supervise::asked_for(&arguments) {
+            return code;
+        }
+        match self.run(arguments) {
             Ok(code) => code,
             Err(error) => {
                 output::complain(&error);

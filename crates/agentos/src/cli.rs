@@ -11,7 +11,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use crate::catalog::Catalog;
 use crate::commands::{
-    approve, cancel, config, db, logs, resume, retry, run, show, signal, status, workflows,
+    approve, cancel, config, db, doctor, logs, resume, retry, run, show, signal, status, workflows,
 };
 use crate::config::Flags;
 use crate::error::{CommandError, Result};
@@ -62,6 +62,8 @@ enum Command {
     Db(db::Args),
     /// Show the configuration, and where each value comes from
     Config(config::Args),
+    /// Look at the tools and the state here, and tell what is wrong
+    Doctor(doctor::Args),
     /// Attend to a database until nothing is left to do
     #[command(name = executor::VERB, hide = true)]
     Executor {
@@ -136,6 +138,7 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             Command::Retry(args) => retry::run(session, &args).await,
             Command::Signal(args) => signal::run(session, &args).await,
             Command::Approve(args) => approve::run(session, &args).await,
+            Command::Doctor(args) => doctor::run(session, &args).await,
             Command::Executor { database } => executor::serve(session, &database).await,
             Command::Db(_) | Command::Workflows(_) | Command::Config(_) => Ok(ExitCode::SUCCESS),
         }

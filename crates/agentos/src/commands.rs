@@ -4,6 +4,7 @@ pub(crate) mod approve;
 pub(crate) mod cancel;
 pub(crate) mod config;
 pub(crate) mod db;
+pub(crate) mod doctor;
 pub(crate) mod logs;
 pub(crate) mod resume;
 pub(crate) mod retry;

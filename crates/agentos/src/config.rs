@@ -12,7 +12,9 @@ mod log;
 mod mistake;
 mod output;
 mod run;
+mod secrets;
 pub(crate) mod setting;
+mod shell;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -24,7 +26,9 @@ pub(crate) use log::Log;
 pub(crate) use mistake::{ConfigError, nearest};
 pub(crate) use output::Output;
 pub(crate) use run::Run;
+pub(crate) use secrets::Secrets;
 use setting::Row;
+pub(crate) use shell::Shell;
 
 /// Where values come from.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +63,10 @@ pub(crate) struct Config {
     pub(crate) output: Output,
     /// `[log]`
     pub(crate) log: Log,
+    /// `[shell]`
+    pub(crate) shell: Shell,
+    /// `[secrets]`
+    pub(crate) secrets: Secrets,
 }
 
 /// What one source says.
@@ -67,6 +75,8 @@ struct Layer {
     run: run::Layer,
     output: output::Layer,
     log: log::Layer,
+    shell: shell::Layer,
+    secrets: secrets::Layer,
 }
 
 impl Config {
@@ -90,7 +100,14 @@ impl Config {
 
     /// Every key with its value and where that came from, by key.
     pub(crate) fn rows(&self) -> Vec<Row> {
-        let mut rows = [self.log.rows(), self.output.rows(), self.run.rows()].concat();
+        let mut rows = [
+            self.log.rows(),
+            self.output.rows(),
+            self.run.rows(),
+            self.secrets.rows(),
+            self.shell.rows(),
+        ]
+        .concat();
         rows.sort_by_key(|row| row.key);
         rows
     }
@@ -115,6 +132,7 @@ impl Layer {
             run: run::Layer::of_flags(flags)?,
             output: output::Layer::of_flags(flags),
             log: log::Layer::of_flags(flags),
+            ..Self::default()
         })
     }
 
@@ -123,6 +141,7 @@ impl Layer {
             run: run::Layer::of_environment(environment)?,
             output: output::Layer::of_environment(environment)?,
             log: log::Layer::of_environment(environment)?,
+            ..Self::default()
         })
     }
 
@@ -132,6 +151,8 @@ impl Layer {
             run: run::Layer::of_file(written.run, file),
             output: output::Layer::of_file(written.output, file),
             log: log::Layer::of_file(written.log, file),
+            shell: shell::Layer::of_file(written.shell, file),
+            secrets: secrets::Layer::of_file(written.secrets, file),
         })
     }
 
@@ -141,6 +162,8 @@ impl Layer {
             run: self.run.over(below.run),
             output: self.output.over(below.output),
             log: self.log.over(below.log),
+            shell: self.shell.over(below.shell),
+            secrets: self.secrets.over(below.secrets),
         }
     }
 
@@ -149,6 +172,8 @@ impl Layer {
             run: self.run.or_default(),
             output: self.output.or_default(),
             log: self.log.or_default(),
+            shell: self.shell.or_default(),
+            secrets: self.secrets.or_default(),
         }
     }
 }
@@ -160,6 +185,8 @@ struct Written {
     run: run::Written,
     output: output::Written,
     log: log::Written,
+    shell: shell::Written,
+    secrets: secrets::Written,
 }
 
 #[cfg(test)]

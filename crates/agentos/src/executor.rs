@@ -18,6 +18,7 @@ use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
+use crate::supervise;
 
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
@@ -29,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Sees to it that somebody attends to this database.
 pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     let database = store.path().to_owned();
-    if is_attended(&database)? {
+    if Seat::is_taken(&database)? {
         return Ok(());
     }
     let log = beside(&database, ".executor.log");
@@ -51,7 +52,7 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
             match started.ended()? {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(failed(status.to_string())),
-                None if is_attended(&database)? => return Ok(()),
+                None if Seat::is_taken(&database)? => return Ok(()),
                 None => tokio::time::sleep(LOOK).await,
             }
         }
@@ -59,11 +60,6 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     tokio::time::timeout(START_WITHIN, there)
         .await
         .unwrap_or_else(|_| Err(failed("it does not begin".to_owned())))
-}
-
-fn is_attended(database: &Path) -> Result<bool> {
-    // Whoever takes the seat for a moment gives it back at once.
-    Ok(Seat::take(database)?.is_none())
 }
 
 fn beside(database: &Path, suffix: &str) -> PathBuf {
@@ -103,8 +99,10 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
 /// An engine that drives whatever is due in the store.
 fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Result<Engine> {
     let watch = store.watch().map_err(std::io::Error::other)?;
+    let lines = FileLines::default();
     let engine = Builder::new(Arc::new(store.clone()), owner, session.catalog.library())
-        .lines(FileLines::default())
+        .performers(supervise::performers(session, store.path(), lines.clone())?)
+        .lines(lines)
         .bell(watch)
         .limits(Limits {
             slots: session.config.run.concurrency.value as usize,

@@ -25,6 +25,7 @@ use crate::lines::{FileLines, Said, WAITING};
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
+use crate::supervise;
 use crate::view::{self, Presenter, Stream};
 
 /// How often a picture is drawn at most.
@@ -122,7 +123,8 @@ fn start(
 ) -> Result<Engine> {
     let limits = Limits { slots: SLOTS, linger: Duration::MAX, ..Limits::default() };
     let builder = Builder::new(family, owner.id(), session.catalog.library());
-    Ok(builder.lines(lines).bell(store.watch()?).limits(limits).start()?)
+    let performers = supervise::performers(session, store.path(), lines.clone())?;
+    Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }
 
 /// Stops what runs; whoever asks a second time does not want to wait for that.

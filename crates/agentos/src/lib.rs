@@ -29,6 +29,7 @@ mod scribe;
 mod session;
 mod signals;
 mod start;
+mod supervise;
 mod terminal;
 mod view;
 

@@ -1,15 +1,17 @@
-//! The log lines of runs: into their files, and to whoever watches.
+//! What runs and their commands say: into the files of their runs, and to whoever watches.
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentos_core::entry::RunStarted;
 use agentos_core::id::RunId;
+use agentos_core::time::Timestamp;
 use agentos_core::turn::{LogLevel, LogLine};
 use agentos_engine::lines::LineSink;
-use agentos_store::folder::{Line, RunFolder, RunLogs, StepName, Stream};
-use agentos_store::ids::step_id;
+use agentos_engine::shell::{OutputSink, Whose};
+use agentos_process::frame::{self, Frame};
+use agentos_store::folder::{FolderError, Line, Piece, RunFolder, RunLogs, StepName, Stream};
 use tokio::sync::mpsc;
 
 /// A line that somebody who watches sees.
@@ -23,10 +25,13 @@ pub(crate) struct Said {
 /// How many lines wait for a slow terminal before further ones are left out. The file has them all.
 pub(crate) const WAITING: usize = 1_000;
 
-/// Writes lines into the folders of their runs.
-#[derive(Default)]
+/// How much of one command's output goes into the logs, in bytes. All of it is in the command's own directory.
+const OUTPUT_BYTES: u64 = 16 << 20;
+
+/// Writes lines into the folders of their runs. Clones write into the same.
+#[derive(Clone, Default)]
 pub(crate) struct FileLines {
-    open: Mutex<HashMap<RunId, RunLogs>>,
+    open: Arc<Mutex<HashMap<RunId, RunLogs>>>,
     /// Whoever watches.
     watcher: Option<mpsc::Sender<Said>>,
 }
@@ -37,39 +42,50 @@ impl FileLines {
         Self { watcher: Some(watcher), ..Self::default() }
     }
 
-    fn open_logs(&self) -> MutexGuard<'_, HashMap<RunId, RunLogs>> {
+    fn logs(&self) -> MutexGuard<'_, HashMap<RunId, RunLogs>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with the logs of a run, which are opened if they are not.
+    fn with_logs<T>(
+        &self,
+        (run, project): (RunId, &str),
+        act: impl FnOnce(&mut RunLogs) -> Result<T, FolderError>,
+    ) -> Result<Option<T>, FolderError> {
+        if project.is_empty() {
+            return Ok(None);
+        }
+        let mut all = self.logs();
+        if let Some(logs) = all.get_mut(&run) {
+            return act(logs).map(Some);
+        }
+        let mut logs = RunFolder::new(Path::new(project), run).open_logs()?;
+        let done = act(&mut logs)?;
+        all.insert(run, logs);
+        Ok(Some(done))
+    }
+
+    fn tell(&self, run: RunId, level: LogLevel, message: &str) {
+        if let Some(watcher) = self.watcher.as_ref().filter(|_| level >= LogLevel::Info) {
+            // A terminal that is slow misses lines; a run is not held up for it.
+            let _full = watcher.try_send(Said { run, level, message: message.to_owned() });
+        }
     }
 }
 
 impl LineSink for FileLines {
     fn open(&self, start: &RunStarted) -> u64 {
-        if start.home.project_path.is_empty() {
-            return 0;
-        }
-        let folder = RunFolder::new(Path::new(&start.home.project_path), start.run);
-        match folder.open_logs() {
-            Ok(logs) => {
-                let last = logs.last_ordinal();
-                self.open_logs().insert(start.run, logs);
-                last
-            }
-            Err(error) => {
-                tracing::warn!(run = %start.run, %error, "the run's log lines are not kept");
-                0
-            }
-        }
+        let opened =
+            self.with_logs((start.run, &start.home.project_path), |logs| Ok(logs.last_ordinal()));
+        opened.map(Option::unwrap_or_default).unwrap_or_else(|error| {
+            tracing::warn!(run = %start.run, %error, "the run's log lines are not kept");
+            0
+        })
     }
 
     fn write(&self, run: RunId, lines: Vec<LogLine>) {
-        if let Some(watcher) = &self.watcher {
-            for line in lines.iter().filter(|line| line.level >= LogLevel::Info) {
-                let said = Said { run, level: line.level, message: line.message.clone() };
-                // A terminal that is slow misses lines; a run is not held up for it.
-                let _full = watcher.try_send(said);
-            }
-        }
-        if let Some(logs) = self.open_logs().get_mut(&run) {
+        lines.iter().for_each(|line| self.tell(run, line.level, &line.message));
+        if let Some(logs) = self.logs().get_mut(&run) {
             let lines: Vec<Line> = lines.into_iter().map(|line| written(run, line)).collect();
             if let Err(error) = logs.append(&lines) {
                 tracing::warn!(%run, %error, "log lines of the run are lost");
@@ -78,22 +94,137 @@ impl LineSink for FileLines {
     }
 
     fn close(&self, run: RunId) {
-        self.open_logs().remove(&run);
+        self.logs().remove(&run);
     }
 }
 
 fn written(run: RunId, line: LogLine) -> Line {
-    let step = line.step.map(|step| StepName {
-        id: step_id(run, &step.path),
-        number: step.number.0,
-        name: step.path.name().map(|name| name.to_string()).unwrap_or_default(),
-    });
     Line {
         ordinal: Some(line.ordinal),
         at: line.at,
         level: line.level,
-        step,
+        step: line.step.map(|step| StepName::of(run, step.number, step.path.as_str())),
         stream: Stream::Log,
         message: line.message,
+        piece: None,
+    }
+}
+
+impl OutputSink for FileLines {
+    fn kept(&self, whose: &Whose) -> u64 {
+        let Some(step) = step_of(whose) else { return 0 };
+        let kept = self.with_logs((whose.run, &whose.home.project_path), |logs| {
+            logs.kept_output(&step, &command_of(whose))
+        });
+        kept.map(Option::unwrap_or_default).unwrap_or_else(|error| {
+            tracing::warn!(run = %whose.run, %error, "the run's log can't be read");
+            0
+        })
+    }
+
+    fn write(&self, whose: &Whose, position: u64, frame: &Frame) {
+        let lines = pieces(whose, position, frame);
+        let written =
+            self.with_logs((whose.run, &whose.home.project_path), |logs| logs.append(&lines));
+        if let Err(error) = written {
+            tracing::warn!(run = %whose.run, %error, "output of a command is not in the run's log");
+        }
+    }
+}
+
+fn step_of(whose: &Whose) -> Option<StepName> {
+    let (number, path) = whose.step.as_ref()?;
+    Some(StepName::of(whose.run, *number, path))
+}
+
+/// A command among those of a run.
+fn command_of(whose: &Whose) -> String {
+    format!("{}@{}", whose.operation, whose.r#try)
+}
+
+/// The lines in a piece of output. The last may go on in the next piece.
+fn pieces(whose: &Whose, position: u64, frame: &Frame) -> Vec<Line> {
+    if position >= OUTPUT_BYTES {
+        return Vec::new();
+    }
+    let (step, command) = (step_of(whose), command_of(whose));
+    let line = |message: String, end: u64, goes_on: bool| Line {
+        ordinal: None,
+        at: Timestamp(i64::try_from(frame.at_ms).unwrap_or(i64::MAX)),
+        level: LogLevel::Info,
+        step: step.clone(),
+        stream: match frame.stream {
+            frame::Stream::Stdout => Stream::Stdout,
+            frame::Stream::Stderr => Stream::Stderr,
+        },
+        message,
+        piece: Some(Piece { command: command.clone(), end, goes_on }),
+    };
+    let mut end = position;
+    let mut lines: Vec<Line> = Vec::new();
+    for bytes in frame.bytes.split_inclusive(|byte| *byte == b'\n') {
+        end += bytes.len() as u64;
+        let text = String::from_utf8_lossy(bytes);
+        let whole = text.strip_suffix('\n');
+        lines.push(line(whole.unwrap_or(&text).to_owned(), end, whole.is_none()));
+    }
+    if end >= OUTPUT_BYTES {
+        let note = "… the rest of this command's output is not in this log";
+        lines.push(line(note.to_owned(), end, false));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_core::entry::Home;
+    use agentos_core::id::{StepNumber, Try};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn whose(project: &Path) -> Whose {
+        Whose {
+            run: RunId(Uuid::from_u128(7)),
+            home: Home { project_path: project.display().to_string(), ..Home::default() },
+            operation: "/build#1@1/shell:make#1".parse().expect("an operation"),
+            step: Some((StepNumber(3), "/build#1".to_owned())),
+            r#try: Try(1),
+        }
+    }
+
+    fn frame(text: &str) -> Frame {
+        Frame { at_ms: 5, stream: frame::Stream::Stdout, bytes: text.as_bytes().to_vec() }
+    }
+
+    #[test]
+    fn output_is_kept_once_however_often_somebody_attaches() {
+        let project = tempfile::tempdir().expect("a folder");
+        let (whose, lines) = (whose(project.path()), FileLines::default());
+        assert_eq!(lines.kept(&whose), 0);
+        OutputSink::write(&lines, &whose, 0, &frame("one\ntw"));
+        OutputSink::write(&lines, &whose, 6, &frame("o\n"));
+        // Somebody else goes on.
+        let lines = FileLines::default();
+        assert_eq!(lines.kept(&whose), 8);
+        let folder = RunFolder::new(project.path(), whose.run);
+        let log = project.path().join(folder.step_log_file(3, "build"));
+        let text = std::fs::read_to_string(log).expect("the step's log");
+        let said: Vec<(String, bool)> = text
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("a line of JSON"))
+            .map(|line| {
+                (line["msg"].as_str().unwrap_or_default().to_owned(), line["goes_on"] == true)
+            })
+            .collect();
+        assert_eq!(said, [("one".into(), false), ("tw".into(), true), ("o".into(), false)]);
+    }
+
+    #[test]
+    fn more_output_than_a_log_takes_is_left_out_and_said_so() {
+        let whose = whose(Path::new("/nowhere"));
+        let last = pieces(&whose, OUTPUT_BYTES - 1, &frame("x\ny\n"));
+        assert!(last.last().is_some_and(|line| line.message.contains("not in this log")));
+        assert_eq!(pieces(&whose, OUTPUT_BYTES, &frame("more\n")), []);
     }
 }

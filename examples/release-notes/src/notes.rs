@@ -44,7 +44,7 @@ pub(crate) fn workflow() -> Workflow {
             "properties": {
                 "title": { "type": "string", "minLength": 1, "description": "The heading" },
                 "folder": { "type": "string", "default": "notes", "description": "Where the notes are" },
-                "pause": { "type": "integer", "minimum": 0, "default": 0, "description": "Milliseconds that each note takes" },
+                "pause": { "type": "integer", "minimum": 0, "default": 0, "description": "Milliseconds that each line of a note takes" },
                 "ask": { "type": "boolean", "default": false, "description": "Ask before anything is written" },
             },
         }))
@@ -94,7 +94,8 @@ fn polish(ctx: &Ctx, note: Note, pause: Duration) -> agentos::sdk::Answer<String
         let note = note.clone();
         async move {
             let line = ctx.effect("polish", move || async move {
-                tokio::time::sleep(pause).await;
+                let lines = u32::try_from(note.text.lines().count()).unwrap_or(u32::MAX);
+                tokio::time::sleep(pause.saturating_mul(lines)).await;
                 let first = note.text.lines().next().unwrap_or_default().trim().to_owned();
                 Ok(format!("- {first}"))
             });

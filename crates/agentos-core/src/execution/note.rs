@@ -2,8 +2,6 @@
 //!
 //! State writes and comments are entries; log lines are not (they can be made again), but have numbers.
 
-use std::iter::successors;
-
 use super::AdvanceError;
 use super::cursor::Cursor;
 use super::diverge::Divergence;
@@ -15,7 +13,7 @@ use crate::id::Seq;
 use crate::journal::Note;
 use crate::name::Name;
 use crate::operation::OperationKind;
-use crate::path::{OperationId, ScopePath};
+use crate::path::OperationId;
 use crate::program::ScopeId;
 use crate::turn::{LineStep, LogLevel, LogLine};
 use crate::value::{self, Value};
@@ -125,17 +123,10 @@ impl Cursor {
         let news = ordinal > self.lines_written && !self.journal.is_history(self.delivered);
         if news && self.drain_requests <= bounds::DRAIN_REQUESTS {
             let scope = self.scopes[scope.0].path.clone();
-            let step = self.line_step(&scope);
+            let around = self.journal.step_around(&scope);
+            let step = around.map(|(path, number)| LineStep { path, number });
             self.lines.push(LogLine { ordinal, at: self.now, scope, step, level, message });
         }
-    }
-
-    /// The innermost step around a scope.
-    fn line_step(&self, scope: &ScopePath) -> Option<LineStep> {
-        let around = successors(scope.owner(), |step| step.scope().owner());
-        let path = { around }.find(|step| !step.is_phase())?;
-        let number = self.journal.step(&path)?.number?;
-        Some(LineStep { path, number })
     }
 }
 

@@ -15,6 +15,8 @@ use crate::value::Value;
 /// An operation as the log knows it.
 #[derive(Debug)]
 pub(crate) struct OperationRecord {
+    /// Its step's number, if it forms a step of its own.
+    pub(crate) number: Option<StepNumber>,
     pub(crate) args: Value,
     pub(crate) due: Option<Timestamp>,
     pub(crate) child: Option<RunId>,
@@ -82,6 +84,7 @@ impl OperationRecord {
         r#try: Try,
     ) -> Self {
         Self {
+            number: None,
             child,
             args,
             due,
@@ -194,7 +197,7 @@ impl Journal {
         if is_performed(&id) {
             self.activity.begin(at);
         }
-        self.operations.insert(id, record);
+        self.operations.insert(id, OperationRecord { number, ..record });
         self.take_number(number);
         Ok(())
     }

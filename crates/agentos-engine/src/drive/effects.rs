@@ -100,8 +100,17 @@ impl Drive {
             return;
         };
         let run = self.run;
-        let order =
-            Order { run, operation: operation.clone(), r#try, args, started, recovered, action };
+        let order = Order {
+            run,
+            home: self.home.clone(),
+            step: self.execution.journal().step_of(&operation),
+            operation: operation.clone(),
+            r#try,
+            args,
+            started,
+            recovered,
+            action,
+        };
         let shared = Arc::clone(&self.shared);
         self.in_flight.working.spawn_local(async move {
             let performed = caught(performer.perform(order, ticket)).await;

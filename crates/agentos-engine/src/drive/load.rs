@@ -39,6 +39,7 @@ impl Drive {
         let ordered = orders(&records);
         let journal = Journal::fold(records).map_err(|error| trouble(&error))?;
         let start = journal.start().ok_or_else(|| trouble(&"its log is empty"))?;
+        let home = start.home.clone();
         let opened = shared.library.open(start).map_err(|error| trouble(&error))?;
         let options = Options {
             lines_written: shared.lines.open(start),
@@ -53,6 +54,7 @@ impl Drive {
         let drive = Self {
             shared: Arc::clone(shared),
             run,
+            home,
             epoch: claim.epoch,
             execution,
             actions: opened.actions,

@@ -105,10 +105,15 @@ impl<'a> Shown<'a> {
     }
 
     fn output(&mut self, frame: &Frame) {
-        if self.position >= self.kept {
-            self.followed.settings.output.write(&self.followed.whose, self.position, frame);
+        let end = self.position + frame.bytes.len() as u64;
+        if end > self.kept {
+            // A piece may have been kept in part.
+            let known = usize::try_from(self.kept.saturating_sub(self.position)).unwrap_or(0);
+            let rest = Frame { bytes: frame.bytes[known..].to_vec(), ..*frame };
+            let position = self.position.max(self.kept);
+            self.followed.settings.output.write(&self.followed.whose, position, &rest);
         }
-        self.position += frame.bytes.len() as u64;
+        self.position = end;
         if frame.at_ms >= self.last_ms + PROGRESS_MS {
             self.last_ms = frame.at_ms;
             let end = &frame.bytes[frame.bytes.len().saturating_sub(SHOWN)..];

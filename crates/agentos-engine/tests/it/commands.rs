@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentos_core::entry::RunOutcome;
+use agentos_core::entry::{Home, RunOutcome, RunStarted};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{InboxKey, RunId};
 use agentos_core::inbox::{Message, MessageBody};
@@ -14,7 +14,7 @@ use agentos_engine::clock::SystemClock;
 use agentos_engine::engine::Builder;
 use agentos_engine::library::RustLibrary;
 use agentos_engine::performer::Performers;
-use agentos_engine::shell::{OneGround, OutputSink, Settings, ShellPerformer, Whose};
+use agentos_engine::shell::{OutputSink, Settings, ShellPerformer, Whose};
 use agentos_process::directory::Directory;
 use agentos_process::exit::Reason;
 use agentos_process::frame::Frame;
@@ -43,7 +43,7 @@ fn settings(folder: &Path) -> Settings {
     let program = std::env::current_exe().expect("this program");
     let launcher =
         Launcher::new(program, ["commands::plays_the_supervisor", "--exact", "--nocapture"]);
-    Settings::new(launcher, folder.join("runs"), OneGround(folder.join("ground")))
+    Settings::new(launcher, folder.join("runs"))
 }
 
 /// A house in which commands are executed.
@@ -70,9 +70,11 @@ fn run() -> RunId {
     RunId(Uuid::from_u128(1))
 }
 
-async fn start(life: &Life, workflow: Workflow) {
+async fn start(house: &House, life: &Life, workflow: Workflow) {
     let name = workflow.name().to_owned();
     let start = library(workflow).start(run(), &name, Value::Null).expect("it can start");
+    let workspace_path = house.folder().join("ground").display().to_string();
+    let start = RunStarted { home: Home { workspace_path, ..Home::default() }, ..start };
     life.engine.create(start, Place::default()).await.expect("it is created");
 }
 
@@ -80,7 +82,7 @@ async fn start(life: &Life, workflow: Workflow) {
 async fn output(make: fn() -> Workflow) -> Value {
     let house = house_of(make());
     let life = live(&house);
-    start(&life, make()).await;
+    start(&house, &life, make()).await;
     life.ends(run()).await;
     life.engine.leave().await;
     completed(&house).await
@@ -111,6 +113,8 @@ fn failure(answer: std::result::Result<impl Sized, Failure>) -> Failure {
 async fn a_workflow_gets_what_its_commands_wrote_and_how_they_ended() {
     let make = || {
         Workflow::new("main", |ctx: Ctx, (): ()| async move {
+            let known = ctx.shell("[ $AGENT_WORKSPACE_PATH = $PWD ]").await?;
+            assert!(known.is_success());
             let plain = ctx.shell("echo out; echo err >&2; pwd").cwd("inner").env("X", "1").await?;
             let argv = ctx.shell("printf").args(["%s|", "$X", "a b"]).await?;
             let fed = ctx.shell("tr a-z A-Z").input("text").await?;
@@ -195,13 +199,13 @@ fn let_go(house: &House) {
 pub(crate) async fn play(folder: &Path) {
     let house = House::at(folder, library(slow()));
     let life = live(&house);
-    start(&life, slow()).await;
+    start(&house, &life, slow()).await;
     life.ends(run()).await;
 }
 
 /// The directory of the only try so far.
 fn directory(house: &House) -> Directory {
-    let of_run = house.folder().join("runs").join(run().to_string()).join("commands");
+    let of_run = house.folder().join("runs").join(run().to_string());
     let mut tries = fs::read_dir(of_run).expect("a folder");
     Directory::at(&tries.next().expect("a try").expect("an entry").path()).expect("a path")
 }
@@ -226,7 +230,7 @@ async fn a_command_goes_on_when_its_engine_leaves_and_is_found_by_the_next_witho
         house.live(|builder| with_commands(builder, settings))
     };
     let life = with_sink();
-    start(&life, slow()).await;
+    start(&house, &life, slow()).await;
     eventually("something is kept", || kept.0.lock().expect("nobody panics").len() == 6).await;
     life.engine.leave().await;
     drop((life.store, life.owner));
@@ -276,15 +280,12 @@ async fn a_command_whose_supervisor_is_killed_too_is_ended_and_executed_again() 
 }
 
 #[tokio::test]
-async fn an_engine_that_leaves_can_end_its_commands_and_the_next_executes_them_again() {
+async fn an_engine_that_is_stopped_ends_its_commands_and_the_next_executes_them_again() {
     let house = house_of(slow());
-    let shell = ShellPerformer::new(settings(house.folder()));
-    let performers = Performers::new().with(OperationKind::Shell, shell.clone());
-    let life = house.live(|builder| builder.performers(performers));
-    start(&life, slow()).await;
+    let life = live(&house);
+    start(&house, &life, slow()).await;
     eventually("the command runs", || count(&house, "begun") == 1).await;
-    life.engine.leave().await;
-    shell.end_left().await;
+    life.engine.stop().await;
     let exit = directory(&house).load_exit().expect("it can be read");
     assert_eq!(exit.expect("it has ended").reason, Reason::Stopped);
     drop((life.store, life.owner));
@@ -300,7 +301,7 @@ async fn an_engine_that_leaves_can_end_its_commands_and_the_next_executes_them_a
 async fn a_cancelled_run_leaves_no_process() {
     let house = house_of(slow());
     let life = live(&house);
-    start(&life, slow()).await;
+    start(&house, &life, slow()).await;
     eventually("the command runs", || count(&house, "begun") == 1).await;
     let message =
         Message { key: InboxKey("cancel".into()), body: MessageBody::Cancel { reason: None } };

@@ -5,21 +5,25 @@
 //! when it is opened, and takes only lines after it. What a crash left of a last line is cut off first; the line comes
 //! again. A step's file is written before the run's, so a line that the run's file has is not missing there.
 //!
-//! Lines of commands and agents have no number here: they are kept by whoever runs those. If writing fails, every file is
+//! Output of commands has no numbers; each piece says of which command it is and how much of its output is kept with it, so
+//! that whoever attaches to a command again goes on behind that. If writing fails, every file is
 //! cut back to what it was, so that all the lines can be given again.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+use agentos_core::id::{RunId, StepNumber};
+use agentos_core::path::{OperationId, StepPath};
 use agentos_core::time::Timestamp;
 use agentos_core::turn::LogLevel;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{FolderError, RunFolder};
+use crate::ids::step_id;
 use crate::moment::written;
 
 /// How much is read at once when the end of a file is looked at.
@@ -72,6 +76,31 @@ pub struct Line {
     pub stream: Stream,
     /// What.
     pub message: String,
+    /// Of which command's output this is a piece.
+    pub piece: Option<Piece>,
+}
+
+impl StepName {
+    /// The step of this number at this path: that of a step, or of an operation that forms one.
+    #[must_use]
+    pub fn of(run: RunId, number: StepNumber, path: &str) -> Self {
+        let operation = path.parse::<OperationId>().ok().and_then(|operation| operation.name());
+        let name = operation.or_else(|| path.parse::<StepPath>().ok().and_then(|step| step.name()));
+        let name = name.map_or_else(|| path.to_owned(), |name| name.to_string());
+        Self { id: step_id(run, path), number: number.0, name }
+    }
+}
+
+/// A piece of a command's output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// The command: one try of one operation.
+    pub command: String,
+    /// How many bytes of its output are kept with this piece.
+    pub end: u64,
+    /// Whether the line goes on with the next piece.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub goes_on: bool,
 }
 
 #[derive(Serialize)]
@@ -81,6 +110,8 @@ struct Written<'a> {
     step_id: Option<Uuid>,
     stream: Stream,
     msg: &'a str,
+    #[serde(flatten)]
+    piece: Option<&'a Piece>,
     /// Has to be the last: see [`number_at_end`].
     #[serde(skip_serializing_if = "Option::is_none")]
     n: Option<u64>,
@@ -106,6 +137,34 @@ impl RunLogs {
     #[must_use]
     pub const fn last_ordinal(&self) -> u64 {
         self.run.last
+    }
+
+    /// How many bytes of a command's output are kept in a step's log.
+    ///
+    /// # Errors
+    /// [`FolderError`].
+    pub fn kept_output(&self, step: &StepName, command: &str) -> Result<u64, FolderError> {
+        #[derive(Deserialize)]
+        struct Kept {
+            command: Option<String>,
+            end: Option<u64>,
+        }
+        let path = self.folder.project.join(self.folder.step_log_file(step.number, &step.name));
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(FolderError::at(&path)(error)),
+        };
+        let mut kept = 0;
+        for line in io::BufReader::new(file).split(b'\n') {
+            let line = line.map_err(FolderError::at(&path))?;
+            if let Ok(Kept { command: Some(of), end: Some(end) }) = serde_json::from_slice(&line)
+                && of == command
+            {
+                kept = end;
+            }
+        }
+        Ok(kept)
     }
 
     /// Writes lines. Those that a file has already are left out.
@@ -206,6 +265,7 @@ impl LogFile {
                 step_id: line.step.as_ref().map(|step| step.id),
                 stream: line.stream,
                 msg: &line.message,
+                piece: line.piece.as_ref(),
                 n: line.ordinal,
             };
             serde_json::to_writer(&mut text, &written).map_err(|error| FolderError::Io {
@@ -298,7 +358,6 @@ fn number_at_end(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentos_core::id::RunId;
 
     fn lines_of(path: &std::path::Path) -> Vec<String> {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -315,6 +374,7 @@ mod tests {
             step: (!ordinal.is_multiple_of(3)).then_some(step),
             stream: Stream::Log,
             message: format!("line {ordinal}\n𝄞"),
+            piece: None,
         }
     }
 
@@ -368,6 +428,26 @@ mod tests {
         logs.append(&[line(1, 1)]).unwrap();
         logs.append(&vec![output; 50]).unwrap();
         assert_eq!(folder.open_logs().unwrap().last_ordinal(), 1);
+    }
+
+    #[test]
+    fn output_is_gone_on_with_behind_what_is_kept() {
+        let project = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
+        let step = StepName::of(RunId(Uuid::from_u128(1)), StepNumber(1), "/shell:build#1");
+        assert_eq!(step.name, "build");
+        let piece = |command: &str, end| Line {
+            step: Some(step.clone()),
+            piece: Some(Piece { command: command.into(), end, goes_on: false }),
+            ..output("text")
+        };
+        let mut logs = folder.open_logs().unwrap();
+        assert_eq!(logs.kept_output(&step, "a").unwrap(), 0);
+        logs.append(&[piece("a", 5), piece("b", 7), piece("a", 11)]).unwrap();
+        let logs = folder.open_logs().unwrap();
+        assert_eq!(logs.kept_output(&step, "a").unwrap(), 11);
+        assert_eq!(logs.kept_output(&step, "b").unwrap(), 7);
+        assert_eq!(logs.kept_output(&step, "c").unwrap(), 0);
     }
 
     fn output(text: &str) -> Line {

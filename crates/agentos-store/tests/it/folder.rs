@@ -23,6 +23,7 @@ fn a_folder_holds_what_the_contract_says() {
         step: Some(step),
         stream: Stream::Log,
         message: "careful".into(),
+        piece: None,
     };
     folder.open_logs().unwrap().append(&[line]).unwrap();
     folder.write_metadata(&json!({ "id": run(), "status": "RUNNING" })).unwrap();

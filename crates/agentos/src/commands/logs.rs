@@ -1,5 +1,6 @@
 //! `agentos logs`: what a run has said.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agentos_core::turn::LogLevel;
+use agentos_store::folder::{Piece, Stream};
 use agentos_store::records::RunDetail;
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
@@ -18,6 +20,9 @@ use crate::names;
 use crate::session::Session;
 use crate::terminal::paint::{Paint, Tone};
 use crate::terminal::text::{Line, harmless};
+
+/// A line of a command that is longer than this is shown in parts, in bytes.
+const LONGEST: usize = 64 << 10;
 
 /// How often a growing file is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -72,7 +77,10 @@ impl Level {
 struct Written {
     at: String,
     level: LogLevel,
+    stream: Stream,
     msg: String,
+    #[serde(flatten)]
+    piece: Option<Piece>,
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -80,11 +88,12 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let detail = names::find_detail(&store, &args.run).await?;
     let path = log_file(&detail, args.step)?;
     let mut reader = Reader { path, file: None, rest: String::new() };
+    let mut shown = Shown { args, paint: session.output.paint, unfinished: HashMap::new() };
     loop {
         // Whoever has ended says nothing more, so its end is looked at first.
         let is_over = !args.follow || has_ended(&store, &detail).await?;
         let lines = reader.new_lines()?;
-        session.output.lines(lines.iter().filter_map(|line| shown(session, args, line)))?;
+        session.output.lines(lines.iter().filter_map(|line| shown.line(line)))?;
         if is_over {
             return Ok(ExitCode::SUCCESS);
         }
@@ -114,18 +123,39 @@ fn log_file(detail: &RunDetail, step: Option<u32>) -> Result<PathBuf> {
     Ok(Path::new(project).join(relative))
 }
 
-/// A line as it is shown; one that can't be understood is shown as it is.
-fn shown(session: &Session, args: &Args, line: &str) -> Option<String> {
-    let Ok(Written { at, level, msg }) = serde_json::from_str(line) else {
-        return Some(harmless(line).into_owned());
-    };
-    if level < args.level.of_line() {
-        return None;
+/// Lines on their way to whoever reads them.
+struct Shown<'a> {
+    args: &'a Args,
+    paint: Paint,
+    /// Beginnings of lines that commands have not finished.
+    unfinished: HashMap<(String, Stream), String>,
+}
+
+impl Shown<'_> {
+    /// A line as it is shown; one that can't be understood is shown as it is.
+    fn line(&mut self, line: &str) -> Option<String> {
+        let Ok(Written { at, level, stream, msg, piece }) = serde_json::from_str(line) else {
+            return Some(harmless(line).into_owned());
+        };
+        if level < self.args.level.of_line() {
+            return None;
+        }
+        if self.args.json {
+            return Some(line.to_owned());
+        }
+        let Some(Piece { command, goes_on, .. }) = piece else {
+            return Some(painted(self.paint, &at, level, &msg));
+        };
+        let begun = self.unfinished.remove(&(command.clone(), stream)).unwrap_or_default();
+        let text = begun + &msg;
+        if goes_on && text.len() < LONGEST {
+            self.unfinished.insert((command, stream), text);
+            return None;
+        }
+        let sign = if stream == Stream::Stderr { "! " } else { "| " };
+        let line = Line::of(Tone::Faint, &at).with(Tone::Faint, &format!(" {sign}"));
+        Some(line.with(Tone::Plain, &harmless(&text)).painted(self.paint))
     }
-    if args.json {
-        return Some(line.to_owned());
-    }
-    Some(painted(session.output.paint, &at, level, &msg))
 }
 
 fn painted(paint: Paint, at: &str, level: LogLevel, message: &str) -> String {

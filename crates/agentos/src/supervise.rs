@@ -1,0 +1,73 @@
+//! Who performs what runs order, and the hidden verb under which this program supervises one command.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use agentos_core::operation::OperationKind;
+use agentos_engine::performer::Performers;
+use agentos_engine::shell::{Settings, ShellPerformer};
+use agentos_process::launch::Launcher;
+use agentos_process::secret::is_secret_name;
+use agentos_process::supervisor;
+
+use crate::lines::FileLines;
+use crate::session::Session;
+
+/// The hidden verb.
+const VERB: &str = "supervise";
+
+/// The folder beside the database in which commands have their directories.
+const FOLDER: &str = "commands";
+
+/// Supervises a command, if that is what the arguments ask for. It is looked at before anything else, because it has to be
+/// quick and needs nothing of the rest.
+pub(crate) fn asked_for(arguments: &[OsString]) -> Option<ExitCode> {
+    match arguments {
+        [_, verb, directory] if verb == VERB => Some(supervisor::main(Path::new(directory))),
+        _ => None,
+    }
+}
+
+/// Where the commands of a database's runs have their directories.
+pub(crate) fn commands_folder(database: &Path) -> PathBuf {
+    database.with_file_name(FOLDER)
+}
+
+/// Those who perform what the runs of this database order.
+pub(crate) fn performers(
+    session: &Session,
+    database: &Path,
+    lines: FileLines,
+) -> std::io::Result<Performers> {
+    let launcher = Launcher::new(std::env::current_exe()?, [VERB]);
+    let env = environment(session);
+    let settings = Settings {
+        secrets: secrets(session, &env),
+        env,
+        output: Box::new(lines),
+        ..Settings::new(launcher, commands_folder(database))
+    };
+    Ok(Performers::new().with(OperationKind::Shell, ShellPerformer::new(settings)))
+}
+
+/// What every command finds in its environment besides what it needs.
+fn environment(session: &Session) -> BTreeMap<String, String> {
+    let shell = &session.config.shell;
+    let passed = shell.pass.value.iter().filter_map(|name| {
+        let value = session.surroundings.variable(name)?.to_str()?;
+        Some((name.clone(), value.to_owned()))
+    });
+    passed.chain(shell.env.value.clone()).collect()
+}
+
+/// Values that nobody may see: those of variables that were declared, wherever they are.
+fn secrets(session: &Session, env: &BTreeMap<String, String>) -> Vec<String> {
+    let ours = session.surroundings.environment.iter();
+    let ours = ours.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+    let given = env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let is_secret = |name: &str| session.config.secrets.has(name) || is_secret_name(name);
+    let values = ours.chain(given).filter(|(name, _)| is_secret(name));
+    values.map(|(_, value)| value.to_owned()).collect()
+}
