@@ -27,8 +27,9 @@ const WAL_PAGES: i32 = 4_000;
 const WAL_PAGES_AT_MOST: i32 = 16_000;
 
 thread_local! {
-    /// How many pages the log had after this thread's last commit.
-    static PAGES: Cell<i32> = const { Cell::new(0) };
+    /// How many pages the log has after the commit that this thread is about: SQLite tells a function, which knows nothing
+    /// else.
+    static PAGES: Cell<Option<i32>> = const { Cell::new(None) };
 }
 
 /// Somebody to be told when the file had to be put back.
@@ -38,6 +39,8 @@ pub(super) type Tell = Box<dyn Fn(Notice) + Send>;
 pub(super) struct DatabaseFile {
     lock: WriterLock,
     inside: Inside,
+    /// How many pages the write-ahead log had after the last commit, whichever thread that was on.
+    pages: i32,
     /// How long the write-ahead log has to be before the database takes it over the next time.
     next_taking: i32,
 }
@@ -60,7 +63,7 @@ impl DatabaseFile {
     ) -> Done<Self> {
         let open = OpenFile::new(names, connection)?;
         let inside = Inside { open, owners, memory: RefCell::default(), tell };
-        Ok(Self { lock, inside, next_taking: WAL_PAGES })
+        Ok(Self { lock, inside, pages: 0, next_taking: WAL_PAGES })
     }
 
     /// What is in it, for those who read.
@@ -76,7 +79,10 @@ impl DatabaseFile {
     ) -> Result<(), BatchFailure> {
         let Self { lock, inside, .. } = self;
         let guard = lock.lock().map_err(|error| inside.unlockable(&error))?;
-        inside.transact(&guard, act)
+        let outcome = inside.transact(&guard, act);
+        drop(guard);
+        self.see_pages();
+        outcome
     }
 
     /// The same, unless another process has the writer lock: then nothing is done, and there is no answer.
@@ -85,9 +91,21 @@ impl DatabaseFile {
         act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
     ) -> Option<Result<(), BatchFailure>> {
         let Self { lock, inside, .. } = self;
-        match lock.try_lock() {
-            Ok(guard) => Some(inside.transact(&guard?, act)),
-            Err(error) => Some(Err(inside.unlockable(&error).into())),
+        let outcome = match lock.try_lock() {
+            Ok(guard) => inside.transact(&guard?, act),
+            Err(error) => Err(inside.unlockable(&error).into()),
+        };
+        self.see_pages();
+        Some(outcome)
+    }
+
+    /// Sees how long the log has become. A transaction that wrote nothing says nothing about that.
+    fn see_pages(&mut self) {
+        if let Some(pages) = PAGES.take() {
+            self.pages = pages;
+            if pages < WAL_PAGES {
+                self.next_taking = WAL_PAGES;
+            }
         }
     }
 
@@ -97,9 +115,15 @@ impl DatabaseFile {
         self.inside.open.connection.busy_handler(Some(ask)).unwrap();
     }
 
+    /// Whether the log was long after the last commit.
+    #[cfg(test)]
+    pub(super) const fn is_log_long(&self) -> bool {
+        self.pages >= WAL_PAGES
+    }
+
     /// Whether the write-ahead log is so long that the database should take it over.
     pub(super) fn wants_taking(&self) -> bool {
-        PAGES.get() >= self.next_taking
+        self.pages >= self.next_taking
     }
 
     /// Moves what the log holds into the database when there is much of it. Failing is no harm: the next time will do.
@@ -107,13 +131,10 @@ impl DatabaseFile {
     /// Nobody is waited for: whoever still reads from the log would hold up every writer. Then the next attempt is made
     /// when the log has become half as long again.
     pub(super) fn keep_wal_bounded(&mut self) {
-        let pages = PAGES.get();
-        if pages < WAL_PAGES {
-            self.next_taking = WAL_PAGES;
-        }
-        if pages < self.next_taking {
+        if !self.wants_taking() {
             return;
         }
+        let pages = self.pages;
         // If that can't be set, it is not tried.
         let taken = self.inside.open.connection.busy_handler(None).map(|()| self.take_over(pages));
         let _patient_again = self.inside.open.connection.busy_timeout(PATIENCE);
@@ -183,7 +204,7 @@ fn settle(open: &mut OpenFile, memory: &RefCell<Memory>, tell: &Tell) -> Done<()
 
 pub(super) fn count_pages(connection: &Connection) {
     connection.wal_hook(Some(|_, pages| {
-        PAGES.set(pages);
+        PAGES.set(Some(pages));
         Ok(())
     }));
 }
@@ -209,6 +230,7 @@ fn transact(
     memory: &RefCell<Memory>,
     act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
 ) -> Result<(), Failed> {
+    PAGES.set(None);
     run(connection, "BEGIN IMMEDIATE").map_err(Failed::before)?;
     let undo = |failed| {
         // If even this fails, SQLite has undone it already.
@@ -275,7 +297,7 @@ mod tests {
                 .map_err(Fault::from)
         };
         file.transact(change).unwrap();
-        PAGES.set(WAL_PAGES_AT_MOST);
+        file.pages = WAL_PAGES_AT_MOST;
         file.keep_wal_bounded();
         assert_eq!(WAITS.load(Ordering::Relaxed), 0, "the reader is not waited for");
         assert_eq!(file.next_taking, WAL_PAGES_AT_MOST / 2 * 3, "and is not met again soon");
@@ -288,11 +310,11 @@ mod tests {
             .into();
         assert_eq!(patience, PATIENCE.as_millis(), "others are waited for as before");
         reader.execute_batch("COMMIT").unwrap();
-        PAGES.set(file.next_taking);
+        file.pages = file.next_taking;
         file.keep_wal_bounded();
         assert_eq!(file.next_taking, WAL_PAGES, "the log begins anew");
         file.transact(change).unwrap();
-        assert!(PAGES.get() < 10, "{} pages", PAGES.get());
+        assert!(file.pages < 10, "{} pages", file.pages);
     }
 
     #[test]
