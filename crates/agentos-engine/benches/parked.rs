@@ -73,6 +73,7 @@ fn parked(library: &RustLibrary, number: u64) -> NewRun {
         first: Entry::RunStarted(start),
         history: Some(history),
         place: Place::default(),
+        owner: None,
     }
 }
 

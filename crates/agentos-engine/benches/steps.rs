@@ -1,8 +1,9 @@
 //! `cargo xtask bench steps`: what a durable step costs, from the workflow's code to the disk and back.
 //!
 //! A workflow of N steps in a row, 1, 16 and 128 runs of it at once. *Pure* steps do nothing; *effect* steps append a line
-//! to a file, which is done only after the order is durable. Beside them, in the same rounds, the ceiling: one raw row
-//! per commit, merged with whatever waits (WAL, `synchronous=FULL`).
+//! to a file, which is done only after the order is durable. Beside them, in the same rounds, what SQLite does by itself,
+//! with as many who wait and ask again (WAL, `synchronous=FULL`): one raw row a commit, merged with whatever waits, for
+//! tasks and for threads, and the rows of a step.
 #![expect(clippy::print_stdout, reason = "this is a command-line program")]
 #![expect(clippy::disallowed_methods, reason = "what takes how long is what it is about")]
 
@@ -22,7 +23,7 @@ use agentos_engine::engine::{Builder, Limits};
 use agentos_engine::library::RustLibrary;
 use agentos_sdk::{Ctx, Result, Workflow, Workflows};
 use agentos_store::place::Place;
-use agentos_store::sqlite::ceiling::Merging;
+use agentos_store::sqlite::ceiling::{Merging, Rows};
 use agentos_store::sqlite::{Options, SqliteStore};
 use cpu::cpu;
 use report::Report;
@@ -31,6 +32,7 @@ use uuid::Uuid;
 
 const ROUNDS: usize = 3;
 const LENGTH: Duration = Duration::from_millis(1_500);
+const PROFILE_LENGTH: Duration = Duration::from_secs(3);
 const AT_ONCE: [usize; 3] = [1, 16, 128];
 const STEPS: [u32; 3] = [1, 10, 100];
 
@@ -106,7 +108,7 @@ fn workflows(lines: &Lines) -> Workflows {
 }
 
 /// Runs of one workflow, so many at once, for a while.
-async fn ours(kind: &'static str, at_once: usize, n: u32) -> Seen {
+async fn ours(kind: &'static str, at_once: usize, n: u32, length: Duration) -> Seen {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("runs.db");
     let store = SqliteStore::open(&path, Options::quiet(Uuid::from_u128(1))).expect("a store");
@@ -127,7 +129,7 @@ async fn ours(kind: &'static str, at_once: usize, n: u32) -> Seen {
         let (engine, library) = (Arc::clone(&engine), Arc::clone(&library));
         streams.spawn(async move {
             let mut runs = 0;
-            while began.elapsed() < LENGTH {
+            while began.elapsed() < length {
                 let run = RunId(Uuid::from_u64_pair(stream as u64, runs));
                 let start = library.start(run, kind, json!(n)).expect("a start");
                 engine.create(start, Place::default()).await.expect("it is created");
@@ -146,17 +148,29 @@ async fn ours(kind: &'static str, at_once: usize, n: u32) -> Seen {
     Seen { steps: runs as f64 * f64::from(n), wall, cpu, latencies }
 }
 
+/// Not beside the database, whose folder is watched.
 fn lines_in(folder: &Path) -> Lines {
+    let folder = folder.join("world");
+    std::fs::create_dir(&folder).expect("a folder");
     let file = std::fs::File::options().create(true).append(true).open(folder.join("lines"));
     Lines { file: Arc::new(Mutex::new(file.expect("a file"))), latencies: Arc::default() }
 }
 
-/// Raw rows, so many waiting at once.
-async fn ceiling(at_once: usize) -> Seen {
+/// How many bytes the entries of one effect step have in the log: the mean of what the cases here write.
+const CHUNK: usize = 655;
+
+/// SQLite by itself, so many waiting at once.
+async fn ceiling(at_once: usize, reference: Reference) -> Seen {
     let folder = tempfile::tempdir().expect("a folder");
-    // About as much as the entries of one step.
-    let merging = Arc::new(Merging::start(&folder.path().join("raw.db"), "x".repeat(600)));
+    let path = folder.path().join("raw.db");
+    let rows = if reference == Reference::Step { Rows::OfAStep } else { Rows::One };
+    let merging = Arc::new(Merging::start(&path, rows, "x".repeat(CHUNK)));
     let (began, used) = (Instant::now(), cpu());
+    if reference == Reference::Threads {
+        let latencies = on_threads(at_once, began, &merging);
+        let (wall, cpu) = (began.elapsed(), cpu() - used);
+        return Seen { steps: latencies.len() as f64, wall, cpu, latencies };
+    }
     let mut waiters = tokio::task::JoinSet::new();
     for waiter in 0..at_once {
         let merging = Arc::clone(&merging);
@@ -174,32 +188,93 @@ async fn ceiling(at_once: usize) -> Seen {
     Seen { steps: latencies.len() as f64, wall: began.elapsed(), cpu: cpu() - used, latencies }
 }
 
+/// What SQLite does by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reference {
+    /// One row, and those who wait are tasks of one thread.
+    Row,
+    /// One row, and those who wait are threads.
+    Threads,
+    /// The rows of a step, for tasks.
+    Step,
+}
+
+impl Reference {
+    const ALL: [Self; 3] = [Self::Row, Self::Threads, Self::Step];
+
+    fn case(self, at_once: usize) -> String {
+        match self {
+            Self::Row => format!("raw row, {at_once} at once"),
+            Self::Threads => format!("raw row, {at_once} threads"),
+            Self::Step => format!("raw rows of a step, {at_once} at once"),
+        }
+    }
+}
+
+fn on_threads(at_once: usize, began: Instant, merging: &Merging) -> Vec<u32> {
+    std::thread::scope(|scope| {
+        let waiting = |number| {
+            move || {
+                let mut latencies = Vec::new();
+                while began.elapsed() < LENGTH {
+                    let before = Instant::now();
+                    merging.insert_and_block(number);
+                    latencies.push(u32::try_from(before.elapsed().as_micros()).unwrap_or(u32::MAX));
+                }
+                latencies
+            }
+        };
+        let threads: Vec<_> = (0..at_once).map(|number| scope.spawn(waiting(number))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("nobody panics")).collect()
+    })
+}
+
 async fn measure(report: &mut Report) {
     for at_once in AT_ONCE {
-        let raw = format!("raw row, merged, {at_once} at once");
         for _ in 0..ROUNDS {
-            ceiling(at_once).await.report(report, &raw);
+            for reference in Reference::ALL {
+                ceiling(at_once, reference).await.report(report, &reference.case(at_once));
+            }
             for kind in ["effect", "pure"] {
                 for n in STEPS {
                     let case = format!("{kind}, {at_once} at once, N = {n}");
-                    ours(kind, at_once, n).await.report(report, &case);
+                    ours(kind, at_once, n, LENGTH).await.report(report, &case);
                 }
             }
         }
         for kind in ["effect", "pure"] {
             for n in STEPS {
                 let case = format!("{kind}, {at_once} at once, N = {n}");
-                report.ratio(&case, &raw, "steps/s");
-                report.ratio(&case, &raw, "p50 µs");
+                for reference in Reference::ALL {
+                    report.ratio(&case, &reference.case(at_once), "steps/s");
+                    report.ratio(&case, &reference.case(at_once), "p50 µs");
+                }
             }
         }
     }
 }
 
+/// One case and nothing else, for a profiler: `-- profile effect 128 100`.
+fn profiled(arguments: &[String]) -> Option<(&'static str, usize, u32)> {
+    let at = arguments.iter().position(|argument| argument == "profile")?;
+    let kind = match arguments.get(at + 1)?.as_str() {
+        "pure" => "pure",
+        _ => "effect",
+    };
+    Some((kind, arguments.get(at + 2)?.parse().ok()?, arguments.get(at + 3)?.parse().ok()?))
+}
+
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
     let mut report = Report::default();
-    runtime.expect("a runtime").block_on(measure(&mut report));
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some((kind, at_once, n)) = profiled(&arguments) {
+        let seen = runtime.block_on(ours(kind, at_once, n, PROFILE_LENGTH));
+        seen.report(&mut report, &format!("{kind}, {at_once} at once, N = {n}"));
+        return print!("{report}");
+    }
+    runtime.block_on(measure(&mut report));
     print!("{report}");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
     let kept = std::fs::create_dir_all(&folder)

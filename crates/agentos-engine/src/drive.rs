@@ -6,6 +6,7 @@ mod effects;
 mod load;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use agentos_core::effect::Happening;
@@ -17,7 +18,8 @@ use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use agentos_core::turn::Turn;
 use agentos_sdk::Actions;
-use agentos_store::claim::{Claim, ReleaseError};
+use agentos_store::claim::ReleaseError;
+use agentos_store::log::ReadError;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
@@ -25,6 +27,7 @@ use crate::patience::Patience;
 use crate::performer::News;
 use crate::points::Point;
 use crate::shared::Shared;
+use crate::worker::Assignment;
 use effects::InFlight;
 
 /// How many messages are taken out of the inbox at once.
@@ -48,15 +51,17 @@ pub(crate) enum Left {
 }
 
 /// Drives a run that was claimed, until it has to be left.
+/// `load` is how many runs this thread drives.
 pub(crate) async fn drive(
     shared: &Arc<Shared>,
-    run: RunId,
-    claim: Claim,
-    mail: Arc<Notify>,
+    assignment: Assignment,
+    load: Arc<AtomicUsize>,
 ) -> Left {
-    let left = match Drive::load(shared, run, claim, mail).await {
+    // Whoever wrote to a run that is new has rung.
+    let is_new = assignment.log.is_some();
+    let left = match Drive::load(shared, assignment, load).await {
         Ok((mut drive, turn)) => {
-            let (Ok(left) | Err(left)) = drive.run(turn).await;
+            let (Ok(left) | Err(left)) = drive.run(turn, is_new).await;
             if left == Left::Leaving && shared.stopping.is_cancelled() {
                 drive.in_flight.stop_all(shared.limits.stop_within).await;
             }
@@ -82,6 +87,7 @@ pub(crate) async fn give_back(shared: &Shared, run: RunId) -> bool {
                 Err(ReleaseError::Backend(error)) => error.to_string(),
                 Err(_) => return false,
             },
+            Err(ReadError::NotFound { .. }) => return false,
             Err(error) => error.to_string(),
         };
         tracing::warn!(%run, error, "the run can't be given back");
@@ -102,6 +108,8 @@ pub(super) struct Drive {
     actions: Option<Actions>,
     standing: Standing,
     in_flight: InFlight,
+    /// How many runs share this thread.
+    load: Arc<AtomicUsize>,
     /// When progress was last told.
     told_at: Option<Instant>,
     /// Somebody has put something into the inbox.
@@ -111,9 +119,9 @@ pub(super) struct Drive {
 
 impl Drive {
     /// Takes turns until the run has to be left.
-    async fn run(&mut self, first: Turn) -> Result<Left, Left> {
+    async fn run(&mut self, first: Turn, is_new: bool) -> Result<Left, Left> {
         self.settle(first).await?;
-        let mut happenings = self.inbox().await?;
+        let mut happenings = if is_new { Vec::new() } else { self.inbox().await? };
         loop {
             if !happenings.is_empty() {
                 let now = self.shared.clock.now();
@@ -121,6 +129,7 @@ impl Drive {
                 self.settle(turn.map_err(|error| Left::Trouble(error.to_string()))?).await?;
             }
             if self.standing.is_ended() {
+                self.shared.has_ended(self.run, self.standing);
                 return Ok(Left::Ended);
             }
             happenings = self.next_happenings().await?;

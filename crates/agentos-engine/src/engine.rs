@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentos_core::bounds;
-use agentos_core::entry::{Entry, RunStarted};
+use agentos_core::entry::RunStarted;
 use agentos_core::id::{OwnerId, RunId};
 use agentos_core::inbox::Message;
 use agentos_core::standing::Standing;
@@ -12,7 +12,7 @@ use agentos_store::due::Except;
 use agentos_store::inbox::{SendError, Sent};
 use agentos_store::log::ReadError;
 use agentos_store::place::Place;
-use agentos_store::run::{CreateError, Created, NewRun};
+use agentos_store::run::{CreateError, Created};
 use agentos_store::store::Store;
 use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
@@ -25,6 +25,7 @@ use crate::library::Library;
 use crate::lines::{LineSink, NoLines};
 use crate::performer::Performers;
 use crate::points::{NoPoints, Points};
+use crate::reservation;
 use crate::scheduler::Scheduler;
 pub use crate::scheduler::{Bell, NoBell};
 use crate::shared::Shared;
@@ -139,6 +140,7 @@ impl Builder {
     /// The system has no threads to give.
     pub fn start(self) -> std::io::Result<Engine> {
         let Self { store, owner, library, clock, performers, lines, bell, limits, points } = self;
+        let (handed, received) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             store,
             owner,
@@ -148,8 +150,10 @@ impl Builder {
             lines,
             events: Events::default(),
             limits,
+            runtime: tokio::runtime::Handle::current(),
             kick: Notify::new(),
             idle: watch::Sender::new(false),
+            handed,
             waiting: Mutex::default(),
             stopping: CancellationToken::new(),
             leaving: CancellationToken::new(),
@@ -162,7 +166,7 @@ impl Builder {
         let workers: std::io::Result<Vec<Worker>> = (0..limits.workers.max(1))
             .map(|number| Worker::start(Arc::clone(&shared), number, reporter.clone()))
             .collect();
-        let scheduler = Scheduler::new(Arc::clone(&shared), workers?, bell, reports);
+        let scheduler = Scheduler::new(Arc::clone(&shared), workers?, bell, (reports, received));
         let scheduling = tokio::spawn(scheduler.run());
         Ok(Engine { shared, scheduling })
     }
@@ -180,11 +184,7 @@ impl Engine {
     /// # Errors
     /// As [`Store::create_run`].
     pub async fn create(&self, start: RunStarted, place: Place) -> Result<Created, CreateError> {
-        let (run, at) = (start.run, self.shared.clock.now());
-        let new = NewRun { run, at, first: Entry::RunStarted(start), history: None, place };
-        let created = self.shared.store.create_run(new).await?;
-        self.shared.kick.notify_one();
-        Ok(created)
+        reservation::create(&self.shared, start, place).await
     }
 
     /// Sends a message to a run.
@@ -222,12 +222,19 @@ impl Engine {
     pub async fn ended(&self, run: RunId) -> Result<Standing, ReadError> {
         let awaits = self.shared.await_end(run);
         loop {
-            let told = awaits.told.notified();
+            let told = awaits.ending.told.notified();
             tokio::pin!(told);
             told.as_mut().enable();
-            let standing = self.shared.store.head(run).await?.standing;
-            if standing.is_ended() || self.shared.dead.is_cancelled() {
-                return Ok(standing);
+            if let Some(standing) = awaits.ending.standing.get() {
+                return Ok(*standing);
+            }
+            let is_dead = self.shared.dead.is_cancelled();
+            // What is driven here ends here, and says so.
+            if is_dead || !self.shared.is_driven(run) {
+                let standing = self.shared.store.head(run).await?.standing;
+                if standing.is_ended() || is_dead {
+                    return Ok(standing);
+                }
             }
             tokio::select! {
                 () = told => {}

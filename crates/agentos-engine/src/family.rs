@@ -81,12 +81,39 @@ impl Family {
     fn needs_nobody(&self, run: RunId) {
         self.lock().wanted.remove(&run);
     }
+
+    /// A run was created for the engine that uses this store: it is held, and one of them.
+    fn is_held(&self, run: RunId) {
+        let mut members = self.lock();
+        members.known.insert(run);
+        members.wanted.remove(&run);
+    }
+
+    /// Takes in what is about to be committed. For which runs that is.
+    fn before(&self, batch: &[TurnCommit]) -> Vec<RunId> {
+        self.meet(batch.iter().flat_map(|commit| &commit.chunk.entries));
+        batch.iter().map(|commit| commit.run).collect()
+    }
+
+    /// Those that are held elsewhere by now are lost.
+    fn after(&self, runs: Vec<RunId>, committed: &[Result<Committed, CommitError>]) {
+        for (run, result) in runs.into_iter().zip(committed) {
+            if matches!(result, Err(CommitError::Stale { .. })) {
+                self.has_lost(run);
+            }
+        }
+    }
 }
 
 #[async_trait]
 impl Store for Family {
     async fn create_run(&self, new: NewRun) -> Result<Created, CreateError> {
-        self.store.create_run(new).await
+        let run = new.run;
+        let created = self.store.create_run(new).await;
+        if matches!(created, Ok(Created::Claimed(_))) {
+            self.is_held(run);
+        }
+        created
     }
 
     async fn claim(
@@ -119,14 +146,16 @@ impl Store for Family {
     }
 
     async fn commit(&self, batch: Vec<TurnCommit>) -> Vec<Result<Committed, CommitError>> {
-        self.meet(batch.iter().flat_map(|commit| &commit.chunk.entries));
-        let runs: Vec<RunId> = batch.iter().map(|commit| commit.run).collect();
+        let runs = self.before(&batch);
         let committed = self.store.commit(batch).await;
-        for (run, result) in runs.into_iter().zip(&committed) {
-            if matches!(result, Err(CommitError::Stale { .. })) {
-                self.has_lost(run);
-            }
-        }
+        self.after(runs, &committed);
+        committed
+    }
+
+    async fn commit_here(&self, batch: Vec<TurnCommit>) -> Vec<Result<Committed, CommitError>> {
+        let runs = self.before(&batch);
+        let committed = self.store.commit_here(batch).await;
+        self.after(runs, &committed);
         committed
     }
 

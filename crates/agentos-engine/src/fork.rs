@@ -90,7 +90,7 @@ pub async fn fork(
     let began = chunks.first().ok_or(RebaseError::Empty)?.at;
     let first = take_first(&mut chunks).ok_or(RebaseError::Empty)?;
     let history = Some(History { began, rest: chunks, standing });
-    store.create_run(NewRun { run, at: now, first, history, place }).await?;
+    store.create_run(NewRun { run, at: now, first, history, place, owner: None }).await?;
     Ok(notices)
 }
 

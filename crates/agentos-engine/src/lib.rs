@@ -24,6 +24,7 @@ mod patience;
 pub mod performer;
 pub mod points;
 mod progress;
+mod reservation;
 mod scheduler;
 mod shared;
 pub mod shell;

@@ -14,10 +14,12 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
-use crate::drive::Left;
+use crate::drive::{self, Left};
 use crate::events::Event;
+use crate::panics::caught;
 use crate::patience::Patience;
-use crate::shared::Shared;
+use crate::reservation::Handed;
+use crate::shared::{NoSlot, Shared};
 use crate::worker::{Assignment, Report, Worker};
 
 /// How many runs are claimed at once at most.
@@ -32,6 +34,10 @@ const OTHERS: Duration = Duration::from_millis(500);
 /// The bell rings for our own commits too. After one ring it is not listened to for so long, so that a busy engine does
 /// not ask the store after every commit.
 const BELL_REST: Duration = Duration::from_millis(5);
+
+/// How long after the end of the last run it is looked whether anything is left to do: whoever brings one run after the
+/// other is not to pay for that each time.
+const REPOSE: Duration = Duration::from_millis(5);
 
 /// Says when others have changed something in the store.
 #[async_trait]
@@ -62,8 +68,8 @@ impl Bell for agentos_store::sqlite::Watch {
 struct Next {
     /// When a parked run has its time, by the wall clock.
     wake_at: Option<Timestamp>,
-    /// After how long there may be something to do, on a clock that nobody sets.
-    pause: Option<Duration>,
+    /// When there may be something to do, on a clock that nobody sets. What happens meanwhile does not put it off.
+    at: Option<Instant>,
 }
 
 impl Next {
@@ -75,8 +81,8 @@ impl Next {
             }
         };
         let pause = async {
-            match self.pause {
-                Some(length) => tokio::time::sleep(length).await,
+            match self.at {
+                Some(at) => tokio::time::sleep_until(at).await,
                 None => std::future::pending().await,
             }
         };
@@ -95,6 +101,13 @@ pub(crate) struct Scheduler {
     /// Until when the bell is not listened to.
     rest: Option<Pin<Box<tokio::time::Sleep>>>,
     reports: mpsc::UnboundedReceiver<Report>,
+    handed: mpsc::UnboundedReceiver<Handed>,
+    /// Runs that may be ours without anybody's driving them.
+    unsure: Vec<RunId>,
+    /// Whether somebody may wait for a slot.
+    is_crowded: bool,
+    /// When it is seen whether anything is left to do, after the last run has ended.
+    repose: Option<Pin<Box<tokio::time::Sleep>>>,
     /// When the next parked run has its time, as far as is known.
     wake_at: Option<Timestamp>,
     /// Whether that, or who has mail, may have changed.
@@ -106,9 +119,21 @@ impl Scheduler {
         shared: Arc<Shared>,
         workers: Vec<Worker>,
         bell: Box<dyn Bell>,
-        reports: mpsc::UnboundedReceiver<Report>,
+        (reports, handed): (mpsc::UnboundedReceiver<Report>, mpsc::UnboundedReceiver<Handed>),
     ) -> Self {
-        Self { shared, workers, bell, rest: None, reports, wake_at: None, stale: true }
+        Self {
+            shared,
+            workers,
+            bell,
+            rest: None,
+            reports,
+            handed,
+            unsure: Vec::new(),
+            is_crowded: false,
+            repose: None,
+            wake_at: None,
+            stale: true,
+        }
     }
 
     /// Schedules until the engine leaves, then waits for the workers.
@@ -118,19 +143,33 @@ impl Scheduler {
                 Ok(next) => next,
                 Err(error) => {
                     tracing::warn!(%error, "the store can't be asked what is due");
-                    Next { wake_at: None, pause: Some(OTHERS) }
+                    Next { wake_at: None, at: Some(Instant::now() + OTHERS) }
                 }
             };
-            self.wait(next).await;
+            while !self.wait(&next).await {}
         }
+        self.turn_away().await;
         let workers = std::mem::take(&mut self.workers);
         let joined =
             tokio::task::spawn_blocking(move || workers.into_iter().for_each(Worker::join));
         let _cancelled = joined.await;
     }
 
-    /// Waits until there may be something to do.
-    async fn wait(&mut self, next: Next) {
+    /// What was created for an engine that leaves is given back. Nobody hands it anything after that.
+    async fn turn_away(&mut self) {
+        self.handed.close();
+        for run in std::mem::take(&mut self.unsure) {
+            drive::give_back(&self.shared, run).await;
+        }
+        while let Some(handed) = self.handed.recv().await {
+            let (Handed::Held(Assignment { run, .. }) | Handed::Unsure(run)) = handed;
+            drive::give_back(&self.shared, run).await;
+            self.shared.leave(run);
+        }
+    }
+
+    /// Waits until something happens. Whether there may be something to do for the store to tell.
+    async fn wait(&mut self, next: &Next) -> bool {
         let clock = Arc::clone(&self.shared.clock);
         let time = next.come(&*clock);
         let (bell, rest) = (&mut self.bell, &mut self.rest);
@@ -141,10 +180,18 @@ impl Scheduler {
             *rest = None;
             bell.rung().await;
         };
+        let repose = async {
+            match &mut self.repose {
+                Some(repose) => repose.as_mut().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = self.shared.leaving.cancelled() => {}
-            Some(report) = self.reports.recv() => self.hear(report),
+            Some(report) = self.reports.recv() => return self.hear(report),
+            Some(handed) = self.handed.recv() => return self.receive(handed),
             () = self.shared.kick.notified() => {}
+            () = repose => {}
             () = rung => {
                 self.rest = Some(Box::pin(tokio::time::sleep(BELL_REST)));
                 self.stale = true;
@@ -155,12 +202,28 @@ impl Scheduler {
                 self.shared.tell_all_who_wait();
             }
         }
-        while let Ok(report) = self.reports.try_recv() {
-            self.hear(report);
+        true
+    }
+
+    /// Takes a run that was created here. Whether something has to be looked for.
+    fn receive(&mut self, handed: Handed) -> bool {
+        match handed {
+            Handed::Held(assignment) => {
+                self.repose = None;
+                self.shared.idle.send_if_modified(std::mem::take);
+                self.put_to_work(assignment);
+                false
+            }
+            Handed::Unsure(run) => {
+                self.unsure.push(run);
+                true
+            }
         }
     }
 
-    fn hear(&mut self, Report { run, left }: Report) {
+    /// Hears how a run was left. Whether something has to be looked for.
+    fn hear(&mut self, Report { run, left }: Report) -> bool {
+        let has_ended = left == Left::Ended;
         match left {
             Left::Trouble(message) => {
                 tracing::warn!(%run, message, "the run can't be driven");
@@ -176,24 +239,35 @@ impl Scheduler {
                 self.shared.troubled().remove(run);
             }
         }
+        if has_ended && self.shared.driven_count() == 0 {
+            self.repose = Some(Box::pin(tokio::time::sleep(REPOSE)));
+        }
+        !has_ended || self.is_crowded
     }
 
     /// Claims what is due, and tells those who have mail. When to look again.
     async fn look(&mut self) -> Result<Next, BackendError> {
         let now = self.shared.clock.now();
+        self.repose = None;
+        let unsure = std::mem::take(&mut self.unsure);
+        self.unsure = self.claim(unsure).await;
         let resting = self.shared.troubled().resting(Instant::now()).clone();
         let free = self.shared.limits.slots.saturating_sub(self.shared.driven_count());
         let mut found = false;
+        self.is_crowded = free == 0 || !self.unsure.is_empty();
         if free > 0 {
             let wanted = free.min(CLAIMS);
             let due = self.shared.store.due(now, &resting, wanted).await?;
             found = !due.is_empty();
+            self.is_crowded |= due.len() >= wanted;
             if due.len() >= wanted {
                 // There may be more.
                 self.shared.kick.notify_one();
             }
             let runs = due.into_iter().map(|due| due.run);
-            self.claim(runs.filter(|run| !self.shared.is_driven(*run)).collect()).await;
+            let runs = runs.filter(|run| !self.shared.is_driven(*run)).collect();
+            let left = self.claim(runs).await;
+            self.is_crowded |= !left.is_empty();
         }
         let rests = !found && self.shared.driven_count() == 0;
         if self.stale || rests {
@@ -204,45 +278,72 @@ impl Scheduler {
         }
         let idle = rests && self.wake_at.is_none();
         self.shared.idle.send_if_modified(|was| std::mem::replace(was, idle) != idle);
-        // Without a slot nobody can be woken; the one that becomes free kicks.
+        // Without a slot nobody can be woken; when one becomes free, it is looked again.
         let free = self.shared.limits.slots > self.shared.driven_count();
+        self.is_crowded |= !free;
         let wake_at = self.wake_at.filter(|at| free && *at > now);
         let others = (self.shared.limits.watch_others && free).then_some(OTHERS);
         let again = self.shared.troubled().next(Instant::now());
-        Ok(Next { wake_at, pause: [again, others].into_iter().flatten().min() })
+        let pause = [again, others].into_iter().flatten().min();
+        Ok(Next { wake_at, at: pause.map(|pause| Instant::now() + pause) })
     }
 
-    /// Claims runs, all at once: the store makes one transaction of that.
-    async fn claim(&mut self, runs: Vec<RunId>) {
+    /// Claims runs, all at once: the store makes one transaction of that. Those for which there is no slot are left.
+    async fn claim(&mut self, runs: Vec<RunId>) -> Vec<RunId> {
         let mut claims = JoinSet::new();
+        let mut left = Vec::new();
         for run in runs {
+            let mail = match self.shared.enter(run) {
+                Ok(mail) => mail,
+                Err(NoSlot::Driven) => continue,
+                Err(NoSlot::Full) => {
+                    left.push(run);
+                    continue;
+                }
+            };
             let shared = Arc::clone(&self.shared);
-            claims.spawn(async move { (run, claim_surely(&shared, run).await) });
+            claims.spawn(async move { (run, mail, caught(claim_surely(&shared, run)).await) });
         }
         while let Some(claimed) = claims.join_next().await {
+            let Ok((run, mail, claimed)) = claimed else { continue };
+            if let Ok(Ok(claim)) = claimed {
+                self.put_to_work(Assignment { run, claim, mail, log: None });
+                continue;
+            }
+            self.shared.leave(run);
             match claimed {
-                Ok((run, Ok(claim))) => self.assign(run, claim),
-                // Somebody was faster, or it is over.
-                Ok((_, Err(ClaimError::Owned { .. } | ClaimError::Ended { .. }))) | Err(_) => {}
-                Ok((_, Err(error @ ClaimError::NotAlive { .. }))) => {
+                Ok(Err(error @ ClaimError::NotAlive { .. })) => {
                     tracing::error!(%error, "this engine leaves");
                     self.shared.die();
                 }
-                Ok((run, Err(error))) => {
+                Ok(Err(error)) if !is_not_ours(&error) => {
                     tracing::warn!(%run, %error, "the run can't be claimed");
+                }
+                Ok(_) => {}
+                Err(panicked) => {
+                    tracing::warn!(%run, error = panicked, "the run can't be claimed");
                 }
             }
         }
+        left
     }
 
-    fn assign(&self, run: RunId, claim: Claim) {
-        let mail = self.shared.enter(run);
+    fn put_to_work(&self, assignment: Assignment) {
+        let run = assignment.run;
         let worker = self.workers.iter().min_by_key(|worker| worker.load());
-        let assigned = worker.is_some_and(|worker| worker.assign(Assignment { run, claim, mail }));
+        let assigned = worker.is_some_and(|worker| worker.assign(assignment));
         if !assigned {
             self.shared.leave(run);
         }
     }
+}
+
+/// Whether somebody was faster, the run is over, or it was not created after all.
+const fn is_not_ours(error: &ClaimError) -> bool {
+    matches!(
+        error,
+        ClaimError::Owned { .. } | ClaimError::Ended { .. } | ClaimError::NotFound { .. }
+    )
 }
 
 /// Claims a run. If nobody knows whether that was done, it is done again: otherwise the run would be ours and nobody

@@ -1,11 +1,12 @@
 //! What the parts of one engine share.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use agentos_core::id::{OwnerId, RunId};
+use agentos_core::standing::Standing;
 use agentos_store::store::Store;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
@@ -16,7 +17,25 @@ use crate::library::Library;
 use crate::lines::LineSink;
 use crate::performer::Performers;
 use crate::points::{Fate, Point, Points};
+use crate::reservation::Handed;
 use crate::trouble::Troubled;
+
+/// The end of a run, for those who wait for it.
+#[derive(Default)]
+pub(crate) struct Ending {
+    pub(crate) told: Notify,
+    /// How the run stands, once it was seen to end here.
+    pub(crate) standing: OnceLock<Standing>,
+}
+
+/// Why a run gets no slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoSlot {
+    /// It has one.
+    Driven,
+    /// There is none, or the engine leaves.
+    Full,
+}
 
 /// See the module.
 pub(crate) struct Shared {
@@ -28,12 +47,16 @@ pub(crate) struct Shared {
     pub(crate) lines: Arc<dyn LineSink>,
     pub(crate) events: Events,
     pub(crate) limits: Limits,
+    /// Where the engine was started.
+    pub(crate) runtime: tokio::runtime::Handle,
     /// The scheduler has something to look at: a run was created, a slot became free, a message was sent.
     pub(crate) kick: Notify,
     /// Whether there is nothing to do, now or at some time.
     pub(crate) idle: watch::Sender<bool>,
+    /// Runs that were created here, on their way to the scheduler.
+    pub(crate) handed: mpsc::UnboundedSender<Handed>,
     /// Who waits for the end of which run.
-    pub(crate) waiting: Mutex<HashMap<RunId, Arc<Notify>>>,
+    pub(crate) waiting: Mutex<HashMap<RunId, Arc<Ending>>>,
     /// The engine is to leave, and to stop what is under way first.
     pub(crate) stopping: CancellationToken,
     /// The engine is to leave.
@@ -85,30 +108,45 @@ impl Shared {
         self.driven().contains_key(&run)
     }
 
-    /// A run takes a slot. What it is to be told when there is mail for it.
-    pub(crate) fn enter(&self, run: RunId) -> Arc<Notify> {
+    /// A run takes a slot: before it is claimed, so that nobody else here claims it too, and nobody holds a run that has no
+    /// slot. What it is to be told when there is mail for it.
+    pub(crate) fn enter(&self, run: RunId) -> Result<Arc<Notify>, NoSlot> {
+        let mut driven = self.driven();
+        if driven.contains_key(&run) {
+            return Err(NoSlot::Driven);
+        }
+        if driven.len() >= self.limits.slots || self.leaving.is_cancelled() {
+            return Err(NoSlot::Full);
+        }
         let mail = Arc::new(Notify::new());
-        self.driven().insert(run, Arc::clone(&mail));
-        mail
+        driven.insert(run, Arc::clone(&mail));
+        Ok(mail)
     }
 
     /// A run gives its slot back.
     pub(crate) fn leave(&self, run: RunId) {
         self.driven().remove(&run);
-        self.kick.notify_one();
-        if let Some(ended) = self.waiting().get(&run) {
-            ended.notify_waiters();
+        if let Some(ending) = self.waiting().get(&run) {
+            ending.told.notify_waiters();
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Notify>>> {
+    /// A run has ended, and is about to be left: whoever is told of that then need not ask how it stands.
+    pub(crate) fn has_ended(&self, run: RunId, standing: Standing) {
+        if let Some(ending) = self.waiting().get(&run) {
+            // The first is as good as any: an end is for good.
+            let _known = ending.standing.set(standing);
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Ending>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Is told when a run has been left, or when somebody else has changed something.
     pub(crate) fn await_end(&self, run: RunId) -> AwaitsEnd<'_> {
-        let told = Arc::clone(self.waiting().entry(run).or_default());
-        AwaitsEnd { shared: self, run, told }
+        let ending = Arc::clone(self.waiting().entry(run).or_default());
+        AwaitsEnd { shared: self, run, ending }
     }
 
     /// Nobody waits for the end of this run any more, if that was the last who did.
@@ -125,9 +163,11 @@ impl Shared {
         self.waiting().len()
     }
 
-    /// Somebody else has changed something; it may have been an end.
+    /// Somebody else has changed something; it may have been an end. What is driven here ends here.
     pub(crate) fn tell_all_who_wait(&self) {
-        self.waiting().values().for_each(|ended| ended.notify_waiters());
+        let (waiting, driven) = (self.waiting(), self.driven());
+        let others = waiting.iter().filter(|(run, _)| !driven.contains_key(run));
+        others.for_each(|(_, ending)| ending.told.notify_waiters());
     }
 
     /// A message waits for a run: whoever drives it looks, or the scheduler finds out that somebody has to.
@@ -144,8 +184,7 @@ impl Shared {
 pub(crate) struct AwaitsEnd<'a> {
     shared: &'a Shared,
     run: RunId,
-    /// Told when it may have come.
-    pub(crate) told: Arc<Notify>,
+    pub(crate) ending: Arc<Ending>,
 }
 
 impl Drop for AwaitsEnd<'_> {

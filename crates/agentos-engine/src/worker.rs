@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
+use agentos_core::codec::Chunk;
 use agentos_core::id::RunId;
 use agentos_store::claim::Claim;
 use tokio::sync::{Notify, mpsc};
@@ -23,6 +24,8 @@ pub(crate) struct Assignment {
     pub(crate) claim: Claim,
     /// Is told when there is mail for the run.
     pub(crate) mail: Arc<Notify>,
+    /// Its log, if that is known because the run was created here; nobody has written to it before.
+    pub(crate) log: Option<Vec<Chunk>>,
 }
 
 /// How a worker's hold on a run ended.
@@ -95,11 +98,12 @@ async fn work(
     loop {
         tokio::select! {
             assignment = received.recv() => match assignment {
-                Some(Assignment { run, claim, mail }) => {
+                Some(assignment) => {
+                    let run = assignment.run;
                     let (shared, reports) = (Arc::clone(&shared), Rc::clone(&reports));
                     let load = Arc::clone(&load);
                     drives.spawn_local(async move {
-                        let left = caught(drive::drive(&shared, run, claim, mail)).await;
+                        let left = caught(drive::drive(&shared, assignment, Arc::clone(&load))).await;
                         let left = left.unwrap_or_else(|said| Left::Trouble(format!("a panic: {said}")));
                         shared.lines.close(run);
                         if matches!(left, Left::Leaving | Left::Trouble(_) | Left::Lost) {

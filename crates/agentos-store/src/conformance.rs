@@ -84,6 +84,8 @@ macro_rules! suite {
 suite! { $
     runs {
         a_new_run_holds_its_first_entry_and_is_free,
+        a_run_is_created_for_who_drives_it,
+        a_run_created_for_the_dead_is_free,
         creating_a_run_again_changes_nothing,
         a_run_that_began_differently_is_a_conflict,
         a_readable_id_belongs_to_one_run,
@@ -125,6 +127,7 @@ suite! { $
         commits_of_one_run_in_a_batch_are_applied_in_order,
         answers_come_in_the_order_of_the_batch,
         an_empty_batch_has_no_answers,
+        a_commit_made_here_is_like_any_other,
         a_stale_commit_fails_alone_in_its_batch,
         a_conflicting_commit_fails_alone_in_its_batch,
         a_malformed_commit_fails_alone_in_its_batch,

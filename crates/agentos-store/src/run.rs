@@ -9,6 +9,7 @@ use agentos_core::value::{self, ValueError};
 use thiserror::Error;
 
 use crate::backend::BackendError;
+use crate::claim::Claim;
 use crate::place::Place;
 use crate::retry::Retry;
 
@@ -25,6 +26,8 @@ pub struct NewRun {
     pub history: Option<History>,
     /// Where it belongs.
     pub place: Place,
+    /// Who drives it from the beginning: it is claimed together with its creation, and nobody has to look for it first.
+    pub owner: Option<OwnerId>,
 }
 
 /// What a run has behind it when it is created.
@@ -70,8 +73,10 @@ impl NewRun {
 /// What became of a creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Created {
-    /// The run is new.
+    /// The run is new, and free.
     New,
+    /// The run is new, and held by the owner that was named.
+    Claimed(Claim),
     /// It was there already, created with the same first entry; nothing has changed.
     Existed,
 }

@@ -193,6 +193,17 @@ impl SqliteStore {
         }
     }
 
+    async fn write_batch(&self, batch: Vec<Prepared>) -> Vec<Result<Committed, CommitError>> {
+        let size = batch.len();
+        match &self.inner.writer {
+            Some(writer) => {
+                let fail = move |failure: &BatchFailure| vec![Err(failed(failure)); size];
+                writer.submit(move |tx| Prepared::apply_all(&batch, tx), fail).await
+            }
+            None => vec![Err(only_to_look().into()); size],
+        }
+    }
+
     async fn read<T: Send + 'static, E: From<BackendError> + Send + 'static>(
         &self,
         ask: impl Fn(&rusqlite::Connection) -> error::Done<Result<T, E>> + Send + 'static,
@@ -242,16 +253,17 @@ impl Store for SqliteStore {
     }
 
     async fn commit(&self, batch: Vec<TurnCommit>) -> Vec<Result<Committed, CommitError>> {
+        self.write_batch(Prepared::all(batch)).await
+    }
+
+    async fn commit_here(&self, batch: Vec<TurnCommit>) -> Vec<Result<Committed, CommitError>> {
         let size = batch.len();
-        let batch: Vec<Prepared> = batch.into_iter().map(Prepared::new).collect();
-        let act = move |tx: &mut transaction::Tx<'_>| -> error::Done<Vec<_>> {
-            batch.iter().map(|commit| commit.apply(tx)).collect()
-        };
-        match &self.inner.writer {
-            Some(writer) => {
-                writer.submit(act, move |failure| vec![Err(failed(failure)); size]).await
-            }
-            None => vec![Err(only_to_look().into()); size],
+        let batch = Prepared::all(batch);
+        let here = self.inner.writer.as_ref();
+        match here.and_then(|writer| writer.try_here(|tx| Prepared::apply_all(&batch, tx))) {
+            Some(Ok(answers)) => answers,
+            Some(Err(failure)) => vec![Err(failed(&failure)); size],
+            None => self.write_batch(batch).await,
         }
     }
 

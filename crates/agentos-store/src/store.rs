@@ -31,8 +31,12 @@ pub trait Store: Send + Sync {
     /// [`due`](Self::due) at once. If it is created with a history, that is there with it, it stands as the
     /// history says, and the messages in that count as received.
     ///
+    /// If it is created for an owner, and that owner lives, the same verb also claims it, under the first epoch: the
+    /// answer is [`Created::Claimed`], and the run is not due. It is created free all the same if the owner does not live
+    /// or the run has ended with its history. Whoever gets no answer may hold the run without knowing, and has to claim it.
+    ///
     /// Idempotent by the run's id: with the same first entry again (whatever the time) the answer is
-    /// [`Created::Existed`] and nothing changes, however far the run has come.
+    /// [`Created::Existed`] and nothing changes, however far the run has come and whoever it was created for.
     ///
     /// # Errors
     /// [`CreateError::Conflict`] if the id belongs to a run that began differently, [`CreateError::NameTaken`] if the
@@ -75,6 +79,12 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`ReadError`].
     async fn load_log(&self, run: RunId, from: Seq, limit: usize) -> Result<Vec<Chunk>, ReadError>;
+
+    /// As [`commit`](Self::commit), for a caller whose thread would only wait for the answer: the store may do the work on
+    /// that thread, which saves the way to another and back. It does not keep the thread waiting for others who write.
+    async fn commit_here(&self, batch: Vec<TurnCommit>) -> Vec<Result<Committed, CommitError>> {
+        self.commit(batch).await
+    }
 
     /// Applies what turns have decided, in one transaction, and answers for each, in the order of the batch.
     ///

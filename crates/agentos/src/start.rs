@@ -94,6 +94,7 @@ async fn create_named(
             first: Entry::RunStarted(first),
             history: None,
             place: place.clone(),
+            owner: None,
         };
         match store.create_run(new).await {
             Ok(_) => return Ok(()),

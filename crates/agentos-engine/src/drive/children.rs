@@ -129,7 +129,7 @@ impl NewChild {
             let start = shared.library.start_of_child(invocation).map_err(NoChild::Failed)?;
             let place = shared.library.place_of_child(&start);
             let (first, at) = (Entry::RunStarted(start), shared.clock.now());
-            let new = NewRun { run: self.child, at, first, history: None, place };
+            let new = NewRun { run: self.child, at, first, history: None, place, owner: None };
             return match shared.store.create_run(new).await {
                 Err(CreateError::NameTaken { .. }) => continue,
                 // Its id comes from the invocation: whoever created it did so for the same one, at another time.

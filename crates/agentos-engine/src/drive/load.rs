@@ -2,36 +2,39 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, Record};
 use agentos_core::execution::{Execution, Options};
-use agentos_core::id::{RunId, Try};
+use agentos_core::id::Try;
 use agentos_core::journal::Journal;
 use agentos_core::path::OperationId;
 use agentos_core::rebase::generation;
 use agentos_core::standing::Standing;
 use agentos_core::turn::Turn;
-use agentos_store::claim::Claim;
 use agentos_store::log::load_whole_log;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use super::effects::InFlight;
 use super::{Drive, Left};
 use crate::points::Point;
 use crate::shared::Shared;
+use crate::worker::Assignment;
 
 impl Drive {
     /// Loads a run that was claimed, and executes it up to the end of its log.
     pub(super) async fn load(
         shared: &Arc<Shared>,
-        run: RunId,
-        claim: Claim,
-        mail: Arc<Notify>,
+        Assignment { run, claim, mail, log }: Assignment,
+        load: Arc<AtomicUsize>,
     ) -> Result<(Self, Turn), Left> {
         shared.pass(Point::Claimed)?;
         let trouble = |error: &dyn std::fmt::Display| Left::Trouble(error.to_string());
-        let log = load_whole_log(&*shared.store, run).await.map_err(|error| trouble(&error))?;
+        let log = match log {
+            Some(log) => log,
+            None => load_whole_log(&*shared.store, run).await.map_err(|error| trouble(&error))?,
+        };
         let records: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
         let ordered = orders(&records);
         let journal = Journal::fold(records).map_err(|error| trouble(&error))?;
@@ -58,6 +61,7 @@ impl Drive {
             actions: opened.actions,
             standing: claim.standing,
             in_flight: InFlight::new(sender, ordered),
+            load,
             told_at: None,
             mail,
             news,

@@ -25,7 +25,14 @@ async fn create_of(house: &House, number: u128, workflow: &str) -> RunId {
     let run = RunId(Uuid::from_u128(number));
     let start = RunStarted::new(run, Name::new(workflow).expect("a name"));
     let first = Entry::RunStarted(start);
-    let new = NewRun { run, at: Timestamp(1), first, history: None, place: Place::default() };
+    let new = NewRun {
+        run,
+        at: Timestamp(1),
+        first,
+        history: None,
+        place: Place::default(),
+        owner: None,
+    };
     house.store().create_run(new).await.expect("the run is created");
     run
 }

@@ -7,6 +7,7 @@ mod commands;
 mod crashes;
 mod driving;
 mod events;
+mod family;
 mod kills;
 mod part;
 mod scripted;

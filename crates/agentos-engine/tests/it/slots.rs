@@ -96,7 +96,7 @@ async fn a_thousand_runs_that_can_not_be_driven_keep_nobody_out() {
             let run = RunId(Uuid::from_u128(1_000 + number));
             let start = RunStarted::new(run, Name::new("gone").expect("a name"));
             let (first, place) = (Entry::RunStarted(start), Place::default());
-            let new = NewRun { run, at: Timestamp(1), first, history: None, place };
+            let new = NewRun { run, at: Timestamp(1), first, history: None, place, owner: None };
             store.create_run(new).await.expect("the run is created");
         });
     }

@@ -17,6 +17,7 @@ use agentos_engine::library::{Invocation, Library, LibraryError, Opened};
 use agentos_engine::performer::{Order, Performed, Performer, Performers, Ticket};
 use agentos_store::log::load_whole_log;
 use agentos_store::place::Place;
+use agentos_store::run::{CreateError, NewRun};
 use agentos_store::simulated::{Fault, SimulatedStore, Verb};
 use agentos_store::store::Store as _;
 use agentos_testing::chance::Chance;
@@ -50,6 +51,18 @@ impl Performer for Counting {
     async fn stop(&self, _: RunId, _: &OperationId, _: Try) {}
 }
 
+fn run_id(number: u128) -> RunId {
+    RunId(Uuid::from_u128(number))
+}
+
+fn started(number: u128) -> RunStarted {
+    RunStarted {
+        seed: Seed(5),
+        grace_ms: Millis::new(200),
+        ..RunStarted::new(run_id(number), Name::new(MAIN).expect("a name"))
+    }
+}
+
 struct World {
     store: SimulatedStore,
     engine: Engine,
@@ -72,14 +85,13 @@ impl World {
     }
 
     async fn start(&self) -> RunId {
-        let run = RunId(Uuid::from_u128(1));
-        let start = RunStarted {
-            seed: Seed(5),
-            grace_ms: Millis::new(200),
-            ..RunStarted::new(run, Name::new(MAIN).expect("a name"))
-        };
-        self.engine.create(start, Place::default()).await.expect("the run is created");
-        run
+        self.start_as(1).await.expect("the run is created");
+        run_id(1)
+    }
+
+    async fn start_as(&self, number: u128) -> Result<RunId, CreateError> {
+        self.engine.create(started(number), Place::default()).await?;
+        Ok(run_id(number))
     }
 
     /// Waits until the log of a run has an entry of this kind.
@@ -153,10 +165,69 @@ async fn a_commit_of_which_nobody_knows_is_made_once() {
 
 #[tokio::test]
 async fn a_claim_of_which_nobody_knows_is_made_again() {
-    let world = World::new(Scripts::of(shell("x")), limits());
+    let full = Limits { slots: 1, ..limits() };
+    let world = World::new(Scripts::of(seq([shell("x"), wait("go")])), full);
+    let first = world.start().await;
+    world.reaches(first, "operation.ended").await;
     world.store.fail_next(Verb::Claim, Fault::LostAcknowledgement);
-    let run = world.start().await;
-    world.completes(run).await;
+    let second = world.start_as(2).await.expect("the run is created without a slot");
+    world.reaches(second, "operation.ended").await;
+    world.engine.leave().await;
+}
+
+#[tokio::test]
+async fn a_run_is_driven_though_nobody_knows_whether_it_was_created() {
+    let world = World::new(Scripts::of(shell("x")), limits());
+    world.store.fail_next(Verb::CreateRun, Fault::LostAcknowledgement);
+    world.store.fail_next(Verb::Claim, Fault::LostAcknowledgement);
+    world.start_as(1).await.expect_err("the answer is lost");
+    world.completes(RunId(Uuid::from_u128(1))).await;
+    assert_eq!(world.performed.load(Ordering::SeqCst), 1);
+    world.store.fail_next(Verb::CreateRun, Fault::NotApplied);
+    world.start_as(2).await.expect_err("it is not created");
+    world.start_as(2).await.expect("it is created now");
+    world.completes(RunId(Uuid::from_u128(2))).await;
+    assert_eq!(world.performed.load(Ordering::SeqCst), 2);
+    world.engine.leave().await;
+}
+
+#[tokio::test]
+async fn an_engine_that_leaves_holds_nothing_that_was_created_for_it() {
+    let world = World::new(Scripts::of(seq([shell("slow")])), limits());
+    let World { store, engine, .. } = world;
+    for number in 0..20 {
+        let creating = engine.create(started(number), Place::default());
+        // Whoever does not wait for the answer leaves open what comes of it.
+        let _in_time = tokio::time::timeout(Duration::ZERO, creating).await;
+    }
+    engine.leave().await;
+    for number in 0..20 {
+        let owner = store.head(run_id(number)).await.map_or(None, |head| head.owner);
+        assert_eq!(owner, None, "run {number}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_created_again_while_it_is_found_is_driven_once() {
+    let world = World::new(Scripts::of(shell("x")), limits());
+    for number in 0..50 {
+        let first = Entry::RunStarted(started(number));
+        let at = Timestamp(1);
+        let new = NewRun {
+            run: run_id(number),
+            at,
+            first,
+            history: None,
+            place: Place::default(),
+            owner: None,
+        };
+        world.store.create_run(new).await.expect("the run is created");
+        world.start_as(number).await.expect("it exists");
+    }
+    for number in 0..50 {
+        world.completes(run_id(number)).await;
+    }
+    assert_eq!(world.performed.load(Ordering::SeqCst), 50);
     world.engine.leave().await;
 }
 

@@ -6,7 +6,7 @@ use agentos_core::codec::{self, Chunk};
 use agentos_core::id::Seq;
 use agentos_core::time::Timestamp;
 use agentos_store::conformance::block_on;
-use agentos_store::sqlite::ceiling::Merging;
+use agentos_store::sqlite::ceiling::{Merging, Rows};
 use agentos_store::sqlite::{Options, SqliteStore};
 use uuid::Uuid;
 
@@ -78,11 +78,11 @@ fn sample(case: Case, waiters: usize) -> Seen {
     let path = folder.path().join("bench.db");
     match case {
         Case::Raw => {
-            let merging = Merging::start(&path, chunk());
+            let merging = Merging::start(&path, Rows::One, chunk());
             gather(waiters, LENGTH, |number| Box::pin(merging.insert(number)))
         }
         Case::RawThreads => {
-            let merging = Merging::start(&path, chunk());
+            let merging = Merging::start(&path, Rows::One, chunk());
             gather_threads(waiters, LENGTH, |number| block_on(merging.insert(number)))
         }
         Case::Ours(load) => {

@@ -45,7 +45,14 @@ pub(crate) fn start(store: &SqliteStore, waiters: usize, load: Load) -> (Vec<Dri
         let run = RunId(Uuid::from_u128((number as u128) << 64 | 7));
         let started = RunStarted::new(run, Name::new("bench").expect("a short name"));
         let first = Entry::RunStarted(started);
-        let new = NewRun { run, at: Timestamp(0), first, history: None, place: Place::default() };
+        let new = NewRun {
+            run,
+            at: Timestamp(0),
+            first,
+            history: None,
+            place: Place::default(),
+            owner: None,
+        };
         block_on(store.create_run(new)).expect("a run is created");
         let claim =
             block_on(store.claim(run, owner.id(), ClaimMode::IfFree)).expect("it is claimed");

@@ -60,6 +60,26 @@ pub(super) async fn an_empty_batch_has_no_answers(fixture: &dyn Fixture) {
 }
 
 /// A stale owner in the same process must not take down the runs that it shares a transaction with.
+pub(super) async fn a_commit_made_here_is_like_any_other(fixture: &dyn Fixture) {
+    let store = fixture.open().await;
+    let owner = fixture.new_owner().await;
+    let mut held = Held::create(&*store, 1, owner).await;
+    let other = Held::create(&*store, 2, owner).await;
+    held.note(&*store, "before").await;
+
+    let stale = TurnCommit { epoch: Epoch(0), ..other.turn(&["stale"]) };
+    let answers = store.commit_here(vec![held.turn(&["here"]), stale]).await;
+    let current = other.epoch;
+    let applied = Committed { head: held.head.next() };
+    let refused = CommitError::Stale { run: other.run, current };
+    assert_eq!(answers, [Ok(applied), Err(refused)]);
+
+    held.head = applied.head;
+    held.note(&*store, "after").await;
+    assert_eq!(notes(&*store, held.run).await, ["before", "here", "after"]);
+    assert_eq!(notes(&*store, other.run).await, [""; 0]);
+}
+
 pub(super) async fn a_stale_commit_fails_alone_in_its_batch(fixture: &dyn Fixture) {
     let store = fixture.open().await;
     let (owner, other) = (fixture.new_owner().await, fixture.new_owner().await);

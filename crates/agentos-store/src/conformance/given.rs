@@ -50,7 +50,7 @@ pub(super) fn new_run(number: u128) -> NewRun {
         grace_ms: Millis::new(1_000),
         ..RunStarted::new(run, name("conformance"))
     });
-    NewRun { run, at: NOW, first, history: None, place: Place::default() }
+    NewRun { run, at: NOW, first, history: None, place: Place::default(), owner: None }
 }
 
 /// An entry without meaning that can be told from others.

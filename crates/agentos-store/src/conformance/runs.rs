@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::fixture::Fixture;
 use super::given::{
-    Held, NOW, WORKING, commit_one, create, head, key, message, new_run, note, notes, run_id,
+    Held, NOW, WORKING, commit_one, create, due, head, key, message, new_run, note, notes, run_id,
 };
-use crate::claim::{ClaimError, ClaimMode, ReleaseError};
+use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use crate::commit::CommitError;
 use crate::inbox::SendError;
 use crate::log::{ReadError, load_whole_log};
@@ -27,6 +27,36 @@ pub(super) async fn a_new_run_holds_its_first_entry_and_is_free(fixture: &dyn Fi
     assert_eq!(log[0].entries, [new_run(1).first]);
     let fresh = Head { head: Seq(1), epoch: Epoch(0), owner: None, standing: WORKING };
     assert_eq!(head(&*store, run).await, fresh);
+}
+
+pub(super) async fn a_run_is_created_for_who_drives_it(fixture: &dyn Fixture) {
+    let store = fixture.open().await;
+    let (owner, other) = (fixture.new_owner().await, fixture.new_owner().await);
+
+    let created = store.create_run(NewRun { owner: Some(owner), ..new_run(1) }).await;
+    let claim = Claim { epoch: Epoch(1), head: Seq(1), standing: WORKING };
+    assert_eq!(created, Ok(Created::Claimed(claim)));
+    assert_eq!(due(&*store, NOW).await, [], "its owner lives");
+    let mut held = Held { run: run_id(1), epoch: claim.epoch, head: claim.head };
+    held.note(&*store, "at once").await;
+    let before = head(&*store, held.run).await;
+    assert_eq!(before.owner, Some(owner));
+
+    let again = store.create_run(NewRun { owner: Some(other), ..new_run(1) }).await;
+    assert_eq!(again, Ok(Created::Existed));
+    assert_eq!(head(&*store, held.run).await, before);
+}
+
+pub(super) async fn a_run_created_for_the_dead_is_free(fixture: &dyn Fixture) {
+    let store = fixture.open().await;
+    let owner = fixture.new_owner().await;
+    fixture.kill_owner(owner).await;
+
+    let created = store.create_run(NewRun { owner: Some(owner), ..new_run(1) }).await;
+    assert_eq!(created, Ok(Created::New));
+    let fresh = Head { head: Seq(1), epoch: Epoch(0), owner: None, standing: WORKING };
+    assert_eq!(head(&*store, run_id(1)).await, fresh);
+    assert_eq!(due(&*store, NOW).await, [run_id(1)]);
 }
 
 pub(super) async fn creating_a_run_again_changes_nothing(fixture: &dyn Fixture) {

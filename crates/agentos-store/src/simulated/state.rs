@@ -87,7 +87,7 @@ impl State {
     pub(super) fn create_run(&mut self, new: NewRun) -> Result<Created, CreateError> {
         new.check().map_err(|source| CreateError::FirstEntry { run: new.run, source })?;
         let began = new.began();
-        let NewRun { run, at, first, history, place: _ } = new;
+        let NewRun { run, at, first, history, place: _, owner } = new;
         if let Some(existing) = self.runs.get(&run) {
             return if existing.began_with(&first) {
                 Ok(Created::Existed)
@@ -113,7 +113,8 @@ impl State {
         }
         self.runs.insert(run, created);
         self.created.push(run);
-        Ok(Created::New)
+        let claim = owner.map(|owner| self.claim(run, owner, ClaimMode::IfFree));
+        Ok(claim.and_then(Result::ok).map_or(Created::New, Created::Claimed))
     }
 
     pub(super) fn claim(

@@ -32,6 +32,12 @@ impl ToSql for Stored {
     }
 }
 
+/// The text of a value, if it is short enough to stand in its row.
+pub(super) fn inline(value: &Value) -> Option<String> {
+    let text = value.to_string();
+    (text.len() <= INLINE).then_some(text)
+}
+
 /// Makes a value ready for a column of a row of this run.
 pub(super) fn store(tx: &Tx<'_>, run: i64, value: Option<&Value>) -> Done<Stored> {
     let Some(value) = value else { return Ok(Stored::Nothing) };

@@ -3,9 +3,10 @@
 use agentos_core::id::{Epoch, OwnerId, RunId};
 
 use super::error::Done;
-use super::row::to_i64;
+use super::row::{RunRow, to_i64};
 use super::transaction::Tx;
 use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
+use crate::run::Head;
 
 pub(super) fn claim(
     tx: &Tx<'_>,
@@ -36,7 +37,8 @@ pub(super) fn claim(
         owner.to_string(),
         to_i64(epoch.0),
     ))?;
-    tx.forget(run);
+    let claimed = Head { owner: Some(owner), epoch, ..head };
+    tx.remember(run, RunRow { head: claimed, ..found });
     Ok(Ok(Claim { epoch, head: head.head, standing: head.standing }))
 }
 

@@ -21,12 +21,23 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(commit: TurnCommit) -> Self {
+    fn new(commit: TurnCommit) -> Self {
         let text = commit.check();
         Self { commit, text }
     }
 
-    pub(super) fn apply(&self, tx: &Tx<'_>) -> Done<Result<Committed, CommitError>> {
+    pub(super) fn all(batch: Vec<TurnCommit>) -> Vec<Self> {
+        batch.into_iter().map(Self::new).collect()
+    }
+
+    pub(super) fn apply_all(
+        batch: &[Self],
+        tx: &Tx<'_>,
+    ) -> Done<Vec<Result<Committed, CommitError>>> {
+        batch.iter().map(|commit| commit.apply(tx)).collect()
+    }
+
+    fn apply(&self, tx: &Tx<'_>) -> Done<Result<Committed, CommitError>> {
         let run = self.commit.run;
         let text = match &self.text {
             Ok(text) => text,

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use super::connection::PATIENCE;
 use super::error::{Done, Fault};
-use super::lock::WriterLock;
+use super::lock::{WriterGuard, WriterLock};
 use super::memory::Memory;
 use super::migrate;
 use super::names::Names;
@@ -27,8 +27,9 @@ const WAL_PAGES: i32 = 4_000;
 const WAL_PAGES_AT_MOST: i32 = 16_000;
 
 thread_local! {
-    /// How many pages the log had after this thread's last commit.
-    static PAGES: Cell<i32> = const { Cell::new(0) };
+    /// How many pages the log has after the commit that this thread is about: SQLite tells a function, which knows nothing
+    /// else.
+    static PAGES: Cell<Option<i32>> = const { Cell::new(None) };
 }
 
 /// Somebody to be told when the file had to be put back.
@@ -36,12 +37,19 @@ pub(super) type Tell = Box<dyn Fn(Notice) + Send>;
 
 /// The file, open for writing.
 pub(super) struct DatabaseFile {
-    open: OpenFile,
     lock: WriterLock,
-    owners: Owners,
-    memory: RefCell<Memory>,
+    inside: Inside,
+    /// How many pages the write-ahead log had after the last commit, whichever thread that was on.
+    pages: i32,
     /// How long the write-ahead log has to be before the database takes it over the next time.
     next_taking: i32,
+}
+
+/// What is only to be touched under the writer lock.
+struct Inside {
+    open: OpenFile,
+    owners: Owners,
+    memory: RefCell<Memory>,
     tell: Tell,
 }
 
@@ -54,13 +62,14 @@ impl DatabaseFile {
         tell: Tell,
     ) -> Done<Self> {
         let open = OpenFile::new(names, connection)?;
-        let memory = RefCell::default();
-        Ok(Self { open, lock, owners, memory, next_taking: WAL_PAGES, tell })
+        let inside = Inside { open, owners, memory: RefCell::default(), tell };
+        Ok(Self { lock, inside, pages: 0, next_taking: WAL_PAGES })
     }
 
     /// What is in it, for those who read.
     pub(super) fn history(&self) -> History {
-        self.open.names.history(self.open.store_id.clone())
+        let open = &self.inside.open;
+        open.names.history(open.store_id.clone())
     }
 
     /// Carries out `act` in one transaction, under the writer lock.
@@ -68,10 +77,94 @@ impl DatabaseFile {
         &mut self,
         act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
     ) -> Result<(), BatchFailure> {
-        let Self { open, lock, owners, memory, tell, .. } = self;
-        let guard = lock.lock().map_err(|error| {
-            Fault::io("can't take the writer lock of", open.names.path(), &error)
-        })?;
+        let Self { lock, inside, .. } = self;
+        let guard = lock.lock().map_err(|error| inside.unlockable(&error))?;
+        let outcome = inside.transact(&guard, act);
+        drop(guard);
+        self.see_pages();
+        outcome
+    }
+
+    /// The same, unless another process has the writer lock: then nothing is done, and there is no answer.
+    pub(super) fn transact_unless_locked(
+        &mut self,
+        act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
+    ) -> Option<Result<(), BatchFailure>> {
+        let Self { lock, inside, .. } = self;
+        let outcome = match lock.try_lock() {
+            Ok(guard) => inside.transact(&guard?, act),
+            Err(error) => Err(inside.unlockable(&error).into()),
+        };
+        self.see_pages();
+        Some(outcome)
+    }
+
+    /// Sees how long the log has become. A transaction that wrote nothing says nothing about that.
+    fn see_pages(&mut self) {
+        if let Some(pages) = PAGES.take() {
+            self.pages = pages;
+            if pages < WAL_PAGES {
+                self.next_taking = WAL_PAGES;
+            }
+        }
+    }
+
+    /// Has this asked instead of waiting when SQLite finds somebody in its way.
+    #[cfg(test)]
+    pub(super) fn meet_busy(&self, ask: fn(i32) -> bool) {
+        self.inside.open.connection.busy_handler(Some(ask)).unwrap();
+    }
+
+    /// Whether the log was long after the last commit.
+    #[cfg(test)]
+    pub(super) const fn is_log_long(&self) -> bool {
+        self.pages >= WAL_PAGES
+    }
+
+    /// Whether the write-ahead log is so long that the database should take it over.
+    pub(super) fn wants_taking(&self) -> bool {
+        self.pages >= self.next_taking
+    }
+
+    /// Moves what the log holds into the database when there is much of it. Failing is no harm: the next time will do.
+    ///
+    /// Nobody is waited for: whoever still reads from the log would hold up every writer. Then the next attempt is made
+    /// when the log has become half as long again.
+    pub(super) fn keep_wal_bounded(&mut self) {
+        if !self.wants_taking() {
+            return;
+        }
+        let pages = self.pages;
+        // If that can't be set, it is not tried.
+        let taken = self.inside.open.connection.busy_handler(None).map(|()| self.take_over(pages));
+        let _patient_again = self.inside.open.connection.busy_timeout(PATIENCE);
+        let has_begun_anew = matches!(taken, Ok(true));
+        self.next_taking = if has_begun_anew { WAL_PAGES } else { pages.saturating_add(pages / 2) };
+    }
+
+    /// Whether the log begins anew.
+    fn take_over(&mut self, pages: i32) -> bool {
+        let checkpoint = |connection: &Connection, mode: &str| {
+            let sql = format!("PRAGMA wal_checkpoint({mode})");
+            connection.query_row(&sql, (), |row| row.get::<_, i64>(0)).is_ok_and(|busy| busy == 0)
+        };
+        // Most of the work is done while others write.
+        let connection = &self.inside.open.connection;
+        checkpoint(connection, "PASSIVE");
+        if pages < WAL_PAGES_AT_MOST {
+            return false;
+        }
+        self.lock.lock().is_ok_and(|_guard| checkpoint(connection, "RESTART"))
+    }
+}
+
+impl Inside {
+    fn transact(
+        &mut self,
+        guard: &WriterGuard<'_>,
+        act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
+    ) -> Result<(), BatchFailure> {
+        let Self { open, owners, memory, tell } = self;
         settle(open, memory, tell)?;
         owners.restore()?;
         let outcome = transact(&open.connection, owners, memory, act).and_then(|()| {
@@ -91,43 +184,8 @@ impl DatabaseFile {
         })
     }
 
-    /// Has this asked instead of waiting when SQLite finds somebody in its way.
-    #[cfg(test)]
-    pub(super) fn meet_busy(&self, ask: fn(i32) -> bool) {
-        self.open.connection.busy_handler(Some(ask)).unwrap();
-    }
-
-    /// Moves what the log holds into the database when there is much of it. Failing is no harm: the next time will do.
-    ///
-    /// Nobody is waited for: whoever still reads from the log would hold up every writer. Then the next attempt is made
-    /// when the log has become half as long again.
-    pub(super) fn keep_wal_bounded(&mut self) {
-        let pages = PAGES.get();
-        if pages < WAL_PAGES {
-            self.next_taking = WAL_PAGES;
-        }
-        if pages < self.next_taking {
-            return;
-        }
-        // If that can't be set, it is not tried.
-        let taken = self.open.connection.busy_handler(None).map(|()| self.take_over(pages));
-        let _patient_again = self.open.connection.busy_timeout(PATIENCE);
-        let has_begun_anew = matches!(taken, Ok(true));
-        self.next_taking = if has_begun_anew { WAL_PAGES } else { pages.saturating_add(pages / 2) };
-    }
-
-    /// Whether the log begins anew.
-    fn take_over(&mut self, pages: i32) -> bool {
-        let checkpoint = |connection: &Connection, mode: &str| {
-            let sql = format!("PRAGMA wal_checkpoint({mode})");
-            connection.query_row(&sql, (), |row| row.get::<_, i64>(0)).is_ok_and(|busy| busy == 0)
-        };
-        // Most of the work is done while others write.
-        checkpoint(&self.open.connection, "PASSIVE");
-        if pages < WAL_PAGES_AT_MOST {
-            return false;
-        }
-        self.lock.lock().is_ok_and(|_guard| checkpoint(&self.open.connection, "RESTART"))
+    fn unlockable(&self, error: &std::io::Error) -> Fault {
+        Fault::io("can't take the writer lock of", self.open.names.path(), error)
     }
 }
 
@@ -146,7 +204,7 @@ fn settle(open: &mut OpenFile, memory: &RefCell<Memory>, tell: &Tell) -> Done<()
 
 pub(super) fn count_pages(connection: &Connection) {
     connection.wal_hook(Some(|_, pages| {
-        PAGES.set(pages);
+        PAGES.set(Some(pages));
         Ok(())
     }));
 }
@@ -172,6 +230,7 @@ fn transact(
     memory: &RefCell<Memory>,
     act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
 ) -> Result<(), Failed> {
+    PAGES.set(None);
     run(connection, "BEGIN IMMEDIATE").map_err(Failed::before)?;
     let undo = |failed| {
         // If even this fails, SQLite has undone it already.
@@ -238,11 +297,12 @@ mod tests {
                 .map_err(Fault::from)
         };
         file.transact(change).unwrap();
-        PAGES.set(WAL_PAGES_AT_MOST);
+        file.pages = WAL_PAGES_AT_MOST;
         file.keep_wal_bounded();
         assert_eq!(WAITS.load(Ordering::Relaxed), 0, "the reader is not waited for");
         assert_eq!(file.next_taking, WAL_PAGES_AT_MOST / 2 * 3, "and is not met again soon");
         let patience: u128 = file
+            .inside
             .open
             .connection
             .pragma_query_value(None, "busy_timeout", |row| row.get::<_, u32>(0))
@@ -250,11 +310,11 @@ mod tests {
             .into();
         assert_eq!(patience, PATIENCE.as_millis(), "others are waited for as before");
         reader.execute_batch("COMMIT").unwrap();
-        PAGES.set(file.next_taking);
+        file.pages = file.next_taking;
         file.keep_wal_bounded();
         assert_eq!(file.next_taking, WAL_PAGES, "the log begins anew");
         file.transact(change).unwrap();
-        assert!(PAGES.get() < 10, "{} pages", PAGES.get());
+        assert!(file.pages < 10, "{} pages", file.pages);
     }
 
     #[test]
@@ -309,10 +369,10 @@ mod tests {
         let change = |tx: &mut Tx<'_>| {
             tx.connection.execute_batch("CREATE TABLE more (x)").map_err(Fault::from)
         };
-        file.open.connection.commit_hook(Some(|| true)).unwrap();
+        file.inside.open.connection.commit_hook(Some(|| true)).unwrap();
         let failure = file.transact(change).unwrap_err();
         assert!(failure.is_unknown && !failure.is_everybodys, "{failure:?}");
-        file.open.connection.commit_hook(None::<fn() -> bool>).unwrap();
+        file.inside.open.connection.commit_hook(None::<fn() -> bool>).unwrap();
         file.transact(change).unwrap();
     }
 

@@ -41,23 +41,38 @@ impl FileIdentity {
 pub(super) struct WriterLock {
     path: PathBuf,
     file: File,
+    identity: FileIdentity,
 }
 
 impl WriterLock {
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         let file = open_lock_file(&path)?;
-        Ok(Self { path, file })
+        let identity = FileIdentity::of_file(&file)?;
+        Ok(Self { path, file, identity })
     }
 
     /// Waits until the lock is ours. It is given back when the guard is dropped, or the process ends.
     pub(super) fn lock(&mut self) -> io::Result<WriterGuard<'_>> {
         loop {
             flock_patiently(&self.file, FlockOperation::LockExclusive)?;
-            if FileIdentity::of_path(&self.path)? == Some(FileIdentity::of_file(&self.file)?) {
+            if FileIdentity::of_path(&self.path)? == Some(self.identity) {
                 return Ok(WriterGuard { file: &self.file });
             }
-            self.file = open_lock_file(&self.path)?;
+            *self = Self::open(self.path.clone())?;
         }
+    }
+
+    /// Takes the lock if that needs no waiting.
+    pub(super) fn try_lock(&mut self) -> io::Result<Option<WriterGuard<'_>>> {
+        match flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        let guard = WriterGuard { file: &self.file };
+        // One that lost its name is no lock; whoever waits opens it again.
+        let is_ours = FileIdentity::of_path(&self.path)? == Some(self.identity);
+        Ok(is_ours.then_some(guard))
     }
 }
 

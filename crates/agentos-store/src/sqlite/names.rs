@@ -40,6 +40,8 @@ pub(super) enum Fate {
 #[derive(Debug)]
 pub(super) struct Names {
     path: PathBuf,
+    log_path: PathBuf,
+    index_path: PathBuf,
     file: FileIdentity,
     log: FileIdentity,
     index: FileIdentity,
@@ -49,15 +51,16 @@ pub(super) struct Names {
 impl Names {
     /// To be asked after the database was opened and read, since that makes the log and its index.
     pub(super) fn of(path: &Path) -> Done<Self> {
-        let found = |suffix: &str| {
-            let path = beside(path, suffix);
-            identity_of(&path)?.ok_or_else(|| {
+        let (log_path, index_path) = (beside(path, "-wal"), beside(path, "-shm"));
+        let found = |path: &Path| {
+            identity_of(path)?.ok_or_else(|| {
                 let message = format!("{} was removed while it was opened", path.display());
                 Fault::Store(BackendError::new(BackendErrorKind::Transient, message))
             })
         };
-        let (file, log, index) = (found("")?, found("-wal")?, found("-shm")?);
-        Ok(Self { path: path.to_owned(), file, log, index, handle: handle::Handle::of(path) })
+        let (file, log, index) = (found(path)?, found(&log_path)?, found(&index_path)?);
+        let (path, handle) = (path.to_owned(), handle::Handle::of(path));
+        Ok(Self { path, log_path, index_path, file, log, index, handle })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -83,17 +86,16 @@ impl Names {
 
     /// Whether the log that is open still has its name.
     pub(super) fn has_own_log(&self) -> Done<bool> {
-        Ok(identity_of(&beside(&self.path, "-wal"))? == Some(self.log))
+        Ok(identity_of(&self.log_path)? == Some(self.log))
     }
 
     fn fate_of_the_log(&self) -> Done<Fate> {
-        let log = beside(&self.path, "-wal");
-        let (found, index) = (identity_of(&log)?, identity_of(&beside(&self.path, "-shm"))?);
+        let (found, index) = (identity_of(&self.log_path)?, identity_of(&self.index_path)?);
         if found == Some(self.log) && index == Some(self.index) {
             return Ok(Fate::AsBefore);
         }
         // A reader that came after the log was removed has made an empty one.
-        let is_other = found.is_some_and(|found| found != self.log) && has_bytes(&log);
+        let is_other = found.is_some_and(|found| found != self.log) && has_bytes(&self.log_path);
         Ok(if is_other { Fate::LogReplaced } else { Fate::LogRemoved })
     }
 }

@@ -34,6 +34,10 @@ pub(super) fn created<'a>(
     let mut fold = Projection::default();
     for chunk in chunks {
         let changes = fold.apply(chunk, standing);
+        if chunk.first == Seq::FIRST {
+            // The row was written as it is after that.
+            continue;
+        }
         let step = write(tx, target, chunk, changes)?;
         touch(tx, target.key, chunk, step)?;
     }

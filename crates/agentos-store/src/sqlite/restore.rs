@@ -57,13 +57,16 @@ impl OpenFile {
 
     /// Makes sure that what is written will be found under the name of the file.
     pub(super) fn find(&mut self) -> Done<Whereabouts> {
+        let fate = self.names.fate()?;
+        if fate == Fate::AsBefore && !self.is_suspect {
+            return Ok(Whereabouts::Same);
+        }
         let path = self.names.path().to_owned();
-        match self.names.fate()? {
-            Fate::AsBefore if self.is_suspect => {
+        match fate {
+            Fate::AsBefore => {
                 self.reopen()?;
                 Ok(Whereabouts::Reopened)
             }
-            Fate::AsBefore => Ok(Whereabouts::Same),
             Fate::Removed | Fate::LogRemoved => {
                 put_back(&path, &self.connection)?;
                 self.reopen()?;

@@ -2,7 +2,7 @@
 
 use agentos_core::codec::{self, Chunk};
 use agentos_core::entry::{Entry, RunStarted};
-use agentos_core::id::{RunId, Seq};
+use agentos_core::id::{Epoch, RunId, Seq};
 use agentos_core::short_name::short_name;
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
@@ -10,12 +10,13 @@ use rusqlite::named_params;
 
 use super::error::{Done, Fault};
 use super::project::Target;
-use super::row::{standing_columns, to_i64, uuid};
+use super::row::{RunRow, standing_columns, to_i64, uuid};
 use super::transaction::Tx;
 use super::{blob, inbox, log, project};
+use crate::claim::Claim;
 use crate::log::end;
 use crate::place::Place;
-use crate::run::{CreateError, Created, History, NewRun};
+use crate::run::{CreateError, Created, Head, History, NewRun};
 
 /// How many names are tried for a run before the store gives up.
 const NAMES: u64 = 1_000;
@@ -49,9 +50,26 @@ pub(super) fn create(tx: &Tx<'_>, new: &NewRun) -> Done<Result<Created, CreateEr
         Ok(run_id) => run_id,
         Err(taken) => return Ok(Err(taken)),
     };
-    let key = insert_row(tx, new, &run_id, (project, definition))?;
+    let begins = first_head(tx, new)?;
+    let key = insert_row(tx, new, &run_id, (project, definition), &begins)?;
     insert_log(tx, key, new)?;
-    Ok(Ok(Created::New))
+    tx.remember(run, RunRow { key, head: begins, messages: 0 });
+    let Head { head, epoch, owner, standing } = begins;
+    let claim = Claim { epoch, head, standing };
+    Ok(Ok(if owner.is_some() { Created::Claimed(claim) } else { Created::New }))
+}
+
+/// Where the run begins: with whoever it was created for, or free.
+fn first_head(tx: &Tx<'_>, new: &NewRun) -> Done<Head> {
+    let head = rest_of(new).last().map_or(Seq(1), end);
+    let standing = standing_of(new);
+    let free = Head { head, epoch: Epoch(0), owner: None, standing };
+    Ok(match new.owner {
+        Some(owner) if !standing.is_ended() && tx.owners.is_alive(owner)? => {
+            Head { epoch: free.epoch.next(), owner: Some(owner), ..free }
+        }
+        _ => free,
+    })
 }
 
 fn began_with(tx: &Tx<'_>, key: i64, first: &Entry) -> Done<bool> {
@@ -112,20 +130,21 @@ fn keys(tx: &Tx<'_>, place: &Place) -> Done<Result<Keys, String>> {
     Ok(Ok((project, definition)))
 }
 
-fn insert_row(tx: &Tx<'_>, new: &NewRun, run_id: &str, keys: Keys) -> Done<i64> {
+fn insert_row(tx: &Tx<'_>, new: &NewRun, run_id: &str, keys: Keys, head: &Head) -> Done<i64> {
     const INSERT: &str = "INSERT INTO workflow_runs (id, run_id, project_id, workflow_def_id, definition_version, \
         workflow, definition_hash, status, worktree_id, work_dir, workspace_dir, workspace_id, context_dir, \
-        branch_name, log_file_path, parent_run_id, forked_from, created_at, updated_at, head, epoch, standing, \
-        wake_at) \
+        branch_name, log_file_path, parent_run_id, forked_from, created_at, updated_at, head, epoch, owner, \
+        standing, wake_at, input) \
         VALUES (:id, :run_id, :project, :definition, :version, :workflow, :hash, 'PENDING', :worktree, :work_dir, \
-        :workspace_dir, :workspace, :context_dir, :branch, :log_file, :parent, :forked_from, :at, :at, :head, 0, \
-        :standing, :wake_at)";
+        :workspace_dir, :workspace, :context_dir, :branch, :log_file, :parent, :forked_from, :at, :at, :head, :epoch, \
+        :owner, :standing, :wake_at, :input)";
     let place = &new.place;
-    let head = rest_of(new).last().map_or(Seq(1), end);
-    let (number, wake_at) = standing_columns(standing_of(new));
+    let (number, wake_at) = standing_columns(head.standing);
     let Entry::RunStarted(started) = &new.first else {
         return Err(Fault::permanent("a run was not checked before it came here"));
     };
+    // What is too large for the row refers to it, and follows when it is there.
+    let input = blob::inline(&started.input);
     tx.statement(INSERT)?.execute(named_params! {
         ":id": new.run.to_string(),
         ":run_id": run_id,
@@ -144,12 +163,18 @@ fn insert_row(tx: &Tx<'_>, new: &NewRun, run_id: &str, keys: Keys) -> Done<i64> 
         ":parent": started.parent.as_ref().map(|parent| parent.run.to_string()),
         ":forked_from": started.forked_from.map(|run| run.to_string()),
         ":at": new.at.0,
-        ":head": to_i64(head.0),
+        ":head": to_i64(head.head.0),
+        ":epoch": to_i64(head.epoch.0),
+        ":owner": head.owner.map(|owner| owner.to_string()),
         ":standing": number,
         ":wake_at": wake_at,
+        ":input": input,
     })?;
     let key = tx.connection.last_insert_rowid();
-    blob::put(tx, key, "UPDATE workflow_runs SET input = ?2 WHERE key = ?1", key, &started.input)?;
+    if input.is_none() {
+        let update = "UPDATE workflow_runs SET input = ?2 WHERE key = ?1";
+        blob::put(tx, key, update, key, &started.input)?;
+    }
     Ok(key)
 }
 

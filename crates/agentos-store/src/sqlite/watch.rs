@@ -3,7 +3,7 @@
 //! Whoever has committed touches the lock file, and inotify tells everybody who watches the folder. Because a process may
 //! die between the two, writes to the write-ahead log are watched as well; they come a moment before the commit can be
 //! seen, so they only start a short row of looks. A look asks SQLite's `data_version`, which changes exactly with what
-//! others commit. While nothing happens nothing is done.
+//! others commit. While nothing happens nothing is done, and while much happens it is looked at every few milliseconds.
 //!
 //! Where there is no inotify (other systems, or none of its watches is left) the file is looked at every
 //! [`LOOK_MS`] milliseconds, and only while somebody watches.
@@ -29,6 +29,10 @@ const LOOK_MS: i64 = 250;
 /// How long the looks after a write to the write-ahead log are apart; each is twice as long as the one before.
 const FIRST_LOOK_MS: i64 = 1;
 const LAST_LOOK_MS: i64 = 1_000;
+
+/// How long nobody listens after a commit was seen. A busy database rings a dozen times for each of its commits, and
+/// hearing every one would cost the writers more than the commits themselves; what happened meanwhile is seen together.
+const REST_MS: i64 = 5;
 
 /// Says when something was committed.
 #[derive(Debug, Clone)]
@@ -157,6 +161,9 @@ fn listen(mut look: Look, mut bell: bell::Bell, closed: &OwnedFd, tell: &watch::
         let rung = bell.hang_again() || rung;
         if look.has_changed() {
             tell.send_modify(|commits| *commits += 1);
+            if is_closed_within(closed, REST_MS) {
+                return;
+            }
             pause = bell.pause();
         } else if rung {
             pause = Some(FIRST_LOOK_MS);
@@ -173,9 +180,18 @@ enum Wake {
     Time,
 }
 
+fn length(ms: i64) -> Timespec {
+    Timespec { tv_sec: ms / 1_000, tv_nsec: ms % 1_000 * 1_000_000 }
+}
+
+/// Waits so long, unless nobody wants to know any more.
+fn is_closed_within(closed: &OwnedFd, ms: i64) -> bool {
+    let mut fds = [PollFd::new(closed, PollFlags::IN | PollFlags::HUP)];
+    poll(&mut fds, Some(&length(ms))).is_ok_and(|ready| ready > 0)
+}
+
 fn wait(bell: &mut bell::Bell, closed: &OwnedFd, pause_ms: Option<i64>) -> Wake {
-    let timeout =
-        pause_ms.map(|ms| Timespec { tv_sec: ms / 1_000, tv_nsec: ms % 1_000 * 1_000_000 });
+    let timeout = pause_ms.map(length);
     let mut fds = vec![PollFd::new(closed, PollFlags::IN | PollFlags::HUP)];
     fds.extend(bell.fd().map(|fd| PollFd::new(fd, PollFlags::IN)));
     if poll(&mut fds, timeout.as_ref()).is_err() {

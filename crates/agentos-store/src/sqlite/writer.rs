@@ -4,12 +4,15 @@
 //! being written shares the next. There is one such thread per process and store; between processes the writer lock
 //! decides whose turn it is, and every transaction begins `IMMEDIATE`, so nobody who has begun is turned away.
 //!
+//! The way to a thread and back takes as long as half a transaction. Whoever would do nothing but wait may carry out its
+//! work where it is, if nobody else is writing at that moment.
+//!
 //! Each piece of work checks before it changes anything, so one that is refused leaves nothing behind and its neighbours
 //! go on. Only a failure of the database undoes the whole batch. Then each piece is tried alone: what is the fault of
 //! one is the answer of that one. A transaction that could not even begin is the failure of all: each piece alone would
 //! wait just as long, one after the other.
 
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::oneshot;
@@ -74,20 +77,51 @@ where
     }
 }
 
+/// What the writer thread is asked for.
+enum Asked {
+    Write(Box<dyn Work>),
+    /// To see to the write-ahead log, which it does after everything that it is asked for.
+    Tidy,
+}
+
 /// The way to the writer thread. When the last one is dropped, the thread finishes what it has and ends.
 pub(super) struct Writer {
-    queue: Option<mpsc::Sender<Box<dyn Work>>>,
+    file: Arc<Mutex<DatabaseFile>>,
+    queue: Option<mpsc::Sender<Asked>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
     pub(super) fn start(file: DatabaseFile) -> Done<Self> {
-        let (queue, work) = mpsc::channel();
+        let (queue, asked) = mpsc::channel();
+        let file = Arc::new(Mutex::new(file));
+        let of_thread = Arc::clone(&file);
         let thread = thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write(file, &work))
+            .spawn(move || write(&of_thread, &asked))
             .map_err(|error| Fault::permanent(format!("no thread could be started: {error}")))?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+        Ok(Self { file, queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Carries out `act` on this thread, if nobody writes: neither here nor in another process. Otherwise nothing is done,
+    /// and there is no answer.
+    pub(super) fn try_here<A>(
+        &self,
+        act: impl FnOnce(&mut Tx<'_>) -> Done<A>,
+    ) -> Option<Result<A, BatchFailure>> {
+        let mut file = self.file.try_lock().ok()?;
+        let mut answer = None;
+        let outcome = file.transact_unless_locked(|tx| {
+            answer = Some(act(tx)?);
+            Ok(())
+        })?;
+        if file.wants_taking()
+            && let Some(queue) = &self.queue
+        {
+            // If the thread is gone, the next to write hears that.
+            let _gone = queue.send(Asked::Tidy);
+        }
+        Some(outcome.and_then(|()| answer.ok_or_else(gone)))
     }
 
     /// Has `act` carried out, perhaps among others and perhaps more than once until it holds. What `fail` makes of a
@@ -99,7 +133,7 @@ impl Writer {
     ) -> A {
         let (reply, answer) = oneshot::channel();
         let work = Verb { act, fail: fail.clone(), answer: None, reply };
-        let queued = self.queue.as_ref().map(|queue| queue.send(Box::new(work)));
+        let queued = self.queue.as_ref().map(|queue| queue.send(Asked::Write(Box::new(work))));
         if !matches!(queued, Some(Ok(()))) {
             return fail(&gone());
         }
@@ -128,15 +162,21 @@ fn gone() -> BatchFailure {
     BatchFailure { error, is_unknown: true, is_everybodys: true }
 }
 
-fn write(mut file: DatabaseFile, work: &mpsc::Receiver<Box<dyn Work>>) {
-    while let Ok(first) = work.recv() {
-        let mut batch = vec![first];
-        while batch.len() < BATCH
-            && let Ok(next) = work.try_recv()
-        {
-            batch.push(next);
+fn write(file: &Mutex<DatabaseFile>, asked: &mpsc::Receiver<Asked>) {
+    while let Ok(first) = asked.recv() {
+        // Whoever has panicked with it has left it in a state that nobody knows.
+        let Ok(mut file) = file.lock() else { return };
+        let mut batch = Vec::new();
+        let mut next = Some(first);
+        while let Some(asked_for) = next {
+            if let Asked::Write(work) = asked_for {
+                batch.push(work);
+            }
+            next = if batch.len() < BATCH { asked.try_recv().ok() } else { None };
         }
-        write_batch(&mut file, batch);
+        if !batch.is_empty() {
+            write_batch(&mut file, batch);
+        }
         file.keep_wal_bounded();
     }
 }
@@ -176,8 +216,8 @@ impl From<Fault> for BatchFailure {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
 
     use rusqlite::Connection;
     use uuid::Uuid;
@@ -226,6 +266,32 @@ mod tests {
         assert_eq!(tries, 5, "two together, then each alone");
         assert!(answers[0].is_none() && answers[2].is_none(), "{answers:?}");
         assert!(answers[1].as_ref().is_some_and(|error| error.contains("nowhere")), "{answers:?}");
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a deadline, so that a failure is told")]
+    fn the_log_is_taken_over_also_if_everybody_writes_on_their_own_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut location, found) = Location::find(&folder.path().join("x.db")).unwrap();
+        let file = location.open(found, Uuid::from_u128(1), Box::new(|_| ())).unwrap();
+        let writer = Writer::start(file).unwrap();
+        let write_here = |sql: &str| {
+            let deadline = Instant::now() + Duration::from_secs(30);
+            let act = |tx: &mut Tx<'_>| tx.connection.execute_batch(sql).map_err(Fault::from);
+            // While the thread is at the log, nobody else is at the file.
+            while writer.try_here(act).map(Result::unwrap).is_none() {
+                assert!(Instant::now() < deadline, "the file is never free");
+                thread::yield_now();
+            }
+        };
+        let is_short = || writer.file.lock().is_ok_and(|file| !file.is_log_long());
+        write_here("CREATE TABLE more (x); INSERT INTO more VALUES (zeroblob(17000000))");
+        assert!(!is_short(), "it is long by now");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !is_short() {
+            assert!(Instant::now() < deadline, "nobody takes it over");
+            write_here("INSERT INTO more VALUES (1)");
+        }
     }
 
     #[test]

@@ -142,6 +142,13 @@ impl Store for Broken {
         }
     }
 
+    async fn commit_here(&self, batch: Vec<TurnCommit>) -> Vec<Result<Committed, CommitError>> {
+        match self.defect {
+            Defect::Commits(BadCommits::HereLost) => self.inner.snapshot().commit(batch).await,
+            _ => self.commit(batch).await,
+        }
+    }
+
     async fn send(&self, run: RunId, message: Message, at: Timestamp) -> Result<Sent, SendError> {
         match self.defect {
             Defect::Messages(bad) => self.send_badly(bad, run, message, at).await,

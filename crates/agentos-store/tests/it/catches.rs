@@ -14,6 +14,8 @@ use crate::fixture::SimulatedFixture;
 const CATCHES: &[(Defect, &[&str])] = &[
     (Runs(BadRuns::NamesShared), &["a_readable_id_belongs_to_one_run"]),
     (Runs(BadRuns::BornOwned), &["a_new_run_holds_its_first_entry_and_is_free"]),
+    (Runs(BadRuns::CreatorIgnored), &["a_run_is_created_for_who_drives_it"]),
+    (Runs(BadRuns::CreatorUnseen), &["a_run_created_for_the_dead_is_free"]),
     (
         Runs(BadRuns::AlwaysNew),
         &["creating_a_run_again_changes_nothing", "of_many_that_create_a_run_at_once_one_is_first"],
@@ -65,6 +67,7 @@ const CATCHES: &[(Defect, &[&str])] = &[
             "a_malformed_commit_fails_alone_in_its_batch",
         ],
     ),
+    (Commits(BadCommits::HereLost), &["a_commit_made_here_is_like_any_other"]),
     (Commits(BadCommits::BatchReversed), &["commits_of_one_run_in_a_batch_are_applied_in_order"]),
     (Commits(BadCommits::AnswersReversed), &["answers_come_in_the_order_of_the_batch"]),
     (Commits(BadCommits::EmptyBatchAnswered), &["an_empty_batch_has_no_answers"]),

@@ -41,7 +41,7 @@ fn new_run(run: RunId) -> NewRun {
         grace_ms: Millis::ZERO,
         ..RunStarted::new(run, Name::new("faults").expect("a short name"))
     });
-    NewRun { run, at: NOW, first, history: None, place: Place::default() }
+    NewRun { run, at: NOW, first, history: None, place: Place::default(), owner: None }
 }
 
 fn message(text: &str) -> Message {

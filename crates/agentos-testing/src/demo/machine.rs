@@ -65,6 +65,7 @@ impl Machine {
             first: scenario.first_entry(),
             history: None,
             place: Place::default(),
+            owner: None,
         };
         block_on(store.create_run(new)).expect("an empty store takes a run");
         Self { store, run, now: at.0, owners: 0, commands: Vec::new(), approved: false }

@@ -92,7 +92,14 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let store = SimulatedStore::new(u64::from(crate::chance::number(&scenario.seed)));
         let run = scenario.run();
-        let new = NewRun { run, at: scenario.start(), first, history, place: Place::default() };
+        let new = NewRun {
+            run,
+            at: scenario.start(),
+            first,
+            history,
+            place: Place::default(),
+            owner: None,
+        };
         block_on(store.create_run(new)).expect("the simulated store takes a run");
         Self {
             scenario,

@@ -128,9 +128,10 @@ impl Driver<'_> {
             first,
             history: None,
             place: Place::default(),
+            owner: None,
         };
         match block_on(self.store.create_run(new)) {
-            Ok(Created::New) => {
+            Ok(Created::New | Created::Claimed(_)) => {
                 let id = self.world.call(run, operation);
                 self.world.count_start(&id);
                 self.family.insert(child);

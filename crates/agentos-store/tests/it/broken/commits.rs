@@ -18,6 +18,8 @@ use super::{Broken, phantom};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BadCommits {
+    /// What is committed on the caller's thread is lost.
+    HereLost,
     /// One that fails takes the whole batch down.
     NeighboursFail,
     /// The batch is applied from its end.

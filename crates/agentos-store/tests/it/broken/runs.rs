@@ -17,6 +17,10 @@ use super::{Broken, phantom};
 pub(crate) enum BadRuns {
     /// A new run belongs to somebody.
     BornOwned,
+    /// Whoever a run is created for has to claim it.
+    CreatorIgnored,
+    /// Whoever a run is created for holds it, dead or alive.
+    CreatorUnseen,
     /// Who creates a run again is told that it is new.
     AlwaysNew,
     /// Who creates a run again begins it anew, as far as its owner is concerned.
@@ -68,6 +72,13 @@ impl Broken {
             | BadRuns::HistoryWorks
             | BadRuns::HistoryUnheard
             | BadRuns::GapClosed => return self.inner.create_run(rewritten(bad, new)).await,
+            BadRuns::CreatorIgnored => {
+                return self.inner.create_run(NewRun { owner: None, ..new }).await;
+            }
+            BadRuns::CreatorUnseen => {
+                new.owner.into_iter().for_each(|owner| self.inner.owner_alive(owner));
+                return self.inner.create_run(new).await;
+            }
             BadRuns::BornOwned => {
                 let created = self.inner.create_run(new).await?;
                 let _claim = self.inner.claim(run, phantom(), ClaimMode::IfFree).await;

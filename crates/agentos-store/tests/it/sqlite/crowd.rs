@@ -73,7 +73,14 @@ pub(crate) fn take_part(arguments: &[&str]) {
     let owner = store.enlist(OwnerId(owner.parse().expect("an id"))).expect("it is enlisted");
     let run = run_id(number);
     let first = Entry::RunStarted(RunStarted::new(run, name("crowd")));
-    let new = NewRun { run, at: Timestamp(0), first, history: None, place: Place::default() };
+    let new = NewRun {
+        run,
+        at: Timestamp(0),
+        first,
+        history: None,
+        place: Place::default(),
+        owner: None,
+    };
     block_on(store.create_run(new)).expect("a run is created");
     let claim =
         block_on(store.claim(run, owner.id(), ClaimMode::IfFree)).expect("its owner is dead");

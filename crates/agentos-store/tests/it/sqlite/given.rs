@@ -32,7 +32,14 @@ pub(crate) fn new_run(number: u128, place: Place) -> NewRun {
     let run = run_id(number);
     let mut started = RunStarted::new(run, name("build"));
     started.input = json!({ "number": number.to_string() });
-    NewRun { run, at: Timestamp(1_000), first: Entry::RunStarted(started), history: None, place }
+    NewRun {
+        run,
+        at: Timestamp(1_000),
+        first: Entry::RunStarted(started),
+        history: None,
+        place,
+        owner: None,
+    }
 }
 
 /// An owner with a run.
@@ -148,8 +155,14 @@ pub(crate) fn replay(store: &SqliteStore, log: &[Chunk]) -> RunId {
         panic!("a log begins with its start")
     };
     let first = Entry::RunStarted(started.clone());
-    let new =
-        NewRun { run: started.run, at: log[0].at, first, history: None, place: Place::default() };
+    let new = NewRun {
+        run: started.run,
+        at: log[0].at,
+        first,
+        history: None,
+        place: Place::default(),
+        owner: None,
+    };
     let mut held = Held::start(store, new);
     for chunk in &log[1..] {
         held.commit(chunk.at.0, chunk.entries.clone());
