@@ -38,6 +38,7 @@ fn write_line(mut to: impl Write, line: impl fmt::Display) {
 }
 
 /// Waits a moment between two looks at a program that runs by itself.
+#[expect(clippy::disallowed_methods, reason = "another program's progress can only be looked at")]
 pub(crate) fn pause(length: Duration) {
     std::thread::sleep(length);
 }

@@ -26,7 +26,8 @@ pub(crate) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         session.output.document(&json!({ "diagnostics": found }))?;
     } else if found.is_empty() {
         let count = session.catalog.all().iter().filter(|listed| listed.file.is_some()).count();
-        session.output.lines([format!("{count} templates, nothing to complain about")])?;
+        let s = if count == 1 { "" } else { "s" };
+        session.output.lines([format!("{count} template{s}, nothing to complain about")])?;
     } else {
         session.output.lines(found.iter().flat_map(|found| shown(session, found)))?;
     }
