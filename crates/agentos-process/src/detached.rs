@@ -43,7 +43,6 @@ impl Detached {
             OpenOptions::new().write(true).truncate(true).open(&self.log)?;
         }
         let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
-        #[expect(clippy::disallowed_methods, reason = "this crate is the door")]
         let child = Command::new(&self.program)
             .args(&self.arguments)
             .current_dir(&self.folder)

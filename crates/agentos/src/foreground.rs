@@ -79,16 +79,16 @@ async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
     match store.claim(run, owner.id(), ClaimMode::IfFree).await {
         Ok(_) => Ok(()),
         Err(ClaimError::Owned { by, .. }) => Err(owned(store, run, by).await),
-        Err(ClaimError::Ended { .. }) => {
-            let name = short_name(store, run).await;
-            Err(CommandError::usage(format!("{name} has ended, and what has ended stays so")).hint(
-                format!(
-                    "`agentos show {name}` tells how; `agentos retry {name}` mends a failed run"
-                ),
-            ))
-        }
+        Err(ClaimError::Ended { .. }) => Err(ended(store, run).await),
         Err(error) => Err(CommandError::failed(error.to_string())),
     }
+}
+
+/// The run is over.
+pub(crate) async fn ended(store: &SqliteStore, run: RunId) -> CommandError {
+    let name = short_name(store, run).await;
+    CommandError::usage(format!("{name} has ended, and what has ended stays so"))
+        .hint(format!("`agentos show {name}` tells how; `agentos retry {name}` mends a failed run"))
 }
 
 /// Somebody who lives has the run.
@@ -173,7 +173,10 @@ impl Watching<'_> {
                     // The engine left by itself: the end says why.
                     Err(RecvError::Closed) => return Outcome::Ended(ended.await),
                 },
-                Some(said) = self.lines.recv() => self.presenter.hear(&said),
+                Some(said) = self.lines.recv() => {
+                    self.presenter.hear(&said);
+                    is_stale = true;
+                }
                 _ = ticks.tick(), if wants_frame => {
                     self.show().await;
                     is_stale = false;

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentos_core::entry::RunStarted;
 use agentos_core::id::RunId;
+use agentos_core::time::Timestamp;
 use agentos_core::turn::{LogLevel, LogLine};
 use agentos_engine::lines::LineSink;
 use agentos_store::folder::{Line, RunFolder, RunLogs, StepName, Stream};
@@ -15,6 +16,7 @@ use tokio::sync::mpsc;
 /// A line that somebody who watches sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said {
+    pub(crate) at: Timestamp,
     pub(crate) run: RunId,
     pub(crate) level: LogLevel,
     pub(crate) message: String,
@@ -64,7 +66,8 @@ impl LineSink for FileLines {
     fn write(&self, run: RunId, lines: Vec<LogLine>) {
         if let Some(watcher) = &self.watcher {
             for line in lines.iter().filter(|line| line.level >= LogLevel::Info) {
-                let said = Said { run, level: line.level, message: line.message.clone() };
+                let said =
+                    Said { at: line.at, run, level: line.level, message: line.message.clone() };
                 // A terminal that is slow misses lines; a run is not held up for it.
                 let _full = watcher.try_send(said);
             }

@@ -15,14 +15,18 @@ use crate::output::Output;
 use crate::terminal::live::{self, Live, room};
 use crate::terminal::paint::Paint;
 use crate::terminal::size::Size;
+use crate::terminal::text::harmless;
 use crate::terminal::tree::{self, Frame};
 use crate::terminal::{Environment, FamilyView, plain};
 
 /// How many runs of a family are shown at most.
-const SHOWN: usize = 100;
+pub(crate) const SHOWN: usize = 100;
 
 /// How many of the latest log lines are kept for the picture.
 const LATEST: usize = 20;
+
+/// How many log lines wait for the next look at what else has happened; beyond that some are left out. The file has them.
+const HEARD: usize = 10_000;
 
 /// Reads a family: the run, and those of the others that descend from it.
 pub(crate) async fn load(
@@ -74,7 +78,7 @@ pub(crate) struct Presenter {
 
 enum How {
     Live(Live<Box<dyn io::Write>>),
-    Plain { before: Option<Box<FamilyView>> },
+    Plain { before: Option<Box<FamilyView>>, heard: Vec<Said> },
     Silent,
 }
 
@@ -85,8 +89,10 @@ impl Presenter {
             Stream::Error => (output.error_size, output.error_paint, Box::new(io::stderr())),
         };
         let how = match size {
-            Some(_) if live::is_possible(&environment, true) => How::Live(Live::new(out)),
-            _ => How::Plain { before: None },
+            Some(_) if output.is_quiet && live::is_possible(&environment, true) => {
+                How::Live(Live::new(out))
+            }
+            _ => How::Plain { before: None, heard: Vec::new() },
         };
         Self { stream, how, paint, environment, zone: TimeZone::system(), latest: Vec::new() }
     }
@@ -98,19 +104,15 @@ impl Presenter {
 
     /// Takes in a log line.
     pub(crate) fn hear(&mut self, said: &Said) {
-        let text = crate::terminal::text::harmless(&said.message).into_owned();
-        match &self.how {
+        match &mut self.how {
             How::Live(_) => {
-                self.latest.push(text);
+                self.latest.push(harmless(&said.message).into_owned());
                 if self.latest.len() > LATEST {
                     self.latest.remove(0);
                 }
             }
-            How::Plain { .. } => {
-                let level = format!("{:?}", said.level).to_lowercase();
-                self.write_lines(&[format!("{level}: {text}")]);
-            }
-            How::Silent => {}
+            How::Plain { heard, .. } if heard.len() < HEARD => heard.push(said.clone()),
+            How::Plain { .. } | How::Silent => {}
         }
     }
 
@@ -123,8 +125,9 @@ impl Presenter {
                 let frame = Frame { now, size: Some(room(screen)), paint: self.paint };
                 live.draw(&tree::lines(&view, &frame), screen)
             }
-            How::Plain { before } => {
-                let lines = plain::changes(before.as_deref(), &view, &self.zone);
+            How::Plain { before, heard } => {
+                let lines = plain::changes(before.as_deref(), &view, heard, &self.zone);
+                heard.clear();
                 *before = Some(Box::new(view));
                 self.write_lines(&lines);
                 Ok(())

@@ -6,7 +6,6 @@ use agentos_core::id::RunId;
 use agentos_engine::background::Attended;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::takeover::{self, TakeOver};
-use agentos_store::claim::ClaimError;
 use agentos_store::due::Except;
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::{OwnerLife, SqliteStore};
@@ -80,8 +79,7 @@ async fn take_over(session: &Session, name: &str) -> Result<()> {
 async fn check_free(store: &SqliteStore, run: RunId) -> Result<()> {
     let head = store.head(run).await?;
     if head.standing.is_ended() {
-        return Err(CommandError::usage(ClaimError::Ended { run }.to_string())
-            .hint("`agentos retry` makes a new run out of one that failed"));
+        return Err(foreground::ended(store, run).await);
     }
     match head.owner {
         Some(owner) if store.owner_life(owner) != OwnerLife::Dead => {

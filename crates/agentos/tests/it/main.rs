@@ -1,0 +1,11 @@
+//! The command line, as people and scripts meet it: a real binary in real repositories.
+
+mod background;
+mod circumstances;
+mod crowd;
+mod family;
+mod interruption;
+mod mistakes;
+mod places;
+mod support;
+mod words;
