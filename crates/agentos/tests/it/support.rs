@@ -312,7 +312,7 @@ pub(crate) fn filters(stand: &Stand) -> Vec<(String, &'static str)> {
         filter(r" *\b\d+ ms\b", " [span]"),
         filter(r" *\b\d+\.\d s\b", " [span]"),
         filter(r#""(duration)": \d+"#, r#""$1": [ms]"#),
-        filter(r"\b(just now|\d+ s ago)\b", "[ago]"),
+        filter(r"\b(just now|\d+ seconds? ago)\b", "[ago]"),
         filter(r"\bprocess \d+\b", "process [pid]"),
         filter(r#""[0-9a-f]{32}""#, r#""[hash]""#),
     ]
