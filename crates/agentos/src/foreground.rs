@@ -42,6 +42,7 @@ pub(crate) async fn drive(
 ) -> Result<RunDetail> {
     let mut signals = Signals::listen()?;
     let owner = store.enlist(OwnerId(Uuid::new_v4()))?;
+    let known = view::load_family(store, run).await?;
     claim(store, run, &owner).await?;
     let (watcher, lines) = mpsc::channel(WAITING);
     let family = Arc::new(Family::new(Arc::new(store.clone()), [run]));
@@ -49,7 +50,8 @@ pub(crate) async fn drive(
         start(session, store, &owner, (Arc::clone(&family), FileLines::watched_by(watcher)))?;
     let scribe = tokio::spawn(scribe::follow(store.clone(), engine.events()));
     let presenter =
-        Presenter::new(&session.output, stream, session.surroundings.environment.clone());
+        Presenter::new(&session.output, stream, session.surroundings.environment.clone())
+            .knows(known);
     let mut watching = Watching { store, run, family, presenter, lines, events: engine.events() };
     let outcome = watching.until(&engine, &mut signals).await;
     match outcome {

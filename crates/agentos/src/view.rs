@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::io::{self, Write as _};
 
+use agentos_core::codec::Chunk;
+use agentos_core::entry::Entry;
 use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
-use agentos_store::log::ReadError;
+use agentos_store::log::{ReadError, load_whole_log};
 use agentos_store::records::{Records as _, RunDetail};
 use agentos_store::sqlite::SqliteStore;
 use jiff::tz::TimeZone;
@@ -20,7 +22,7 @@ use crate::terminal::tree::{self, Frame};
 use crate::terminal::{Environment, FamilyView, plain};
 
 /// How many runs of a family are shown at most.
-pub(crate) const SHOWN: usize = 100;
+const SHOWN: usize = 100;
 
 /// How many of the latest log lines are kept for the picture.
 const LATEST: usize = 20;
@@ -48,6 +50,34 @@ pub(crate) async fn load(
         }
     }
     Ok(assemble(run, &mut by_parent))
+}
+
+/// Reads a family whose members are not known yet.
+pub(crate) async fn load_family(store: &SqliteStore, root: RunId) -> Result<FamilyView, ReadError> {
+    load(store, root, descendants(store, root).await?).await
+}
+
+/// The runs that a run has invoked, and those that they have: each is in the log of whoever ordered it.
+async fn descendants(store: &SqliteStore, root: RunId) -> Result<Vec<RunId>, ReadError> {
+    let (mut found, mut next) = (Vec::new(), vec![root]);
+    while let Some(run) = next.pop().filter(|_| found.len() < SHOWN) {
+        let log = match load_whole_log(store, run).await {
+            Ok(log) => log,
+            // It was ordered, and is not created yet.
+            Err(ReadError::NotFound { .. }) if run != root => continue,
+            Err(error) => return Err(error),
+        };
+        let entries = log.into_iter().flat_map(Chunk::into_records).map(|record| record.entry);
+        let children: Vec<RunId> = entries
+            .filter_map(|entry| match entry {
+                Entry::OperationOrdered { child, .. } => child,
+                _ => None,
+            })
+            .collect();
+        found.extend(&children);
+        next.extend(children);
+    }
+    Ok(found)
 }
 
 fn assemble(run: RunDetail, by_parent: &mut HashMap<String, Vec<RunDetail>>) -> FamilyView {
@@ -95,6 +125,14 @@ impl Presenter {
             _ => How::Plain { before: None, heard: Vec::new() },
         };
         Self { stream, how, paint, environment, zone: TimeZone::system(), latest: Vec::new() }
+    }
+
+    /// What is known of already is not told as news.
+    pub(crate) fn knows(mut self, view: FamilyView) -> Self {
+        if let How::Plain { before, .. } = &mut self.how {
+            *before = Some(Box::new(view));
+        }
+        self
     }
 
     /// Whether the picture moves by itself.

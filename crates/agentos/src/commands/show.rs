@@ -2,14 +2,9 @@
 
 use std::process::ExitCode;
 
-use agentos_core::codec::Chunk;
-use agentos_core::entry::Entry;
-use agentos_core::id::RunId;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
-use agentos_store::log::{ReadError, load_whole_log};
 use agentos_store::records::RunDetail;
-use agentos_store::sqlite::SqliteStore;
 use jiff::tz::TimeZone;
 
 use crate::error::Result;
@@ -41,35 +36,12 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let output = &session.output;
     let mut lines = facts(session, &detail);
     lines.push(String::new());
-    let view = view::load(&store, detail.run.id, descendants(&store, detail.run.id).await?).await?;
+    let view = view::load_family(&store, detail.run.id).await?;
     let size = output.size.map(|size| crate::terminal::size::Size { height: usize::MAX, ..size });
     lines.extend(tree::lines(&view, &Frame { now: SystemClock.now(), size, paint: output.paint }));
     lines.extend(remarks(&view.run));
     output.lines(lines)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The runs that a run has invoked, and those that they have: each is in the log of whoever ordered it.
-async fn descendants(store: &SqliteStore, root: RunId) -> Result<Vec<RunId>> {
-    let (mut found, mut next) = (Vec::new(), vec![root]);
-    while let Some(run) = next.pop().filter(|_| found.len() < view::SHOWN) {
-        let log = match load_whole_log(store, run).await {
-            Ok(log) => log,
-            // It was ordered, and is not created yet.
-            Err(ReadError::NotFound { .. }) if run != root => continue,
-            Err(error) => return Err(error.into()),
-        };
-        let entries = log.into_iter().flat_map(Chunk::into_records).map(|record| record.entry);
-        let children: Vec<RunId> = entries
-            .filter_map(|entry| match entry {
-                Entry::OperationOrdered { child, .. } => child,
-                _ => None,
-            })
-            .collect();
-        found.extend(&children);
-        next.extend(children);
-    }
-    Ok(found)
 }
 
 /// What is known of the run beside its steps.

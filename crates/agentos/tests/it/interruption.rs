@@ -57,7 +57,9 @@ fn goes_on_after(signal: Signal, code: Option<i32>) {
         let hint = format!("`agentos resume {}`", name(&run));
         assert!(done.err.contains(&hint), "it says how to go on: {done:#?}");
     }
-    stand.run(&root, &["resume", "count"]).exits(0);
+    let resumed = stand.run(&root, &["resume", "count"]).exits(0).out;
+    assert!(resumed.contains("  resumed\n"), "{resumed}");
+    assert!(!resumed.contains("count 1: started"), "what is old is not told as new: {resumed}");
     let after = stand.show(&root, "count");
     assert_eq!(after["status"], "COMPLETED");
     counted_well(&file, finished_steps(&run));
