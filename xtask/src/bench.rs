@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-use crate::release::{engine_bench, process_bench, store_bench, testing_binary};
+use crate::release::{cli_bench, engine_bench, process_bench, store_bench, testing_binary};
 use crate::shell::{self, say};
 
 const RESULTS: &str = "bench/results";
@@ -20,6 +20,9 @@ const STORE: &str = "store";
 
 /// Measured with real processes.
 const PROCESS: &str = "process";
+
+/// Measured as somebody who waits for a prompt.
+const CLI: &str = "cli";
 
 /// Measured through the whole engine.
 const ENGINE: [&str; 3] = ["steps", "parked", "script"];
@@ -34,7 +37,7 @@ pub(crate) struct Args {
 /// Runs the measurement and points at its result.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
-    let known = [&[CORE, STORE, PROCESS][..], &ENGINE[..]].concat();
+    let known = [&[CORE, STORE, PROCESS, CLI][..], &ENGINE[..]].concat();
     ensure!(
         name.is_none_or(|name| known.contains(&name)),
         "there is no measurement of that name; there are {}",
@@ -49,6 +52,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if name.is_none_or(|name| name == PROCESS) {
         process_bench(PROCESS).run()?;
+    }
+    if name.is_none_or(|name| name == CLI) {
+        cli_bench(CLI).run()?;
     }
     for bench in ENGINE.into_iter().filter(|bench| name.is_none_or(|name| name == *bench)) {
         engine_bench(bench).run()?;

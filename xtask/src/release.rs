@@ -37,6 +37,20 @@ pub(crate) fn engine_kills() -> CommandLine {
         .env("AGENTOS_SOAK", "1")
 }
 
+/// `cargo bench` for the binary's start-up.
+pub(crate) fn cli_bench(name: &str) -> CommandLine {
+    CommandLine::cargo(["bench", "--locked", "-p", "agentos", "--bench", name])
+}
+
+/// The test of the command line in which many runs go on at once, with the big numbers. What counts is how many processes
+/// there are, so it is built as tests are.
+pub(crate) fn crowd_of_runs() -> CommandLine {
+    let name = "crowd::runs_at_once_all_complete_and_none_is_disturbed";
+    CommandLine::cargo(["test", "--locked", "-p", "agentos", "--examples", "--test", "it"])
+        .args(["--", "--exact", name, "--nocapture"])
+        .env("AGENTOS_SOAK", "1")
+}
+
 /// `cargo bench` for one of the benches of `agentos-process`.
 pub(crate) fn process_bench(name: &str) -> CommandLine {
     CommandLine::cargo(["bench", "--locked", "-p", "agentos-process", "--bench", name])

@@ -9,7 +9,7 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::release::{engine_kills, store_bench, testing_binary};
+use crate::release::{crowd_of_runs, engine_kills, store_bench, testing_binary};
 use crate::shell::{self, CommandLine, say};
 
 const RECORD: &str = "docs/soak.md";
@@ -24,11 +24,12 @@ The long suites, and the last time each passed. Run them with `cargo xtask soak`
 ";
 
 /// The suites: a name for the record, and the command line.
-fn suites() -> [(&'static str, CommandLine); 3] {
+fn suites() -> [(&'static str, CommandLine); 4] {
     [
         ("simulate", testing_binary("simulate", &["soak"])),
         ("store", store_bench("crowd", &[])),
         ("kills", engine_kills()),
+        ("runs", crowd_of_runs()),
     ]
 }
 

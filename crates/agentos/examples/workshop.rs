@@ -1,10 +1,12 @@
 //! Workflows for the tests of the command line: each does one thing that a command has to cope with.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentos::sdk::{Backoff, Ctx, Error, Millis, Result, RetryPolicy, Workflow, try_join_all};
+use agentos::sdk::{
+    Backoff, Ctx, Error, Millis, Result, RetryPolicy, Workflow, try_join, try_join_all,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -23,6 +25,7 @@ fn main() -> std::process::ExitCode {
         .workflow(Workflow::new("mend", mend).description("Fails until the file `mended` is there"))
         .workflow(Workflow::new("parent", parent).description("Invokes three children"))
         .workflow(Workflow::new("endless", endless).description("Never ends by itself"))
+        .workflow(Workflow::new("tree", tree).description("Does everything that can be watched"))
         .main()
 }
 
@@ -88,18 +91,22 @@ async fn count(ctx: Ctx, count: Count) -> Result<u32> {
     for number in 1..=count.steps {
         let (file, pause) = (count.file.clone(), Duration::from_millis(count.pause));
         ctx.run(format!("count {number}"), move |ctx| {
-            let file = file.clone();
-            let append = move || async move {
-                let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file)?;
-                writeln!(file, "{number}")?;
+            let (file, text) = (file.clone(), number.to_string());
+            let counted = move || async move {
+                append(&file, &text)?;
                 tokio::time::sleep(pause).await;
                 Ok(())
             };
-            async move { Ok(ctx.effect("append", append).await?) }
+            async move { Ok(ctx.effect("append", counted).await?) }
         })
         .await?;
     }
     Ok(count.steps)
+}
+
+fn append(file: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file)?;
+    writeln!(file, "{line}")
 }
 
 async fn ask(ctx: Ctx, _: Value) -> Result<Value> {
@@ -111,20 +118,32 @@ async fn listen(ctx: Ctx, _: Value) -> Result<Value> {
     Ok(ctx.wait_for("go").await?)
 }
 
-async fn nap(ctx: Ctx, ms: Option<u64>) -> Result<()> {
-    Ok(ctx.sleep(Duration::from_millis(ms.unwrap_or(100))).await?)
+#[derive(Deserialize)]
+struct Nap {
+    ms: u64,
 }
 
-async fn mend(ctx: Ctx, file: PathBuf) -> Result<String> {
-    ctx.run("prepare", |_| async { Ok(()) }).await?;
-    let once = RetryPolicy {
-        max_attempts: 2,
-        backoff: Backoff::Fixed,
-        delay_ms: Millis::new(1),
-        ..RetryPolicy::default()
-    };
-    let tried = ctx.step("try").retry(once).run(move |ctx| {
-        let file = file.clone();
+async fn nap(ctx: Ctx, nap: Nap) -> Result<()> {
+    Ok(ctx.sleep(Duration::from_millis(nap.ms)).await?)
+}
+
+#[derive(Deserialize)]
+struct Mend {
+    /// What mends it, once it is there.
+    file: PathBuf,
+    /// Where it is written down that the preparation was done.
+    counted: PathBuf,
+}
+
+async fn mend(ctx: Ctx, mend: Mend) -> Result<String> {
+    let prepare = move || async move { Ok(append(&mend.counted, "prepared")?) };
+    ctx.run("prepare", move |ctx| {
+        let prepare = prepare.clone();
+        async move { Ok(ctx.effect("prepare", prepare).await?) }
+    })
+    .await?;
+    let tried = ctx.step("try").retry(twice(1)).run(move |ctx| {
+        let file = mend.file.clone();
         async move {
             let there: bool = ctx.effect("look", move || async move { Ok(file.exists()) }).await?;
             if there { Ok("mended".to_owned()) } else { Err(Error::new("it is still broken")) }
@@ -133,17 +152,30 @@ async fn mend(ctx: Ctx, file: PathBuf) -> Result<String> {
     Ok(tried.await?)
 }
 
+fn twice(delay_ms: u64) -> RetryPolicy {
+    RetryPolicy {
+        max_attempts: 2,
+        backoff: Backoff::Fixed,
+        delay_ms: Millis::new(delay_ms),
+        ..RetryPolicy::default()
+    }
+}
+
 async fn parent(ctx: Ctx, _: Value) -> Result<Vec<Value>> {
     let children =
         (1..=3).map(|number| ctx.invoke("greet", json!({ "name": format!("child {number}") })));
     Ok(try_join_all(children.collect::<Vec<_>>()).await?)
 }
 
-async fn endless(ctx: Ctx, file: Option<PathBuf>) -> Result<()> {
+#[derive(Deserialize)]
+struct Endless {
+    /// Where it is written down that it has begun.
+    file: PathBuf,
+}
+
+async fn endless(ctx: Ctx, endless: Endless) -> Result<()> {
     let wait = move || async move {
-        if let Some(file) = file {
-            std::fs::write(file, "began")?;
-        }
+        append(&endless.file, "began")?;
         std::future::pending::<()>().await;
         Ok(())
     };
@@ -152,4 +184,46 @@ async fn endless(ctx: Ctx, file: Option<PathBuf>) -> Result<()> {
         async move { Ok(ctx.effect("wait", wait).await?) }
     });
     Ok(waited.await?)
+}
+
+#[derive(Deserialize)]
+struct Pace {
+    /// How long each piece takes.
+    ms: u64,
+}
+
+/// Nested and parallel steps, an attempt that fails, children, a wait, and a question at the end.
+async fn tree(ctx: Ctx, pace: Pace) -> Result<String> {
+    let ms = pace.ms;
+    ctx.phase("prepare", move |ctx| async move {
+        ctx.run("read the brief", move |ctx| work(ctx, ms)).await?;
+        Ok(ctx.run("write a plan that has quite a long name", move |ctx| work(ctx, ms)).await?)
+    })
+    .await?;
+    let build = ctx.run("build", move |ctx| async move {
+        let library = ctx.run("library", move |ctx| work(ctx, ms));
+        let program = ctx.run("program", move |ctx| work(ctx, 2 * ms));
+        try_join((library, program)).await?;
+        Ok(())
+    });
+    let check = ctx.step("check").retry(twice(2 * ms)).run(move |ctx| async move {
+        ctx.log().warn("the first look is always wrong");
+        let attempt = ctx.attempt();
+        work(ctx, ms).await?;
+        if attempt < 2 { Err(Error::new("a test is red: expected 3, found 4")) } else { Ok(()) }
+    });
+    try_join((build, check)).await?;
+    let children = [1, 3].map(|times| ctx.invoke::<Value>("nap", json!({ "ms": times * ms })));
+    try_join_all(children.into_iter().collect::<Vec<_>>()).await?;
+    ctx.sleep(Duration::from_millis(ms)).await?;
+    let decision = ctx.approve("Ship it?").await?;
+    Ok(if decision.approved { "shipped" } else { "kept" }.to_owned())
+}
+
+async fn work(ctx: Ctx, ms: u64) -> Result<()> {
+    let busy = move || async move {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        Ok(())
+    };
+    Ok(ctx.effect("work", busy).await?)
 }

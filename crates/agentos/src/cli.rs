@@ -27,11 +27,11 @@ use crate::terminal::paint::ColorChoice;
 #[command(name = "agentos", version, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Tell more of what is going on inside (-vv: even more)
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 100)]
     pub(crate) verbose: u8,
 
     /// When to colour
-    #[arg(long, global = true, value_enum, value_name = "WHEN")]
+    #[arg(long, global = true, value_enum, value_name = "WHEN", display_order = 100)]
     pub(crate) color: Option<ColorChoice>,
 
     #[command(subcommand)]

@@ -21,16 +21,21 @@ use std::process::ExitCode;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::RunDetail;
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::session::Session;
 
 /// What is said of a run that was seen to its end.
 fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode> {
-    if json {
-        session.output.document(detail)?;
-    } else if let Some(output) = detail.run.output.as_ref().filter(|output| !output.is_null()) {
-        let text = serde_json::to_string_pretty(output).unwrap_or_default();
-        session.output.lines([text])?;
+    let output = detail.run.output.as_ref().filter(|output| !output.is_null());
+    let told = match output {
+        _ if json => session.output.document(detail),
+        Some(output) => session.output.document(output),
+        None => Ok(()),
+    };
+    match told {
+        // Whoever does not listen can still ask how it ended.
+        Err(error) if error.kind != ErrorKind::PipeClosed => return Err(error),
+        _ => {}
     }
     Ok(match detail.run.status {
         WorkflowStatus::Completed => ExitCode::SUCCESS,

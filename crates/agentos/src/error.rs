@@ -118,7 +118,21 @@ impl From<ConfigError> for CommandError {
     }
 }
 
-failed!(AttendError, BackendError, CreateError, ListError, LocateError, OpenError, PrepareError,);
+failed!(AttendError, BackendError, CreateError, ListError, LocateError, PrepareError);
+
+impl From<OpenError> for CommandError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            // Somebody's data: not one byte of it is touched.
+            OpenError::NotADatabase { .. }
+            | OpenError::Foreign { .. }
+            | OpenError::Newer { .. }
+            | OpenError::Truncated { .. }
+            | OpenError::LogOnly { .. } => Self::refused(error.to_string()),
+            _ => Self::failed(error.to_string()),
+        }
+    }
+}
 
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
@@ -155,7 +169,7 @@ impl From<SendError> for CommandError {
     fn from(error: SendError) -> Self {
         match error {
             SendError::NotFound { .. } => Self::not_found(error.to_string()),
-            SendError::Message { .. } => Self::usage(error.to_string()),
+            SendError::Message { .. } | SendError::Ended { .. } => Self::usage(error.to_string()),
             _ => Self::failed(error.to_string()),
         }
     }

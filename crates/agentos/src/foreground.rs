@@ -43,6 +43,7 @@ pub(crate) async fn drive(
 ) -> Result<RunDetail> {
     let mut signals = Signals::listen()?;
     let owner = store.enlist(OwnerId(Uuid::new_v4()))?;
+    let known = view::load_family(store, run).await?;
     claim(store, run, &owner).await?;
     let (watcher, lines) = mpsc::channel(WAITING);
     let family = Arc::new(Family::new(Arc::new(store.clone()), [run]));
@@ -51,7 +52,8 @@ pub(crate) async fn drive(
     let scribe = tokio::spawn(scribe::follow(store.clone(), engine.events()));
     let sweeper = tokio::spawn(sweep::follow(store.clone(), engine.events()));
     let presenter =
-        Presenter::new(&session.output, stream, session.surroundings.environment.clone());
+        Presenter::new(&session.output, stream, session.surroundings.environment.clone())
+            .knows(known);
     let mut watching = Watching { store, run, family, presenter, lines, events: engine.events() };
     let outcome = watching.until(&engine, &mut signals).await;
     match outcome {
@@ -81,16 +83,16 @@ async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
     match store.claim(run, owner.id(), ClaimMode::IfFree).await {
         Ok(_) => Ok(()),
         Err(ClaimError::Owned { by, .. }) => Err(owned(store, run, by).await),
-        Err(ClaimError::Ended { .. }) => {
-            let name = short_name(store, run).await;
-            Err(CommandError::usage(format!("{name} has ended, and what has ended stays so")).hint(
-                format!(
-                    "`agentos show {name}` tells how; `agentos retry {name}` mends a failed run"
-                ),
-            ))
-        }
+        Err(ClaimError::Ended { .. }) => Err(ended(store, run).await),
         Err(error) => Err(CommandError::failed(error.to_string())),
     }
+}
+
+/// The run is over.
+pub(crate) async fn ended(store: &SqliteStore, run: RunId) -> CommandError {
+    let name = short_name(store, run).await;
+    CommandError::usage(format!("{name} has ended, and what has ended stays so"))
+        .hint(format!("`agentos show {name}` tells how; `agentos retry {name}` mends a failed run"))
 }
 
 /// Somebody who lives has the run.
@@ -176,7 +178,10 @@ impl Watching<'_> {
                     // The engine left by itself: the end says why.
                     Err(RecvError::Closed) => return Outcome::Ended(ended.await),
                 },
-                Some(said) = self.lines.recv() => self.presenter.hear(&said),
+                Some(said) = self.lines.recv() => {
+                    self.presenter.hear(&said);
+                    is_stale = true;
+                }
                 _ = ticks.tick(), if wants_frame => {
                     self.show().await;
                     is_stale = false;

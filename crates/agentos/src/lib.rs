@@ -4,7 +4,11 @@
 //! use agentos::sdk::{Ctx, Result, Workflow};
 //!
 //! async fn greet(ctx: Ctx, name: String) -> Result<String> {
-//!     ctx.run("greet", async move |_| Ok(format!("hello {name}"))).await
+//!     let said = ctx.run("greet", move |_| {
+//!         let text = format!("hello {name}");
+//!         async move { Ok(text) }
+//!     });
+//!     Ok(said.await?)
 //! }
 //!
 //! fn main() -> std::process::ExitCode {

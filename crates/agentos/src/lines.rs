@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 /// A line that somebody who watches sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said {
+    pub(crate) at: Timestamp,
     pub(crate) run: RunId,
     pub(crate) level: LogLevel,
     pub(crate) message: String,
@@ -65,10 +66,11 @@ impl FileLines {
         Ok(Some(done))
     }
 
-    fn tell(&self, run: RunId, level: LogLevel, message: &str) {
-        if let Some(watcher) = self.watcher.as_ref().filter(|_| level >= LogLevel::Info) {
+    fn tell(&self, run: RunId, line: &LogLine) {
+        if let Some(watcher) = self.watcher.as_ref().filter(|_| line.level >= LogLevel::Info) {
+            let (at, level, message) = (line.at, line.level, line.message.clone());
             // A terminal that is slow misses lines; a run is not held up for it.
-            let _full = watcher.try_send(Said { run, level, message: message.to_owned() });
+            let _full = watcher.try_send(Said { at, run, level, message });
         }
     }
 }
@@ -84,7 +86,7 @@ impl LineSink for FileLines {
     }
 
     fn write(&self, run: RunId, lines: Vec<LogLine>) {
-        lines.iter().for_each(|line| self.tell(run, line.level, &line.message));
+        lines.iter().for_each(|line| self.tell(run, line));
         if let Some(logs) = self.logs().get_mut(&run) {
             let lines: Vec<Line> = lines.into_iter().map(|line| written(run, line)).collect();
             if let Err(error) = logs.append(&lines) {

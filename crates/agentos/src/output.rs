@@ -20,11 +20,14 @@ pub(crate) struct Output {
     pub(crate) error_paint: Paint,
     /// Standard error's size, if it is a terminal.
     pub(crate) error_size: Option<Size>,
+    /// Whether hardly anything but answers is written. Who wants to hear about our inside sees lines, and no picture that
+    /// they would break.
+    pub(crate) is_quiet: bool,
 }
 
 impl Output {
     /// As the streams and the environment want it.
-    pub(crate) fn new(color: ColorChoice, environment: &Environment) -> Self {
+    pub(crate) fn new(color: ColorChoice, is_quiet: bool, environment: &Environment) -> Self {
         use std::io::IsTerminal as _;
         let (out, error) = (io::stdout(), io::stderr());
         let size = |is_terminal: bool, size: Size| is_terminal.then_some(size);
@@ -33,6 +36,7 @@ impl Output {
             size: size(out.is_terminal(), Size::of(&out, environment)),
             error_paint: Paint::decide(color, environment, error.is_terminal()),
             error_size: size(error.is_terminal(), Size::of(&error, environment)),
+            is_quiet,
         }
     }
 

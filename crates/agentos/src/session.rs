@@ -49,7 +49,8 @@ impl Session {
             checkout,
             flags,
         })?;
-        let output = Output::new(config.output.color.value, &surroundings.environment);
+        let is_quiet = matches!(config.log.level.value.as_str(), "off" | "error" | "warn");
+        let output = Output::new(config.output.color.value, is_quiet, &surroundings.environment);
         let look = Look {
             clock: Arc::new(SystemClock),
             zone: TimeZone::system(),

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::io::{self, Write as _};
 
+use agentos_core::codec::Chunk;
+use agentos_core::entry::Entry;
 use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
-use agentos_store::log::ReadError;
+use agentos_store::log::{ReadError, load_whole_log};
 use agentos_store::records::{Records as _, RunDetail};
 use agentos_store::sqlite::SqliteStore;
 use jiff::tz::TimeZone;
@@ -15,6 +17,7 @@ use crate::output::Output;
 use crate::terminal::live::{self, Live, room};
 use crate::terminal::paint::Paint;
 use crate::terminal::size::Size;
+use crate::terminal::text::harmless;
 use crate::terminal::tree::{self, Frame};
 use crate::terminal::{Environment, FamilyView, plain};
 
@@ -23,6 +26,9 @@ const SHOWN: usize = 100;
 
 /// How many of the latest log lines are kept for the picture.
 const LATEST: usize = 20;
+
+/// How many log lines wait for the next look at what else has happened; beyond that some are left out. The file has them.
+const HEARD: usize = 10_000;
 
 /// Reads a family: the run, and those of the others that descend from it.
 pub(crate) async fn load(
@@ -44,6 +50,34 @@ pub(crate) async fn load(
         }
     }
     Ok(assemble(run, &mut by_parent))
+}
+
+/// Reads a family whose members are not known yet.
+pub(crate) async fn load_family(store: &SqliteStore, root: RunId) -> Result<FamilyView, ReadError> {
+    load(store, root, descendants(store, root).await?).await
+}
+
+/// The runs that a run has invoked, and those that they have: each is in the log of whoever ordered it.
+async fn descendants(store: &SqliteStore, root: RunId) -> Result<Vec<RunId>, ReadError> {
+    let (mut found, mut next) = (Vec::new(), vec![root]);
+    while let Some(run) = next.pop().filter(|_| found.len() < SHOWN) {
+        let log = match load_whole_log(store, run).await {
+            Ok(log) => log,
+            // It was ordered, and is not created yet.
+            Err(ReadError::NotFound { .. }) if run != root => continue,
+            Err(error) => return Err(error),
+        };
+        let entries = log.into_iter().flat_map(Chunk::into_records).map(|record| record.entry);
+        let children: Vec<RunId> = entries
+            .filter_map(|entry| match entry {
+                Entry::OperationOrdered { child, .. } => child,
+                _ => None,
+            })
+            .collect();
+        found.extend(&children);
+        next.extend(children);
+    }
+    Ok(found)
 }
 
 fn assemble(run: RunDetail, by_parent: &mut HashMap<String, Vec<RunDetail>>) -> FamilyView {
@@ -74,7 +108,7 @@ pub(crate) struct Presenter {
 
 enum How {
     Live(Live<Box<dyn io::Write>>),
-    Plain { before: Option<Box<FamilyView>> },
+    Plain { before: Option<Box<FamilyView>>, heard: Vec<Said> },
     Silent,
 }
 
@@ -85,10 +119,20 @@ impl Presenter {
             Stream::Error => (output.error_size, output.error_paint, Box::new(io::stderr())),
         };
         let how = match size {
-            Some(_) if live::is_possible(&environment, true) => How::Live(Live::new(out)),
-            _ => How::Plain { before: None },
+            Some(_) if output.is_quiet && live::is_possible(&environment, true) => {
+                How::Live(Live::new(out))
+            }
+            _ => How::Plain { before: None, heard: Vec::new() },
         };
         Self { stream, how, paint, environment, zone: TimeZone::system(), latest: Vec::new() }
+    }
+
+    /// What is known of already is not told as news.
+    pub(crate) fn knows(mut self, view: FamilyView) -> Self {
+        if let How::Plain { before, .. } = &mut self.how {
+            *before = Some(Box::new(view));
+        }
+        self
     }
 
     /// Whether the picture moves by itself.
@@ -98,19 +142,15 @@ impl Presenter {
 
     /// Takes in a log line.
     pub(crate) fn hear(&mut self, said: &Said) {
-        let text = crate::terminal::text::harmless(&said.message).into_owned();
-        match &self.how {
+        match &mut self.how {
             How::Live(_) => {
-                self.latest.push(text);
+                self.latest.push(harmless(&said.message).into_owned());
                 if self.latest.len() > LATEST {
                     self.latest.remove(0);
                 }
             }
-            How::Plain { .. } => {
-                let level = format!("{:?}", said.level).to_lowercase();
-                self.write_lines(&[format!("{level}: {text}")]);
-            }
-            How::Silent => {}
+            How::Plain { heard, .. } if heard.len() < HEARD => heard.push(said.clone()),
+            How::Plain { .. } | How::Silent => {}
         }
     }
 
@@ -123,8 +163,9 @@ impl Presenter {
                 let frame = Frame { now, size: Some(room(screen)), paint: self.paint };
                 live.draw(&tree::lines(&view, &frame), screen)
             }
-            How::Plain { before } => {
-                let lines = plain::changes(before.as_deref(), &view, &self.zone);
+            How::Plain { before, heard } => {
+                let lines = plain::changes(before.as_deref(), &view, heard, &self.zone);
+                heard.clear();
                 *before = Some(Box::new(view));
                 self.write_lines(&lines);
                 Ok(())

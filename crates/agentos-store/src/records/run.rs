@@ -32,7 +32,7 @@ pub struct RunRecord {
     pub definition_version: Option<u32>,
     /// How it is shown.
     pub status: WorkflowStatus,
-    /// Its owner is dead and it can be resumed.
+    /// It was at something and nobody who lives has it: it can be resumed.
     pub interrupted: bool,
     /// What it waits for, while it only waits.
     #[serde(serialize_with = "waiting::serialize")]

@@ -47,7 +47,8 @@ fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<R
     let owner: Option<String> = row.get(28)?;
     let interrupted = match owner {
         Some(owner) => !owners.is_alive(OwnerId(uuid(&owner)?))?,
-        None => false,
+        // Whoever left gave it back; one that only waits needs nobody until then.
+        None => status == WorkflowStatus::Running && waiting.is_none(),
     };
     Ok(RunRecord {
         id,

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::session::Session;
@@ -22,7 +22,9 @@ pub(crate) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let output = &session.output;
     if args.json {
         let rows = rows.into_iter().map(|row| {
-            (row.key.to_owned(), json!({ "value": row.value, "origin": row.origin.to_string() }))
+            // What can be set is written in JSON as in TOML.
+            let value = serde_json::from_str(&row.value).unwrap_or(Value::String(row.value));
+            (row.key.to_owned(), json!({ "value": value, "origin": row.origin.to_string() }))
         });
         output.document(&rows.collect::<Map<_, _>>())?;
         return Ok(ExitCode::SUCCESS);

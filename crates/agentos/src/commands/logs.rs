@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agentos_core::turn::LogLevel;
-use agentos_store::folder::{Piece, Stream};
+use agentos_store::folder::{Piece, RunFolder, Stream};
 use agentos_store::records::RunDetail;
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
@@ -107,7 +107,12 @@ async fn has_ended(store: &SqliteStore, detail: &RunDetail) -> Result<bool> {
 
 fn log_file(detail: &RunDetail, step: Option<u32>) -> Result<PathBuf> {
     let relative = match step {
-        None => detail.run.log_file_path.clone(),
+        // Of a child nobody has written down where its log is; it is where all are.
+        None => detail.run.log_file_path.clone().or_else(|| {
+            let project = Path::new(detail.run.work_dir.as_deref()?);
+            let file = RunFolder::new(project, detail.run.id).log_file();
+            Some(file.to_string_lossy().into_owned())
+        }),
         Some(number) => {
             let step = detail.steps.iter().find(|step| step.step_number == number);
             let step = step.ok_or_else(|| {

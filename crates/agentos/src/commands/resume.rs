@@ -122,8 +122,7 @@ async fn take_over(session: &Session, name: &str) -> Result<()> {
 async fn check_free(store: &SqliteStore, run: RunId) -> Result<()> {
     let head = store.head(run).await?;
     if head.standing.is_ended() {
-        return Err(CommandError::usage(ClaimError::Ended { run }.to_string())
-            .hint("`agentos retry` makes a new run out of one that failed"));
+        return Err(foreground::ended(store, run).await);
     }
     match head.owner {
         Some(owner) if store.owner_life(owner) != OwnerLife::Dead => {

@@ -53,12 +53,17 @@ pub(crate) async fn run(
     matches: Option<&ArgMatches>,
 ) -> Result<ExitCode> {
     let workflow = session.catalog.find(&args.name)?;
-    check_workspace(session, args.workspace.as_deref())?;
+    check_workspace(args.workspace.as_deref())?;
     let flags = matches.map(given_flags).unwrap_or_default();
     let value = assemble(workflow.input.as_ref(), gather(&args, flags)?)?;
     check(&args.name, workflow.input.as_ref(), &value)?;
     let folder = session.surroundings.cwd.clone().unwrap_or_default();
     let files = files(workflow.input.as_ref(), &value, &folder)?;
+    if args.workspace.is_none() {
+        session.output.note(
+            "the run works in this checkout itself; nothing keeps it apart from your own work",
+        );
+    }
     let Opened { store, prepared } = session.open()?;
     let prepared = start::adopt(&store, session.location()?, prepared).await?;
     let request = NewRunRequest { workflow: &workflow, input: value, files };
@@ -78,15 +83,9 @@ pub(crate) async fn run(
 }
 
 /// Until there are workspaces, every run works in the checkout itself.
-fn check_workspace(session: &Session, kind: Option<&str>) -> Result<()> {
+fn check_workspace(kind: Option<&str>) -> Result<()> {
     match kind {
-        Some("none") => Ok(()),
-        None => {
-            session.output.note(
-                "the run works in this checkout itself; nothing keeps it apart from your own work",
-            );
-            Ok(())
-        }
+        None | Some("none") => Ok(()),
         Some(other) => Err(CommandError::usage(format!(
             "this version has no workspaces of the kind `{other}`"
         ))

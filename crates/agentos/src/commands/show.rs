@@ -12,13 +12,12 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::operations::{UnderWay, under_way};
 use crate::session::Session;
-use crate::terminal::FamilyView;
 use crate::terminal::duration;
 use crate::terminal::moment::date_and_clock;
 use crate::terminal::paint::Tone;
 use crate::terminal::text::{Line, harmless};
 use crate::terminal::tree::{self, Frame};
-use crate::{names, supervise};
+use crate::{names, supervise, view};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -52,7 +51,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let output = &session.output;
     let mut lines = facts(session, &detail);
     lines.push(String::new());
-    let view = FamilyView { run: detail, children: Vec::new(), lines: Vec::new() };
+    let view = view::load_family(&store, detail.run.id).await?;
     let size = output.size.map(|size| crate::terminal::size::Size { height: usize::MAX, ..size });
     lines.extend(tree::lines(&view, &Frame { now: SystemClock.now(), size, paint: output.paint }));
     lines.extend(waited_for(session, &operations));

@@ -7,14 +7,14 @@ use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::name::Name;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
-use agentos_store::inbox::Sent;
+use agentos_store::inbox::{SendError, Sent};
 use agentos_store::sqlite::{OwnerLife, SqliteStore};
 use agentos_store::store::Store as _;
 use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
 use crate::session::{Opened, Session};
-use crate::{executor, names};
+use crate::{executor, foreground, names};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -57,7 +57,10 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 pub(super) async fn send(opened: &Opened, name: &str, message: Message) -> Result<Sent> {
     let store = &opened.store;
     let run = names::find(store, name).await?;
-    let sent = store.send(run, message, SystemClock.now()).await?;
+    let sent = match store.send(run, message, SystemClock.now()).await {
+        Err(SendError::Ended { .. }) => return Err(foreground::ended(store, run).await),
+        sent => sent?,
+    };
     if !is_driven(store, run).await? {
         executor::ensure(store, &opened.prepared.project_path).await?;
     }

@@ -1,8 +1,9 @@
 //! What changed between two looks at a run, as lines for logs and pipes: each change once, oldest first.
 //!
 //! A step that began and ended between two looks is told as if both had been seen, so the output does not depend on how
-//! often somebody looked. The lines of the run's own log are not among them.
+//! often somebody looked. What runs have said meanwhile is told among it.
 
+use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
 use agentos_store::projection::{StepStatus, WaitKind, Waiting, WorkflowStatus};
 use agentos_store::records::{RunRecord, StepRecord};
@@ -11,17 +12,22 @@ use jiff::tz::TimeZone;
 use super::text::{brief, harmless};
 use super::title::{question, skip_reason, title};
 use super::{FamilyView, duration, moment};
+use crate::lines::Said;
 
 /// `12:03:05 implement-abcdef  step 3 implement: started (attempt 2/3)`, for all that is new since `before`.
 pub(crate) fn changes(
     before: Option<&FamilyView>,
     after: &FamilyView,
+    said: &[Said],
     zone: &TimeZone,
 ) -> Vec<String> {
     let mut news = Vec::new();
     family(before, after, &mut news);
     // Stable: what happened at one moment stays in the order in which it was found.
     news.sort_by_key(|news| news.at);
+    for line in said {
+        put_in(&mut news, line, after);
+    }
     news.iter().map(|news| news.line(zone)).collect()
 }
 
@@ -30,11 +36,13 @@ struct News {
     at: Timestamp,
     run: String,
     what: String,
+    /// Whether it is the end of the run.
+    is_end: bool,
 }
 
 impl News {
     fn of(run: &RunRecord, at: Timestamp, what: impl Into<String>) -> Self {
-        Self { at, run: run.run_id.clone(), what: what.into() }
+        Self { at, run: run.run_id.clone(), what: what.into(), is_end: false }
     }
 
     fn of_step(run: &RunRecord, step: &StepRecord, at: Timestamp, what: &str) -> Self {
@@ -49,6 +57,23 @@ impl News {
             harmless(&self.what)
         )
     }
+}
+
+/// Puts a line where it belongs: after what happened by then, but not after the end of whoever said it.
+fn put_in(news: &mut Vec<News>, line: &Said, view: &FamilyView) {
+    let run = name_of(view, line.run).map_or_else(|| line.run.to_string(), str::to_owned);
+    let level = format!("{:?}", line.level).to_lowercase();
+    let by_then = news.partition_point(|news| news.at <= line.at);
+    let end = news[..by_then].iter().position(|news| news.is_end && news.run == run);
+    let what = format!("{level}: {}", line.message);
+    news.insert(end.unwrap_or(by_then), News { at: line.at, run, what, is_end: false });
+}
+
+fn name_of(view: &FamilyView, run: RunId) -> Option<&str> {
+    if view.run.run.id == run {
+        return Some(&view.run.run.run_id);
+    }
+    view.children.iter().find_map(|child| name_of(child, run))
 }
 
 fn family(before: Option<&FamilyView>, after: &FamilyView, news: &mut Vec<News>) {
@@ -99,7 +124,8 @@ fn ended(before: Option<&RunRecord>, run: &RunRecord, news: &mut Vec<News>) {
             duration::span(run.duration.unwrap_or(0)),
             because(run.error.as_ref())
         );
-        news.push(News::of(run, run.completed_at.unwrap_or(run.updated_at), what));
+        let at = run.completed_at.unwrap_or(run.updated_at);
+        news.push(News { is_end: true, ..News::of(run, at, what) });
     }
 }
 

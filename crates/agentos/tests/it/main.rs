@@ -1,3 +1,12 @@
-//! The command line from outside: the real program, real repositories, real processes.
+//! The command line, as people and scripts meet it: a real binary in real repositories.
 
+mod background;
+mod circumstances;
 mod commands;
+mod crowd;
+mod family;
+mod interruption;
+mod mistakes;
+mod places;
+mod support;
+mod words;

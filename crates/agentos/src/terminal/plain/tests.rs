@@ -1,12 +1,13 @@
 //! What plain lines say.
 
+use agentos_core::turn::LogLevel;
 use serde_json::json;
 
 use super::super::fixture::{after, ended, failed, family, running, step};
 use super::*;
 
 fn told(before: Option<&FamilyView>, after: &FamilyView) -> String {
-    changes(before, after, &TimeZone::UTC).join("\n")
+    changes(before, after, &[], &TimeZone::UTC).join("\n")
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn every_change_is_told_once() {
     ];
     let all: Vec<String> = looks
         .windows(2)
-        .flat_map(|pair| changes(pair[0], pair[1].unwrap(), &TimeZone::UTC))
+        .flat_map(|pair| changes(pair[0], pair[1].unwrap(), &[], &TimeZone::UTC))
         .collect();
     insta::assert_snapshot!(all.join("\n"), @r#"
         12:03:05 ci-abcdef  started
@@ -116,4 +117,25 @@ fn a_step_that_begins_anew_under_another_source_is_told_again() {
     let old = family("ci-abcdef", vec![ended(step(1, "/a#1"), StepStatus::Completed, (0, 1_000))]);
     let new = family("ci-abcdef", vec![running(step(1, "/a#1"), 5_000)]);
     assert_eq!(told(Some(&old), &new), "12:03:10 ci-abcdef  step 1 a: started");
+}
+
+#[test]
+fn what_a_run_says_is_told_by_its_name_and_before_its_end() {
+    let mut view = family("ci-abcdef", vec![running(step(1, "/build#1"), 500)]);
+    let child = RunId(uuid::Uuid::from_u128(7));
+    let mut greeting = family("greet-abcdef", vec![]);
+    greeting.run.run.id = child;
+    greeting.run.run.status = WorkflowStatus::Completed;
+    greeting.run.run.completed_at = Some(after(1_000));
+    view.children = vec![greeting];
+    let (level, message) = (LogLevel::Info, "hello\nthere".to_owned());
+    let line = Said { at: after(1_000), run: child, level, message };
+    let told = changes(None, &view, &[line], &TimeZone::UTC).join("\n");
+    insta::assert_snapshot!(told, @r"
+    12:03:05 ci-abcdef  started
+    12:03:05 greet-abcdef  started
+    12:03:05 ci-abcdef  step 1 build: started
+    12:03:06 greet-abcdef  info: hello there
+    12:03:06 greet-abcdef  completed in 0 ms
+    ");
 }

@@ -1,0 +1,145 @@
+//! The background executor: one for a database, there on demand, gone when idle.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::process::Signal;
+
+use crate::support::{Stand, kill, lines, name, until};
+
+fn detached(stand: &Stand, root: &Path, arguments: &[&str]) -> String {
+    let words: Vec<&str> = ["run", "--detach"].iter().chain(arguments).copied().collect();
+    stand.run(root, &words).exits(0).out.trim_end().to_owned()
+}
+
+fn until_idle(stand: &Stand) {
+    until("the executor is gone", || stand.executors().is_empty());
+}
+
+#[test]
+fn what_is_detached_is_done_by_one_executor_which_leaves_when_idle() {
+    let (stand, root) = Stand::with_repository();
+    let listening = detached(&stand, &root, &["listen"]);
+    let others: Vec<String> =
+        (0..3).map(|_| detached(&stand, &root, &["greet", "--name", "Ada"])).collect();
+    for other in &others {
+        stand.until_status(&root, other, "COMPLETED");
+    }
+    assert_eq!(stand.executors().len(), 1, "a run still waits");
+    stand.run(&root, &["signal", &listening, "go", r#"{"to": "sea"}"#]).exits(0);
+    let run = stand.until_status(&root, &listening, "COMPLETED");
+    assert_eq!(run["output"]["to"], "sea");
+    until_idle(&stand);
+    let folder = root.join(".agent/workflows/executions").join(run["id"].as_str().unwrap());
+    let kept = fs::read_to_string(folder.join("metadata.json")).unwrap();
+    let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(kept["status"], "COMPLETED", "the document in the folder is of the end");
+}
+
+#[test]
+fn an_answer_starts_an_executor_if_there_is_none() {
+    let (stand, root) = Stand::with_repository();
+    let run = detached(&stand, &root, &["ask"]);
+    until("it asks", || stand.show(&root, &run)["waiting"]["kind"] == "approval");
+    for pid in stand.executors() {
+        kill(pid, Signal::KILL);
+    }
+    until_idle(&stand);
+    let nobody = stand.run(&root, &["approve", &run, "--question", "Why?"]).exits(3);
+    assert!(nobody.err.contains("Shall we?"), "{nobody:#?}");
+    let told = stand.run(&root, &["approve", &run, "--deny", "--comment", "not today"]).exits(0);
+    assert_eq!(told.out, "denied: Shall we?\n");
+    let run = stand.until_status(&root, &run, "COMPLETED");
+    assert_eq!(run["output"]["approved"], false);
+    assert_eq!(run["output"]["comment"], "not today");
+    until_idle(&stand);
+}
+
+#[test]
+fn a_signal_under_one_key_counts_once() {
+    let (stand, root) = Stand::with_repository();
+    let run = detached(&stand, &root, &["listen"]);
+    let send = || stand.run(&root, &["signal", &run, "later", "--key", "k"]).exits(0).err;
+    let (first, second) = (send(), send());
+    assert_eq!((first.as_str(), second.contains("already")), ("", true), "{second}");
+    stand.run(&root, &["signal", &run, "go", "once"]).exits(0);
+    assert_eq!(stand.until_status(&root, &run, "COMPLETED")["output"], "once");
+}
+
+/// A run that was killed after it had counted to two.
+fn killed(stand: &Stand, root: &Path) -> (String, std::path::PathBuf) {
+    let file = stand.at("counted");
+    let given = format!("file={}", file.display());
+    let arguments =
+        ["run", "count", "--input", &given, "--input", "steps=4", "--input", "pause=100"];
+    let mut process = stand.call(root, &arguments).start();
+    until("two are counted", || lines(&file).len() >= 2);
+    process.send(Signal::KILL);
+    drop(process);
+    (name(&stand.only(root, "count")), file)
+}
+
+#[test]
+fn a_run_is_resumed_in_the_background() {
+    let (stand, root) = Stand::with_repository();
+    let (run, file) = killed(&stand, &root);
+    let told = stand.run(&root, &["resume", "--detach", &run]).exits(0);
+    assert_eq!(told.out.trim_end(), run);
+    stand.until_status(&root, &run, "COMPLETED");
+    assert!(lines(&file).len() <= 5, "{:?}", lines(&file));
+    until_idle(&stand);
+}
+
+#[test]
+fn what_is_due_is_gone_on_with_here_or_in_the_background() {
+    let (stand, root) = Stand::with_repository();
+    let (run, _) = killed(&stand, &root);
+    let due = stand.run(&root, &["resume", "--due"]).exits(0);
+    assert_eq!(due.out, format!("{run}  COMPLETED\n"));
+    assert!(due.err.contains("going on with 1 run"), "{due:#?}");
+    fs::remove_file(stand.at("counted")).unwrap();
+    let arguments = ["run", "nap", "--input", "ms=300"];
+    let mut process = stand.call(&root, &arguments).start();
+    let nap = name(&stand.only(&root, "nap"));
+    process.send(Signal::KILL);
+    drop(process);
+    until("it is due", || {
+        let told = stand.run(&root, &["resume", "--due", "--detach"]).exits(0);
+        told.err.contains("1 run left to the background")
+    });
+    stand.until_status(&root, &nap, "COMPLETED");
+    until_idle(&stand);
+}
+
+#[test]
+fn an_executor_that_is_told_to_go_leaves_runs_to_the_next() {
+    let (stand, root) = Stand::with_repository();
+    let run = detached(&stand, &root, &["listen"]);
+    until("it waits", || stand.show(&root, &run)["waiting"]["kind"] == "signal");
+    for pid in stand.executors() {
+        kill(pid, Signal::TERM);
+    }
+    until_idle(&stand);
+    assert_eq!(stand.show(&root, &run)["status"], "RUNNING");
+    stand.run(&root, &["signal", &run, "go"]).exits(0);
+    stand.until_status(&root, &run, "COMPLETED");
+}
+
+#[test]
+fn a_detached_run_can_be_cancelled() {
+    let (stand, root) = Stand::with_repository();
+    let file = format!("file={}", stand.at("began").display());
+    let run = detached(&stand, &root, &["endless", "--input", &file]);
+    until("it has begun", || stand.at("began").exists());
+    let cancelled = stand.run(&root, &["cancel", &run]).exits(0);
+    assert_eq!(cancelled.out, format!("{run}  CANCELLED\n"));
+    until_idle(&stand);
+}
+
+#[test]
+fn a_detached_run_prints_its_document_as_it_stands() {
+    let (stand, root) = Stand::with_repository();
+    let run = stand.run(&root, &["run", "listen", "--detach", "--json"]).exits(0).document();
+    assert!(matches!(run["status"].as_str(), Some("PENDING" | "RUNNING")), "{run}");
+    stand.run(&root, &["cancel", &name(&run)]).exits(0);
+}

@@ -1,0 +1,171 @@
+//! Signals, and what is left of a run when its process is gone.
+
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::{Process, Stand, kill, lines, name, until};
+
+/// A run that counts slowly, and has counted to two.
+fn counting(stand: &Stand, root: &Path) -> (Process, PathBuf) {
+    let file = stand.at("counted");
+    let given = format!("file={}", file.display());
+    let arguments =
+        ["run", "count", "--input", &given, "--input", "steps=6", "--input", "pause=150"];
+    let process = stand.call(root, &arguments).start();
+    until("two are counted", || lines(&file).len() >= 2);
+    (process, file)
+}
+
+/// A run in a step that never ends by itself.
+fn endless(stand: &Stand, root: &Path) -> (Process, String) {
+    let file = stand.at("began");
+    let given = format!("file={}", file.display());
+    let process = stand.call(root, &["run", "endless", "--input", &given]).start();
+    until("it has begun", || !lines(&file).is_empty());
+    (process, name(&stand.only(root, "endless")))
+}
+
+/// What was finished before the interruption is there once; what was interrupted may be there twice.
+fn counted_well(file: &Path, finished: u64) {
+    let counted = lines(file);
+    for number in 1..=6 {
+        let times = counted.iter().filter(|line| **line == number.to_string()).count();
+        let most = if number <= finished { 1 } else { 2 };
+        assert!((1..=most).contains(&times), "{number} was counted {times} times: {counted:?}");
+    }
+    assert!(counted.len() <= 7, "only what was interrupted is repeated: {counted:?}");
+}
+
+fn finished_steps(run: &Value) -> u64 {
+    let steps = run["steps"].as_array().expect("a run has steps");
+    steps.iter().filter(|step| step["status"] == "COMPLETED").count() as u64
+}
+
+fn goes_on_after(signal: Signal, code: Option<i32>) {
+    let (stand, root) = Stand::with_repository();
+    let (mut process, file) = counting(&stand, &root);
+    process.send(signal);
+    let done = process.done();
+    assert_eq!(done.code, code, "{done:#?}");
+    let run = stand.show(&root, "count");
+    assert_eq!((&run["status"], &run["interrupted"]), (&"RUNNING".into(), &true.into()), "{run}");
+    let listed = stand.run(&root, &["status"]).exits(0).out;
+    assert!(listed.contains("INTERRUPTED"), "{listed}");
+    if code.is_some() {
+        let hint = format!("`agentos resume {}`", name(&run));
+        assert!(done.err.contains(&hint), "it says how to go on: {done:#?}");
+    }
+    let resumed = stand.run(&root, &["resume", "count"]).exits(0).out;
+    assert!(resumed.contains("  resumed\n"), "{resumed}");
+    assert!(!resumed.contains("count 1: started"), "what is old is not told as new: {resumed}");
+    let after = stand.show(&root, "count");
+    assert_eq!(after["status"], "COMPLETED");
+    counted_well(&file, finished_steps(&run));
+}
+
+#[test]
+fn ctrl_c_stops_the_run_which_can_be_resumed() {
+    goes_on_after(Signal::INT, Some(130));
+}
+
+#[test]
+fn a_lost_terminal_leaves_the_run_which_can_be_resumed() {
+    goes_on_after(Signal::HUP, Some(130));
+}
+
+#[test]
+fn a_polite_end_leaves_the_run_which_can_be_resumed() {
+    goes_on_after(Signal::TERM, Some(130));
+}
+
+#[test]
+fn a_killed_process_leaves_the_run_which_goes_on_without_repeating_finished_work() {
+    goes_on_after(Signal::KILL, None);
+}
+
+#[test]
+fn whoever_presses_ctrl_c_twice_does_not_wait() {
+    let (stand, root) = Stand::with_repository();
+    let (mut process, run) = endless(&stand, &root);
+    process.send(Signal::INT);
+    process.send(Signal::INT);
+    assert_eq!(process.done().code, Some(130));
+    assert_eq!(stand.show(&root, &run)["interrupted"], true);
+}
+
+#[test]
+fn a_run_that_was_killed_over_and_over_completes() {
+    let (stand, root) = Stand::with_repository();
+    let (mut process, file) = counting(&stand, &root);
+    for counted in [3, 4, 5] {
+        process.send(Signal::KILL);
+        drop(process);
+        process = stand.call(&root, &["resume", "count"]).start();
+        until("it counts on", || lines(&file).len() >= counted);
+    }
+    process.done().exits(0);
+    let all: std::collections::BTreeSet<String> = lines(&file).into_iter().collect();
+    assert_eq!(all.len(), 6);
+    assert_eq!(stand.show(&root, "count")["status"], "COMPLETED");
+}
+
+#[test]
+fn what_is_being_run_is_not_resumed_and_it_says_who_runs_it() {
+    let (stand, root) = Stand::with_repository();
+    let (mut process, run) = endless(&stand, &root);
+    let who = format!("process {}", process.pid());
+    for arguments in [&["resume", &run][..], &["resume", "--detach", &run]] {
+        let refused = stand.run(&root, arguments).exits(4);
+        assert!(refused.err.contains(&who), "{refused:#?}");
+    }
+    assert!(process.has_ended().is_none(), "whoever has it is not disturbed");
+}
+
+#[test]
+fn of_two_who_resume_at_once_one_wins_and_the_other_says_who() {
+    let (stand, root) = Stand::with_repository();
+    let (mut process, _) = counting(&stand, &root);
+    process.send(Signal::KILL);
+    drop(process);
+    let both: Vec<Process> =
+        (0..2).map(|_| stand.call(&root, &["resume", "count"]).start()).collect();
+    let mut done: Vec<_> = both.into_iter().map(Process::done).collect();
+    done.sort_by_key(|done| done.code);
+    assert_eq!((done[0].code, done[1].code), (Some(0), Some(4)), "{done:#?}");
+    assert!(done[1].err.contains("is being run by process"), "{done:#?}");
+}
+
+#[test]
+fn a_stopped_process_is_taken_over_from_by_name() {
+    let (stand, root) = Stand::with_repository();
+    let (mut process, file) = counting(&stand, &root);
+    process.send(Signal::STOP);
+    stand.run(&root, &["resume", "count"]).exits(4);
+    let taken = stand.run(&root, &["resume", "--take-over", "count"]).exits(0);
+    assert!(taken.err.contains("was ended"), "{taken:#?}");
+    assert_eq!(process.done().code, None, "it was killed");
+    assert_eq!(stand.show(&root, "count")["status"], "COMPLETED");
+    assert!(lines(&file).len() <= 7);
+}
+
+#[test]
+fn a_run_whose_process_lives_is_cancelled_by_it() {
+    let (stand, root) = Stand::with_repository();
+    let (process, run) = endless(&stand, &root);
+    let cancelled = stand.run(&root, &["cancel", &run, "--reason", "enough"]).exits(0);
+    assert_eq!(cancelled.out, format!("{run}  CANCELLED\n"));
+    let done = process.done().exits(1);
+    assert!(done.out.contains("cancelled after"), "{done:#?}");
+}
+
+#[test]
+fn a_run_whose_process_is_dead_is_cancelled_all_the_same() {
+    let (stand, root) = Stand::with_repository();
+    let (mut process, run) = endless(&stand, &root);
+    kill(process.pid(), Signal::KILL);
+    drop(process);
+    let cancelled = stand.run(&root, &["cancel", &run, "--json"]).exits(0).document();
+    assert_eq!(cancelled["status"], "CANCELLED");
+}

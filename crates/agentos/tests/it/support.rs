@@ -1,0 +1,319 @@
+//! What these tests share: a stand with a home and real repositories, the binary in a cleared environment, and waiting
+//! for something to become true.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use agentos_testing::repo::Playground;
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{Timespec, nanosleep};
+use serde_json::Value;
+
+/// How long a test waits for something before it says that it did not happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+
+/// A home, and room for repositories.
+pub(crate) struct Stand {
+    playground: Playground,
+}
+
+/// How a command ended, and what it said.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Done {
+    /// The same, if it ended so.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// The document that it printed.
+    #[track_caller]
+    pub(crate) fn document(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// Everything that a user sees of it.
+    pub(crate) fn seen(&self) -> String {
+        let code = self.code.map_or_else(|| "killed".to_owned(), |code| code.to_string());
+        format!("{}--- stderr\n{}--- exit {code}\n", self.out, self.err)
+    }
+}
+
+impl Stand {
+    pub(crate) fn new() -> Self {
+        Self { playground: Playground::new() }
+    }
+
+    /// A stand, and a repository with one commit in it.
+    pub(crate) fn with_repository() -> (Self, PathBuf) {
+        let stand = Self::new();
+        let root = stand.repository("repo");
+        (stand, root)
+    }
+
+    pub(crate) fn repository(&self, name: &str) -> PathBuf {
+        self.playground.repository(name)
+    }
+
+    pub(crate) fn empty_repository(&self, name: &str) -> PathBuf {
+        self.playground.empty_repository(name)
+    }
+
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        self.playground.folder(name)
+    }
+
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.playground.at(path)
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.playground.home()
+    }
+
+    pub(crate) fn git(&self, folder: &Path, arguments: &[&str]) -> String {
+        self.playground.git(folder, arguments)
+    }
+
+    /// The binary with the workflows for tests, called in a folder.
+    pub(crate) fn call(&self, folder: &Path, arguments: &[&str]) -> Call {
+        self.call_program(&workshop(), folder, arguments)
+    }
+
+    /// Another program, called as the binary would be.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test waits for what it has started, or kills it"
+    )]
+    pub(crate) fn call_program(&self, program: &Path, folder: &Path, arguments: &[&str]) -> Call {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(folder);
+        command.env_clear().envs(self.playground.environment()).env("TZ", "UTC");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Call { command, input: None }
+    }
+
+    /// Calls the binary and waits for its end.
+    pub(crate) fn run(&self, folder: &Path, arguments: &[&str]) -> Done {
+        self.call(folder, arguments).done()
+    }
+
+    /// All runs of the folder's database.
+    pub(crate) fn runs(&self, folder: &Path) -> Vec<Value> {
+        let listing = self.run(folder, &["status", "--json", "--limit", "1000"]).exits(0);
+        listing.document()["items"].as_array().expect("a list").clone()
+    }
+
+    /// The only run of a workflow, once there is one.
+    pub(crate) fn only(&self, folder: &Path, workflow: &str) -> Value {
+        let mut found = None;
+        until(&format!("there is a run of {workflow}"), || {
+            found = self.runs(folder).into_iter().find(|run| run["workflow"] == workflow);
+            found.is_some()
+        });
+        found.expect("it was found")
+    }
+
+    /// The document of a run.
+    pub(crate) fn show(&self, folder: &Path, run: &str) -> Value {
+        self.run(folder, &["show", "--json", run]).exits(0).document()
+    }
+
+    /// Waits until a run has this status.
+    pub(crate) fn until_status(&self, folder: &Path, run: &str, status: &str) -> Value {
+        let mut document = Value::Null;
+        until(&format!("{run} is {status}"), || {
+            document = self.show(folder, run);
+            document["status"] == status
+        });
+        document
+    }
+
+    /// The background executors that were started here: their process ids.
+    pub(crate) fn executors(&self) -> Vec<i32> {
+        let mark = self.playground.path().to_string_lossy().into_owned();
+        let processes = fs::read_dir("/proc").expect("Linux").flatten();
+        let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let is_ours = |pid: &i32| {
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let words = String::from_utf8_lossy(&words).into_owned();
+            words.contains("\0executor\0--database\0") && words.contains(&mark)
+        };
+        numbers.filter(is_ours).collect()
+    }
+}
+
+impl Drop for Stand {
+    /// An executor waits as long as a run does.
+    fn drop(&mut self) {
+        for pid in self.executors() {
+            kill(pid, Signal::KILL);
+        }
+    }
+}
+
+/// Sends a signal to a process that this test has started; one that is gone is fine.
+pub(crate) fn kill(pid: i32, signal: Signal) {
+    let _gone = kill_process(Pid::from_raw(pid).expect("an id"), signal);
+}
+
+/// A command that is about to be called.
+pub(crate) struct Call {
+    pub(crate) command: Command,
+    input: Option<String>,
+}
+
+impl Call {
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    /// With something on standard input.
+    pub(crate) fn input(mut self, text: &str) -> Self {
+        self.input = Some(text.to_owned());
+        self.command.stdin(Stdio::piped());
+        self
+    }
+
+    /// Begins, and leaves it to the test when to look.
+    pub(crate) fn start(mut self) -> Process {
+        let mut child = self.command.spawn().expect("the program starts");
+        if let (Some(text), Some(mut pipe)) = (self.input, child.stdin.take()) {
+            pipe.write_all(text.as_bytes()).expect("it reads");
+        }
+        Process { child: Some(child) }
+    }
+
+    pub(crate) fn done(self) -> Done {
+        self.start().done()
+    }
+}
+
+/// A program that this test has started, ended with the test at the latest.
+pub(crate) struct Process {
+    child: Option<Child>,
+}
+
+impl Process {
+    pub(crate) fn child(&mut self) -> &mut Child {
+        self.child.as_mut().expect("it was not waited for yet")
+    }
+
+    pub(crate) fn pid(&mut self) -> i32 {
+        i32::try_from(self.child().id()).expect("an id")
+    }
+
+    pub(crate) fn send(&mut self, signal: Signal) {
+        kill(self.pid(), signal);
+    }
+
+    pub(crate) fn has_ended(&mut self) -> Option<ExitStatus> {
+        self.child().try_wait().expect("it can be asked")
+    }
+
+    /// Waits for the end.
+    pub(crate) fn done(mut self) -> Done {
+        let child = self.child.take().expect("it was not waited for yet");
+        let output = child.wait_with_output().expect("it ends");
+        Done {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _gone = child.kill();
+            let _gone = child.wait();
+        }
+    }
+}
+
+/// Waits for something to become true.
+#[track_caller]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "other processes make it true, and only looking tells"
+)]
+pub(crate) fn until(what: &str, mut is_true: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_true() {
+        assert!(begun.elapsed() < PATIENCE, "it never happened that {what}");
+        let _passed = nanosleep(&LOOK);
+    }
+}
+
+/// The lines of a file that may not be there.
+pub(crate) fn lines(path: &Path) -> Vec<String> {
+    fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// The readable id of a run's document.
+pub(crate) fn name(run: &Value) -> String {
+    run["run_id"].as_str().expect("a run").to_owned()
+}
+
+/// The example beside this test, which cargo builds with it.
+fn workshop() -> PathBuf {
+    let this = std::env::current_exe().expect("this program");
+    let target = this.parent().and_then(Path::parent).expect("target/…/deps/it");
+    let path = target.join("examples/workshop");
+    assert!(
+        path.exists(),
+        "{} is missing: `cargo build -p agentos --example workshop`",
+        path.display()
+    );
+    path
+}
+
+/// Compares what was seen with what is kept, but for what is different each time.
+macro_rules! assert_seen {
+    ($stand:expr, $name:expr, $seen:expr) => {{
+        let mut settings = insta::Settings::clone_current();
+        for (pattern, stand_in) in $crate::support::filters($stand) {
+            settings.add_filter(&pattern, stand_in);
+        }
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!($name, $seen));
+    }};
+}
+pub(crate) use assert_seen;
+
+/// What is different each time, and what stands for it.
+pub(crate) fn filters(stand: &Stand) -> Vec<(String, &'static str)> {
+    let filter = |pattern: &str, stand_in| (pattern.to_owned(), stand_in);
+    vec![
+        (stand.playground.path().to_string_lossy().into_owned(), "[stand]"),
+        filter(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[id]"),
+        filter(r"\b(ask|count|endless|greet|listen|mend|nap|parent|tree)-[a-z]{6}\b", "$1-[six]"),
+        filter(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "[moment]"),
+        filter(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "[moment]"),
+        filter(r"\b\d\d:\d\d:\d\d\b", "[time]"),
+        filter(r" *\b\d+ ms\b", " [span]"),
+        filter(r" *\b\d+\.\d s\b", " [span]"),
+        filter(r#""(duration)": \d+"#, r#""$1": [ms]"#),
+        filter(r"\b(just now|\d+ seconds? ago)\b", "[ago]"),
+        filter(r"\bprocess \d+\b", "process [pid]"),
+        filter(r#""[0-9a-f]{32}""#, r#""[hash]""#),
+    ]
+}
