@@ -98,12 +98,18 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         log.level = "debug"  (environment AGENTOS_LOG)
         output.color = "auto"  (environment AGENTOS_OUTPUT_COLOR)
         run.concurrency = 4  (environment AGENTOS_RUN_CONCURRENCY)
+        secrets.names = []  (default)
+        shell.env = {}  (default)
+        shell.pass = []  (default)
         "#);
     place.flags = Flags { color: Some(ColorChoice::Never), verbosity: 2, concurrency: Some(5) };
     insta::assert_snapshot!(place.rows(), @r#"
         log.level = "warn,agentos=debug"  (flag)
         output.color = "never"  (flag)
         run.concurrency = 5  (flag)
+        secrets.names = []  (default)
+        shell.env = {}  (default)
+        shell.pass = []  (default)
         "#);
 }
 

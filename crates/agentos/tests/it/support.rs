@@ -43,6 +43,15 @@ impl Done {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
+    /// Everything that a user sees of it, with the lines in the order of the alphabet: what is told while a run goes on
+    /// depends on when somebody looked.
+    pub(crate) fn seen_in_any_order(&self) -> String {
+        let mut lines: Vec<&str> =
+            self.out.lines().map(|line| line.get(9..).unwrap_or(line)).collect();
+        lines.sort_unstable();
+        format!("{}\n", lines.join("\n"))
+    }
+
     /// Everything that a user sees of it.
     pub(crate) fn seen(&self) -> String {
         let code = self.code.map_or_else(|| "killed".to_owned(), |code| code.to_string());

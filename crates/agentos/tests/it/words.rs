@@ -46,12 +46,15 @@ fn help_for_a_workflow_lists_its_inputs() {
 fn a_run_is_told_line_by_line_where_there_is_no_terminal() {
     let (stand, root) = Stand::with_repository();
     let arguments = ["run", "greet", "--name", "Ada", "--times=2", "--loud"];
-    assert_seen!(&stand, "run_greet", stand.run(&root, &arguments).exits(0).seen());
+    assert_seen!(&stand, "run_greet", stand.run(&root, &arguments).exits(0).seen_in_any_order());
     assert_seen!(&stand, "show_greet", stand.run(&root, &["show", "greet"]).exits(0).seen());
     assert_seen!(&stand, "logs_greet", stand.run(&root, &["logs", "greet"]).exits(0).seen());
     assert_seen!(&stand, "status_greet", stand.run(&root, &["status"]).exits(0).seen());
     let failing = ["run", "mend", "--input", "file=no", "--input", "counted=counted"];
-    assert_seen!(&stand, "run_mend", stand.run(&root, &failing).exits(1).seen());
+    // Whether the first attempt is seen depends on when somebody looks.
+    let told = stand.run(&root, &failing).exits(1).out.clone();
+    assert!(told.contains("step 2 try: started (attempt 2/2)"), "{told}");
+    assert!(told.trim_end().ends_with(": it is still broken"), "{told}");
     assert_seen!(&stand, "show_mend", stand.run(&root, &["show", "mend"]).exits(0).seen());
 }
 
