@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-use crate::release::{engine_bench, process_bench, store_bench, testing_binary};
+use crate::release::{engine_bench, process_bench, real_program, store_bench, testing_binary};
 use crate::shell::{self, say};
 
 const RESULTS: &str = "bench/results";
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         store_bench(STORE, &[]).run()?;
     }
     if name.is_none_or(|name| name == PROCESS) {
+        real_program().run()?;
         process_bench(PROCESS).run()?;
     }
     for bench in ENGINE.into_iter().filter(|bench| name.is_none_or(|name| name == *bench)) {
