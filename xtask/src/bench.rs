@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-use crate::release::{cli_bench, engine_bench, process_bench, store_bench, testing_binary};
+use crate::release::{
+    cli_bench, engine_bench, process_bench, real_program, store_bench, testing_binary,
+};
 use crate::shell::{self, say};
 
 const RESULTS: &str = "bench/results";
@@ -51,6 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         store_bench(STORE, &[]).run()?;
     }
     if name.is_none_or(|name| name == PROCESS) {
+        real_program().run()?;
         process_bench(PROCESS).run()?;
     }
     if name.is_none_or(|name| name == CLI) {

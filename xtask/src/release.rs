@@ -51,6 +51,11 @@ pub(crate) fn crowd_of_runs() -> CommandLine {
         .env("AGENTOS_SOAK", "1")
 }
 
+/// `cargo build --release` for the program that users have.
+pub(crate) fn real_program() -> CommandLine {
+    CommandLine::cargo(["build", "--release", "--locked", "-p", "agentos", "--bin", "agentos"])
+}
+
 /// `cargo bench` for one of the benches of `agentos-process`.
 pub(crate) fn process_bench(name: &str) -> CommandLine {
     CommandLine::cargo(["bench", "--locked", "-p", "agentos-process", "--bench", name])

@@ -1,14 +1,15 @@
 //! `cargo xtask bench process`: what a supervisor costs.
 //!
-//! A supervised `true` against a plain one, started and waited for by the same process in turns; and a command that
-//! writes a gigabyte, with the peak of its supervisor's and of its reader's memory.
+//! A supervised `true` against a plain one, started and waited for by the same process in turns: with a supervisor that is
+//! nothing else, and with the real program if it was built; and a command that writes a gigabyte, with the peak of its
+//! supervisor's and of its reader's memory.
 #![expect(clippy::print_stdout, reason = "this is a command-line program")]
 #![expect(clippy::disallowed_methods, reason = "what takes how long is what it is about")]
 
 #[path = "../../agentos-store/benches/store/report.rs"]
 mod report;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,10 @@ use report::Report;
 const ROUNDS: usize = 200;
 const GIGABYTE: u64 = 1_000_000_000;
 
+const PLAIN: &str = "plain `true`";
+const SMALL: &str = "supervised `true`";
+const REAL: &str = "supervised `true` (agentos)";
+
 fn spec(argv: &[&str], folder: &Path) -> CommandSpec {
     let argv = argv.iter().map(|word| (*word).to_owned()).collect();
     let mut spec = CommandSpec::new(Program::Argv(argv), folder).expect("a mark");
@@ -31,8 +36,18 @@ fn spec(argv: &[&str], folder: &Path) -> CommandSpec {
     spec
 }
 
+fn this_program() -> PathBuf {
+    std::env::current_exe().expect("this program")
+}
+
 fn launcher() -> Launcher {
-    Launcher::new(std::env::current_exe().expect("this program"), ["supervise"])
+    Launcher::new(this_program(), ["supervise"])
+}
+
+/// The program that users have, built beside this one: `target/release/agentos`.
+fn real_program() -> Option<PathBuf> {
+    let program = this_program().parent()?.parent()?.join("agentos");
+    program.exists().then_some(program)
 }
 
 fn plain() {
@@ -49,18 +64,27 @@ fn milliseconds(since: Instant) -> f64 {
 }
 
 fn start(report: &mut Report, folder: &Path) {
-    let (launcher, spec) = (launcher(), spec(&["true"], folder));
+    let spec = spec(&["true"], folder);
+    let mut supervised = vec![(SMALL, launcher())];
+    match real_program() {
+        Some(program) => supervised.push((REAL, Launcher::new(program, ["supervise"]))),
+        None => println!("not measured: there is no target/release/agentos"),
+    }
     for round in 0..ROUNDS {
         let begun = Instant::now();
         plain();
-        report.add("plain `true`", "ms", milliseconds(begun));
-        let directory = folder.join(format!("true-{round}"));
-        let begun = Instant::now();
-        let outcome = launcher.outcome(&directory, &spec, 1_000, &NoPoints).expect("it ends");
-        report.add("supervised `true`", "ms", milliseconds(begun));
-        assert_eq!(outcome.exit.exit_code, Some(0));
+        report.add(PLAIN, "ms", milliseconds(begun));
+        for (case, launcher) in &supervised {
+            let directory = folder.join(format!("{case}-{round}"));
+            let begun = Instant::now();
+            let outcome = launcher.outcome(&directory, &spec, 1_000, &NoPoints).expect("it ends");
+            report.add(case, "ms", milliseconds(begun));
+            assert_eq!(outcome.exit.exit_code, Some(0));
+        }
     }
-    report.ratio("supervised `true`", "plain `true`", "ms");
+    for (case, _) in &supervised {
+        report.ratio(case, PLAIN, "ms");
+    }
 }
 
 /// The most memory that a process has had so far, in megabytes.

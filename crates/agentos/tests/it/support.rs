@@ -46,8 +46,11 @@ impl Done {
     /// Everything that a user sees of it, with the lines in the order of the alphabet: what is told while a run goes on
     /// depends on when somebody looked.
     pub(crate) fn seen_in_any_order(&self) -> String {
-        let mut lines: Vec<&str> =
-            self.out.lines().map(|line| line.get(9..).unwrap_or(line)).collect();
+        let without_time = |line: &str| {
+            let is_timed = line.as_bytes().get(2) == Some(&b':');
+            line.get(if is_timed { 9 } else { 0 }..).unwrap_or(line).to_owned()
+        };
+        let mut lines: Vec<String> = self.out.lines().map(without_time).collect();
         lines.sort_unstable();
         format!("{}\n", lines.join("\n"))
     }

@@ -50,6 +50,17 @@ fn cancel_ends_a_command_while_no_agentos_lives() {
 }
 
 #[test]
+fn cancel_ends_a_command_that_somebody_else_drives() {
+    let site = Site::new();
+    let (process, run) = site.begin_patient();
+    let [command] = site.ran()[..] else { panic!("it ran once") };
+    let cancelled = site.call(&["cancel", "--json", &run]).exits(0).document();
+    assert_eq!(cancelled["status"], "CANCELLED");
+    assert!(!is_alive(command), "nothing of it is left when cancel says so");
+    assert_eq!(process.done().exits(1).document()["status"], "CANCELLED");
+}
+
+#[test]
 fn a_command_is_held_to_its_time_while_no_agentos_lives() {
     for limit in ["timeout_ms", "idle_timeout_ms"] {
         let site = Site::new();
