@@ -9,4 +9,5 @@ mod interruption;
 mod mistakes;
 mod places;
 mod support;
+mod typescript;
 mod words;
