@@ -1,7 +1,7 @@
 //! One row of the tree as a line.
 
 use agentos_core::time::Timestamp;
-use agentos_store::projection::{StepStatus, WorkflowStatus};
+use agentos_store::projection::{StepStatus, WaitKind, WorkflowStatus};
 use agentos_store::records::{RunRecord, StepRecord};
 
 use super::super::paint::Tone;
@@ -67,6 +67,8 @@ fn step_line(
         detail(&mut line, elapsed(step.started_at, (step.completed_at, step.duration), now));
     }
     match (&run.waiting, step.status) {
+        // The run that it waits for stands below it.
+        (Some(waiting), _) if waiting.kind == WaitKind::Child && wait::is_in(run, step) => {}
         (Some(waiting), _) if wait::is_in(run, step) => {
             line.push(Tone::Warning, &format!("  {}", wait::words(waiting, frame.now)));
         }
