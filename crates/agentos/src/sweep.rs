@@ -10,7 +10,6 @@ use agentos_core::id::RunId;
 use agentos_engine::events::Event;
 use agentos_engine::shell::run_folder;
 use agentos_process::sweep;
-use agentos_store::log::ReadError;
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use tokio::sync::broadcast::Receiver;
@@ -36,16 +35,13 @@ pub(crate) async fn follow(store: SqliteStore, mut events: Receiver<Event>) {
     }
 }
 
-/// Removes the directories of runs that have ended, or that are not there any more.
+/// Removes the directories of runs that have ended. A run that is not known here may be one of another database in the same
+/// folder, so its directories are left alone.
 async fn remove_left(store: &SqliteStore, folder: &Path) {
     for path in children(folder).into_iter().take(RUNS) {
         let name = path.file_name().and_then(|name| name.to_str());
         let Some(Ok(run)) = name.map(|name| name.parse().map(RunId)) else { continue };
-        let is_over = match store.head(run).await {
-            Ok(head) => head.standing.is_ended(),
-            Err(error) => matches!(error, ReadError::NotFound { .. }),
-        };
-        if is_over {
+        if store.head(run).await.is_ok_and(|head| head.standing.is_ended()) {
             remove(path).await;
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::site::{Site, is_alive, until, whole};
+use super::site::{Process, Site, is_alive, until, whole};
 
 #[test]
 fn directories_go_away_with_the_end_of_their_run() {
@@ -36,13 +36,28 @@ fn what_a_killed_process_did_not_remove_is_removed_by_the_next() {
     let commands = site.repo.join(".agentos/commands");
     let ended = commands.join(done["id"].as_str().expect("an id"));
     let unknown = commands.join("01a1e02f-d8cc-7139-bfe8-d7bd81c6c3e2");
-    let foreign = commands.join("not-ours");
-    for folder in [&ended, &unknown, &foreign] {
+    for folder in [&ended, &unknown] {
         fs::create_dir_all(folder.join("shell-it-1-0-1")).expect("a folder");
         fs::write(folder.join("shell-it-1-0-1/output-0.log"), "").expect("a file");
     }
     site.begin("forge", &json!({ "command": "true" })).done().exits(0);
-    assert_eq!(site.command_folders(), [foreign], "what is no run's is left alone");
+    assert_eq!(site.command_folders(), [unknown], "what is no run of this database is left alone");
+}
+
+#[test]
+fn two_databases_in_one_folder_leave_each_other_s_commands_alone() {
+    let site = Site::new();
+    let (process, run) = site.begin_patient();
+    let [command] = site.ran()[..] else { panic!("it ran once") };
+    process.kill();
+    site.go();
+    until("the command ends while no AgentOS lives", || !is_alive(command));
+    let mut other = site.run_command("forge", &json!({ "command": "true" }));
+    other.env("AGENTOS_WORKFLOW_DB", site.repo.join(".agentos/other.db"));
+    Process::start(other).done().exits(0);
+    let resumed = site.call(&["resume", "--json", &run]).exits(0).document();
+    assert_eq!(resumed["output"], whole());
+    assert_eq!(site.ran(), [command], "it ran exactly once");
 }
 
 #[test]
