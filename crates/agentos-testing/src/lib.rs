@@ -8,7 +8,6 @@
 
 pub mod bench;
 pub mod chance;
-pub mod demo;
 pub mod promise;
 pub mod repo;
 pub mod script;

@@ -1,12 +1,9 @@
-//! Runs the simulation from the command line: long campaigns, one seed, or a demonstration.
+//! Runs the simulation from the command line: long campaigns, or one seed.
 #![expect(clippy::print_stdout, reason = "this is a command-line program")]
 
-use std::env;
-use std::io::{self, ErrorKind, IsTerminal as _};
 use std::process::ExitCode;
 use std::thread;
 
-use agentos_testing::demo::{self, Paint, Verdict};
 use agentos_testing::simulation::{Campaign, Finding, Scenario, Tally, check};
 use clap::{Parser, Subcommand};
 
@@ -33,19 +30,12 @@ enum Verb {
         /// The seed.
         seed: u64,
     },
-    /// Shows a run that is killed and recovered.
-    Demo {
-        /// After which of the run's commits the process is killed.
-        #[arg(long, default_value_t = demo::KILL_AFTER)]
-        kill_after: u32,
-    },
 }
 
 fn main() -> ExitCode {
     match Arguments::parse().verb {
         Verb::Soak { schedules, seed } => soak(schedules, seed),
         Verb::Seed { seed } => one(seed),
-        Verb::Demo { kill_after } => play_demo(kill_after),
     }
 }
 
@@ -98,28 +88,4 @@ fn one(seed: u64) -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn play_demo(kill_after: u32) -> ExitCode {
-    match demo::play(&mut io::stdout().lock(), paint(), kill_after) {
-        Ok(Verdict::Equal) => ExitCode::SUCCESS,
-        Ok(Verdict::Different) => ExitCode::FAILURE,
-        Ok(Verdict::NotKilled { commits }) => {
-            println!("error: the run has {commits} commits; it can be killed after each of them");
-            ExitCode::FAILURE
-        }
-        // Whoever listened has heard enough.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            println!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Colour is for terminals that can show it, and for people who have not said no.
-fn paint() -> Paint {
-    let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
-    if io::stdout().is_terminal() && !refused && !dumb { Paint::Ansi } else { Paint::Plain }
 }

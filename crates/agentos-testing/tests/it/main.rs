@@ -4,7 +4,6 @@ mod bodies;
 mod campaign;
 mod children;
 mod counterexamples;
-mod demo;
 mod javascript_model;
 mod moves;
 mod rebase;
