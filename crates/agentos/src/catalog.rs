@@ -12,7 +12,7 @@ use agentos_core::id::{RunId, Seed};
 use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 use agentos_engine::clock::SystemClock;
-use agentos_engine::library::{Library, MixedLibrary, RustLibrary, ScriptLibrary, to_be_kept};
+use agentos_engine::library::{MixedLibrary, RustLibrary, ScriptLibrary, to_be_kept};
 use agentos_script::definition::Definition;
 use agentos_script::diagnostic::Diagnostic;
 use agentos_script::files::WORKFLOWS_FOLDER;
@@ -96,9 +96,14 @@ impl Catalog {
         self.workflows.find(name).map(of_rust).ok_or_else(|| self.unknown(name))
     }
 
+    /// The project whose templates count.
+    pub(crate) fn project(&self) -> Option<PathBuf> {
+        self.project.clone()
+    }
+
     /// Executes them, over the definitions that a store keeps.
-    pub(crate) fn library(&self, store: &SqliteStore) -> Arc<dyn Library> {
-        let scripts = ScriptLibrary::new(Arc::new(store.clone()), SystemClock, Limits::default());
+    pub(crate) fn library(&self, store: &SqliteStore, limits: Limits) -> Arc<MixedLibrary> {
+        let scripts = ScriptLibrary::new(Arc::new(store.clone()), SystemClock, limits);
         scripts.offer(self.templates().workflows.clone());
         let rust = RustLibrary::new(Workflows::clone(&self.workflows), SystemClock);
         Arc::new(MixedLibrary { scripts, rust })

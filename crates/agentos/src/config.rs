@@ -12,6 +12,7 @@ mod log;
 mod mistake;
 mod output;
 mod run;
+mod script;
 mod secrets;
 pub(crate) mod setting;
 mod shell;
@@ -26,6 +27,7 @@ pub(crate) use log::Log;
 pub(crate) use mistake::{ConfigError, nearest};
 pub(crate) use output::Output;
 pub(crate) use run::Run;
+pub(crate) use script::Script;
 pub(crate) use secrets::Secrets;
 use setting::Row;
 pub(crate) use shell::Shell;
@@ -67,6 +69,8 @@ pub(crate) struct Config {
     pub(crate) shell: Shell,
     /// `[secrets]`
     pub(crate) secrets: Secrets,
+    /// `[script]`
+    pub(crate) script: Script,
 }
 
 /// What one source says.
@@ -77,6 +81,7 @@ struct Layer {
     log: log::Layer,
     shell: shell::Layer,
     secrets: secrets::Layer,
+    script: script::Layer,
 }
 
 impl Config {
@@ -104,6 +109,7 @@ impl Config {
             self.log.rows(),
             self.output.rows(),
             self.run.rows(),
+            self.script.rows(),
             self.secrets.rows(),
             self.shell.rows(),
         ]
@@ -153,6 +159,7 @@ impl Layer {
             log: log::Layer::of_file(written.log, file),
             shell: shell::Layer::of_file(written.shell, file),
             secrets: secrets::Layer::of_file(written.secrets, file),
+            script: script::Layer::of_file(written.script, file),
         })
     }
 
@@ -164,6 +171,7 @@ impl Layer {
             log: self.log.over(below.log),
             shell: self.shell.over(below.shell),
             secrets: self.secrets.over(below.secrets),
+            script: self.script.over(below.script),
         }
     }
 
@@ -174,6 +182,7 @@ impl Layer {
             log: self.log.or_default(),
             shell: self.shell.or_default(),
             secrets: self.secrets.or_default(),
+            script: self.script.or_default(),
         }
     }
 }
@@ -187,6 +196,7 @@ struct Written {
     log: log::Written,
     shell: shell::Written,
     secrets: secrets::Written,
+    script: script::Written,
 }
 
 #[cfg(test)]

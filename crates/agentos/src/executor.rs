@@ -18,7 +18,7 @@ use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
-use crate::{supervise, sweep};
+use crate::{supervise, sweep, templates};
 
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
@@ -100,7 +100,9 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
 fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Result<Engine> {
     let watch = store.watch().map_err(std::io::Error::other)?;
     let lines = FileLines::default();
-    let engine = Builder::new(Arc::new(store.clone()), owner, session.catalog.library(store))
+    let library = session.library(store);
+    templates::watch(&library, session.catalog.project());
+    let engine = Builder::new(Arc::new(store.clone()), owner, library)
         .performers(supervise::performers(session, store.path(), lines.clone())?)
         .lines(lines)
         .bell(watch)

@@ -26,7 +26,7 @@ use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
 use crate::view::{self, Presenter, Stream};
-use crate::{supervise, sweep};
+use crate::{supervise, sweep, templates};
 
 /// How often a picture is drawn at most.
 const FRAME: Duration = Duration::from_millis(100);
@@ -125,7 +125,9 @@ fn start(
     (family, lines): (Arc<Family>, FileLines),
 ) -> Result<Engine> {
     let limits = Limits { slots: SLOTS, linger: Duration::MAX, ..Limits::default() };
-    let builder = Builder::new(family, owner.id(), session.catalog.library(store));
+    let library = session.library(store);
+    templates::watch(&library, session.catalog.project());
+    let builder = Builder::new(family, owner.id(), library);
     let performers = supervise::performers(session, store.path(), lines.clone())?;
     Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }

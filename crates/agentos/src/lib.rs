@@ -36,6 +36,7 @@ mod signals;
 mod start;
 mod supervise;
 mod sweep;
+mod templates;
 mod terminal;
 mod view;
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::library::MixedLibrary;
 use agentos_store::registry::{KnownProject, Registry};
 use agentos_store::sqlite::{Notice, OpenError, Options, SqliteStore};
 use agentos_workspace::named::Database;
@@ -63,6 +64,11 @@ impl Session {
     /// Where state lives.
     pub(crate) fn location(&self) -> Result<&StateLocation> {
         self.location.as_ref().map_err(|error| CommandError::failed(error.to_string()))
+    }
+
+    /// Executes the workflows that can be started here, over the definitions that a store keeps.
+    pub(crate) fn library(&self, store: &SqliteStore) -> Arc<MixedLibrary> {
+        self.catalog.library(store, self.config.script.limits())
     }
 
     /// The database file. Whoever uses one that is not this repository's is told.

@@ -92,7 +92,7 @@ async fn switch_to_latest(session: &Session, opened: &Opened, run: RunId) -> Res
         owner: owner.id(),
         now: SystemClock.now(),
     };
-    let notices = match switch(store, session.catalog.library(store), request).await {
+    let notices = match switch(store, session.library(store), request).await {
         Ok(notices) => notices,
         Err(SwitchError::Claim(ClaimError::Owned { by, .. })) => {
             return Err(foreground::owned(store, run, by).await);

@@ -71,7 +71,7 @@ async fn make(session: &Session, store: &SqliteStore, old: &RunDetail) -> Result
             new_names: own_names(&run_id, &run.to_string()),
             now: SystemClock.now(),
         };
-        match fork(store, session.catalog.library(store), request).await {
+        match fork(store, session.library(store), request).await {
             Ok(_) => return Ok(run),
             Err(ForkError::Create(CreateError::NameTaken { .. })) => {}
             Err(ForkError::Rebase(error)) => return Err(refused(record, &error.to_string())),

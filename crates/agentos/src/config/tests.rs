@@ -69,6 +69,8 @@ fn without_anything_there_are_defaults() {
         log.level = "warn"  (default)
         output.color = "auto"  (default)
         run.concurrency = 100  (default)
+        script.memory_mb = 128  (default)
+        script.turn_ms = 2000  (default)
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
@@ -84,6 +86,8 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         log.level = "info"  (user config /home/.config/agentos/config.toml:7)
         output.color = "always"  (repository config /repo/.agent/config.toml:2)
         run.concurrency = 3  (repository config /repo/.agent/config.toml:1)
+        script.memory_mb = 128  (default)
+        script.turn_ms = 2000  (default)
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
@@ -98,6 +102,8 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         log.level = "debug"  (environment AGENTOS_LOG)
         output.color = "auto"  (environment AGENTOS_OUTPUT_COLOR)
         run.concurrency = 4  (environment AGENTOS_RUN_CONCURRENCY)
+        script.memory_mb = 128  (default)
+        script.turn_ms = 2000  (default)
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
@@ -107,6 +113,8 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         log.level = "warn,agentos=debug"  (flag)
         output.color = "never"  (flag)
         run.concurrency = 5  (flag)
+        script.memory_mb = 128  (default)
+        script.turn_ms = 2000  (default)
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
@@ -167,7 +175,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: unknown key `run.concurency`; did you mean `concurrency`?
         /repo/.agent/config.toml:2:1: unknown key `run.timeout`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: unknown key `rum`; did you mean `run`?
-        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `run`, `output`, `log`, `shell`, `secrets`
+        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `run`, `output`, `log`, `shell`, `secrets`, `script`
         /repo/.agent/config.toml:1:19: `run.concurrency`: must be between 1 and 10000
         /repo/.agent/config.toml:2:15: `run.concurrency`: invalid type: string "four", expected a whole number
         /repo/.agent/config.toml:1:7: `run`: invalid type: integer `3`, expected a table
@@ -178,7 +186,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: duplicate key
         /repo/.agent/config.toml:2:5: unknown key `run.x`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: key with no value, expected `=`
-        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `run`, `output`, `log`, `shell`, `secrets`
+        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `run`, `output`, `log`, `shell`, `secrets`, `script`
         "#);
 }
 

@@ -168,3 +168,14 @@ fn a_source_that_does_not_fit_what_a_run_has_done_is_refused_with_both_lines() {
     assert!(refused.contains("templates/other.ts:3"), "{refused}");
     run(&stand, &root, &["cancel", "other"]).exits(0);
 }
+
+#[test]
+fn an_endless_loop_fails_its_run_within_the_limit_that_is_set() {
+    let (stand, root) = Stand::with_repository();
+    write(&root, "endless.ts", &workflow("endless", "  try { for (;;) {} } finally { return 1; }"));
+    fs::write(root.join(".agent/config.toml"), "[script]\nturn_ms = 50\n").expect("a file");
+    let failed = run(&stand, &root, &["run", "endless", "--json"]).exits(1).document();
+    assert_eq!(failed["status"], "FAILED");
+    let error = failed["error"].to_string();
+    assert!(error.contains("used up its CPU time"), "it says which limit: {error}");
+}
