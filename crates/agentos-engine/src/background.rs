@@ -25,6 +25,10 @@ use crate::engine::Engine;
 /// How long nothing must be to do before the executor leaves: whoever brings one thing often brings another.
 const IDLE_FOR: Duration = Duration::from_millis(300);
 
+/// How often the seat is tried for, and how long in between.
+const TAKES: u32 = 10;
+const TAKE_AGAIN: Duration = Duration::from_millis(7);
+
 /// The right to be the executor of a database. Given back when it is dropped, or the process ends.
 #[derive(Debug)]
 pub struct Seat {
@@ -119,7 +123,7 @@ pub async fn attend(
 ) -> Result<Attended, AttendError> {
     tokio::pin!(told);
     loop {
-        let Some(seat) = Seat::take(database)? else {
+        let Some(seat) = take_surely(database).await? else {
             return Ok(Attended::Another);
         };
         let engine = start()?;
@@ -145,6 +149,17 @@ pub async fn attend(
             return Ok(Attended::Idle);
         }
     }
+}
+
+/// Takes the seat. Somebody who only looks whether it is taken has it for a moment, so it is tried some more.
+async fn take_surely(database: &Path) -> io::Result<Option<Seat>> {
+    for _ in 0..TAKES {
+        if let Some(seat) = Seat::take(database)? {
+            return Ok(Some(seat));
+        }
+        tokio::time::sleep(TAKE_AGAIN).await;
+    }
+    Seat::take(database)
 }
 
 /// Whether there is nothing to do, now or at some time, for any run but these.

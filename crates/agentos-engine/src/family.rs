@@ -30,6 +30,8 @@ use async_trait::async_trait;
 /// One run and its descendants, in a store that has more.
 pub struct Family {
     store: Arc<dyn Store>,
+    /// Who drives them.
+    owner: OwnerId,
     members: Mutex<Members>,
 }
 
@@ -41,11 +43,15 @@ struct Members {
 }
 
 impl Family {
-    /// The family of these runs.
-    pub fn new(store: Arc<dyn Store>, roots: impl IntoIterator<Item = RunId>) -> Self {
+    /// The family of these runs, all of which `owner` is to drive.
+    pub fn new(
+        store: Arc<dyn Store>,
+        owner: OwnerId,
+        roots: impl IntoIterator<Item = RunId>,
+    ) -> Self {
         let known: HashSet<RunId> = roots.into_iter().collect();
         let members = Members { wanted: known.clone(), known };
-        Self { store, members: Mutex::new(members) }
+        Self { store, owner, members: Mutex::new(members) }
     }
 
     /// All of them, as far as they are known.
@@ -109,6 +115,12 @@ impl Family {
 impl Store for Family {
     async fn create_run(&self, new: NewRun) -> Result<Created, CreateError> {
         let run = new.run;
+        // A child is created for its family, so that nobody else finds it first. It is wanted until it is driven.
+        if new.owner.is_none() && self.lock().known.contains(&run) {
+            let created = self.store.create_run(NewRun { owner: Some(self.owner), ..new }).await?;
+            let is_new = matches!(created, Created::Claimed(_) | Created::New);
+            return Ok(if is_new { Created::New } else { Created::Existed });
+        }
         let created = self.store.create_run(new).await;
         if matches!(created, Ok(Created::Claimed(_))) {
             self.is_held(run);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, Home, Record, RunStarted};
-use agentos_core::id::{RunId, StepNumber};
+use agentos_core::id::{OwnerId, RunId, StepNumber};
 use agentos_core::rebase::{
     Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, generation,
 };
@@ -42,6 +42,8 @@ pub struct ForkRequest {
     pub home: Home,
     /// Where the new run belongs.
     pub place: Place,
+    /// Who drives it from the start; if nobody does, whoever finds it.
+    pub owner: Option<OwnerId>,
     /// What the old run calls itself and its places.
     pub old_names: Names,
     /// What the new run calls itself and its places.
@@ -79,6 +81,7 @@ pub async fn fork(
     let log = load_whole_log(store, request.of).await?;
     let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
     let (run, place, now) = (request.run, request.place.clone(), request.now);
+    let owner = request.owner;
     if let Some(Record { entry: Entry::RunStarted(old), .. }) = generation(&log).first() {
         // What could not be prepared can't be opened either, and that is said below.
         let _unprepared = library.prepare(old).await;
@@ -90,7 +93,7 @@ pub async fn fork(
     let began = chunks.first().ok_or(RebaseError::Empty)?.at;
     let first = take_first(&mut chunks).ok_or(RebaseError::Empty)?;
     let history = Some(History { began, rest: chunks, standing });
-    store.create_run(NewRun { run, at: now, first, history, place, owner: None }).await?;
+    store.create_run(NewRun { run, at: now, first, history, place, owner }).await?;
     Ok(notices)
 }
 

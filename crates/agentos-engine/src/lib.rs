@@ -17,6 +17,7 @@ pub mod engine;
 pub mod events;
 pub mod family;
 pub mod fork;
+pub mod held;
 pub mod library;
 pub mod lines;
 mod panics;

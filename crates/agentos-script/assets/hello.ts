@@ -27,7 +27,7 @@ export default createWorkflow(
         return Number(stdout.trim());
       }),
       ctx.run("last-commit", async () => {
-        const { stdout } = await ctx.shell("git log -1 --format=%s");
+        const { stdout } = await ctx.shell("git log -1 --format=%s 2>/dev/null || echo none yet");
         return stdout.trim();
       }),
     ]);

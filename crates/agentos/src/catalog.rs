@@ -27,6 +27,7 @@ use uuid::Uuid;
 
 use crate::config::nearest;
 use crate::error::{CommandError, Result};
+use crate::templates::changes;
 
 /// A workflow, as far as it can be known without executing it.
 #[derive(Debug, Clone, Serialize)]
@@ -77,6 +78,13 @@ impl Catalog {
         &self.templates().diagnostics
     }
 
+    /// Templates that are not started because another one has their name: `templates/b.ts: there is a workflow …`
+    pub(crate) fn twins(&self, name: &str) -> Vec<String> {
+        let begin = format!("there is a workflow `{name}` already");
+        let twins = self.diagnostics().iter().filter(|found| found.message.starts_with(&begin));
+        twins.map(|found| format!("{}: {}", found.file, found.message)).collect()
+    }
+
     /// By name.
     pub(crate) fn all(&self) -> Vec<Listed> {
         let templates = self.templates().workflows.values();
@@ -96,15 +104,14 @@ impl Catalog {
         self.workflows.find(name).map(of_rust).ok_or_else(|| self.unknown(name))
     }
 
-    /// The project whose templates count.
-    pub(crate) fn project(&self) -> Option<PathBuf> {
-        self.project.clone()
-    }
-
     /// Executes them, over the definitions that a store keeps.
     pub(crate) fn library(&self, store: &SqliteStore, limits: Limits) -> Arc<MixedLibrary> {
         let scripts = ScriptLibrary::new(Arc::new(store.clone()), SystemClock, limits);
         scripts.offer(self.templates().workflows.clone());
+        let scripts = match &self.project {
+            Some(project) => scripts.asking(changes(project.clone())),
+            None => scripts,
+        };
         let rust = RustLibrary::new(Workflows::clone(&self.workflows), SystemClock);
         Arc::new(MixedLibrary { scripts, rust })
     }

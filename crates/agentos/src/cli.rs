@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use agentos_process::token;
 use agentos_sdk::Workflows;
 use agentos_workspace::state::StateLocation;
 use agentos_workspace::surroundings::Surroundings;
@@ -89,7 +90,7 @@ pub(crate) fn run(
     let location = StateLocation::find(&surroundings);
     let project = location.as_ref().ok().and_then(|location| location.project_path().ok());
     let catalog = Catalog::new(workflows, project.map(Path::to_owned));
-    let matches = match command_for(&arguments, &catalog).try_get_matches_from(&arguments) {
+    let matches = match command_for(&arguments, &catalog)?.try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return Ok(show_usage(&error)),
     };
@@ -101,7 +102,7 @@ pub(crate) fn run(
 }
 
 /// The commands; where a workflow is named, with its inputs as flags.
-fn command_for(arguments: &[OsString], catalog: &Catalog) -> clap::Command {
+fn command_for(arguments: &[OsString], catalog: &Catalog) -> Result<clap::Command> {
     let command = Cli::command();
     // Whoever asks for help about a workflow names it all the same.
     let named = arguments.iter().filter(|argument| *argument != "--help" && *argument != "-h");
@@ -110,11 +111,12 @@ fn command_for(arguments: &[OsString], catalog: &Catalog) -> clap::Command {
         let (_, matches) = matches.subcommand().filter(|(name, _)| *name == "run")?;
         matches.try_get_one::<String>("name").ok().flatten().cloned()
     });
-    let schema = named.and_then(|name| catalog.find(&name).ok()?.input);
-    match schema {
+    // Flags of a workflow that there is not are not to be complained about first.
+    let schema = named.map(|name| catalog.find(&name)).transpose()?.and_then(|found| found.input);
+    Ok(match schema {
         Some(schema) => command.mut_subcommand("run", |run| add_flags(run, &schema)),
         None => command,
-    }
+    })
 }
 
 /// Help and version are answers; everything else that the parser says is a complaint.
@@ -124,7 +126,18 @@ fn show_usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
+/// What a run has started does not decide about runs: an agent can't approve its own gate. A guard, not a sandbox.
+fn guard(command: &Command, session: &Session) -> Result<()> {
+    let is_guarded = matches!(command, Command::Approve(_) | Command::Db(_));
+    if is_guarded && session.surroundings.variable(token::VARIABLE).is_some() {
+        return Err(CommandError::refused("a process that a run has started can't do this")
+            .hint("ask the person who started the run"));
+    }
+    Ok(())
+}
+
 fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Result<ExitCode> {
+    guard(&command, session)?;
     match command {
         Command::Db(args) => return db::run(session, &args),
         Command::Workflows(args) => return workflows::run(session, &args),

@@ -18,6 +18,7 @@ pub(crate) mod workflows;
 
 use std::process::ExitCode;
 
+use agentos_core::value::Value;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::RunDetail;
 
@@ -37,8 +38,17 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
         Err(error) if error.kind != ErrorKind::PipeClosed => return Err(error),
         _ => {}
     }
+    if let Some(place) = detail.run.error.as_ref().and_then(place_of) {
+        session.output.note(&format!("it failed at {place}"));
+    }
     Ok(match detail.run.status {
         WorkflowStatus::Completed => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })
+}
+
+/// Where in its source a workflow failed, if that is known.
+fn place_of(error: &Value) -> Option<String> {
+    let at = error.get("detail")?.get("at")?.as_str()?;
+    Some(format!(".agent/workflows/{at}"))
 }

@@ -9,6 +9,7 @@ use agentos_core::id::OwnerId;
 use agentos_engine::background::{Attended, Depart, Seat, attend};
 use agentos_engine::clock::SystemClock;
 use agentos_engine::engine::{Builder, Engine, Limits};
+use agentos_engine::held::{Held, Unheld};
 use agentos_process::detached::{Detached, leave_the_terminal};
 use agentos_store::sqlite::SqliteStore;
 use uuid::Uuid;
@@ -18,7 +19,7 @@ use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
-use crate::{supervise, sweep, templates};
+use crate::{supervise, sweep};
 
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
@@ -93,7 +94,13 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
             Wish::Leave => Depart::Leave,
         }
     };
-    Ok(attend(store.path(), store, &SystemClock, start, told).await?)
+    let seen = unheld(store);
+    Ok(attend(store.path(), &seen, &SystemClock, start, told).await?)
+}
+
+/// What was stopped on purpose is not gone on with.
+fn unheld(store: &SqliteStore) -> Unheld {
+    Unheld::new(Arc::new(store.clone()), Held::of(store.path()))
 }
 
 /// An engine that drives whatever is due in the store.
@@ -101,8 +108,7 @@ fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Re
     let watch = store.watch().map_err(std::io::Error::other)?;
     let lines = FileLines::default();
     let library = session.library(store);
-    templates::watch(&library, session.catalog.project());
-    let engine = Builder::new(Arc::new(store.clone()), owner, library)
+    let engine = Builder::new(Arc::new(unheld(store)), owner, library)
         .performers(supervise::performers(session, store.path(), lines.clone())?)
         .lines(lines)
         .bell(watch)

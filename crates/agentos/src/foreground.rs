@@ -9,6 +9,7 @@ use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::engine::{Builder, Engine, Limits};
 use agentos_engine::events::Event;
 use agentos_engine::family::Family;
+use agentos_engine::held::Held;
 use agentos_store::claim::{ClaimError, ClaimMode};
 use agentos_store::log::ReadError;
 use agentos_store::records::{Records as _, RunDetail};
@@ -26,7 +27,7 @@ use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
 use crate::view::{self, Presenter, Stream};
-use crate::{supervise, sweep, templates};
+use crate::{supervise, sweep};
 
 /// How often a picture is drawn at most.
 const FRAME: Duration = Duration::from_millis(100);
@@ -34,19 +35,25 @@ const FRAME: Duration = Duration::from_millis(100);
 /// How many runs one command drives at once: those that only wait are kept too.
 const SLOTS: usize = 4_096;
 
+/// Somebody who may drive runs: this process.
+pub(crate) fn enlist(store: &SqliteStore) -> Result<Owner> {
+    Ok(store.enlist(OwnerId(Uuid::new_v4()))?)
+}
+
 /// Drives a run until it has ended; how it ended.
 pub(crate) async fn drive(
     session: &Session,
     store: &SqliteStore,
-    run: RunId,
+    (owner, run): (Owner, RunId),
     stream: Stream,
 ) -> Result<RunDetail> {
     let mut signals = Signals::listen()?;
-    let owner = store.enlist(OwnerId(Uuid::new_v4()))?;
     let known = view::load_family(store, run).await?;
     claim(store, run, &owner).await?;
+    let held = Held::of(store.path());
+    held.let_go(run);
     let (watcher, lines) = mpsc::channel(WAITING);
-    let family = Arc::new(Family::new(Arc::new(store.clone()), [run]));
+    let family = Arc::new(Family::new(Arc::new(store.clone()), owner.id(), [run]));
     let engine =
         start(session, store, &owner, (Arc::clone(&family), FileLines::watched_by(watcher)))?;
     let scribe = tokio::spawn(scribe::follow(store.clone(), engine.events()));
@@ -54,10 +61,24 @@ pub(crate) async fn drive(
     let presenter =
         Presenter::new(&session.output, stream, session.surroundings.environment.clone())
             .knows(known);
-    let mut watching = Watching { store, run, family, presenter, lines, events: engine.events() };
+    let mut watching = Watching {
+        store,
+        owner: owner.id(),
+        run,
+        family,
+        presenter,
+        lines,
+        events: engine.events(),
+    };
     let outcome = watching.until(&engine, &mut signals).await;
     match outcome {
-        Outcome::Wish(Wish::Stop) => stop(engine, &mut signals).await,
+        Outcome::Wish(Wish::Stop) => {
+            // Also an executor that lives here is to leave it alone.
+            if let Err(error) = held.hold(run) {
+                tracing::warn!(%run, %error, "the background executor may go on with the run");
+            }
+            stop(engine, &mut signals).await;
+        }
         _ => engine.leave().await,
     }
     let _gone = (scribe.await, sweeper.await);
@@ -126,7 +147,6 @@ fn start(
 ) -> Result<Engine> {
     let limits = Limits { slots: SLOTS, linger: Duration::MAX, ..Limits::default() };
     let library = session.library(store);
-    templates::watch(&library, session.catalog.project());
     let builder = Builder::new(family, owner.id(), library);
     let performers = supervise::performers(session, store.path(), lines.clone())?;
     Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
@@ -150,6 +170,7 @@ enum Outcome {
 /// Somebody who watches a run that is driven here.
 struct Watching<'a> {
     store: &'a SqliteStore,
+    owner: OwnerId,
     run: RunId,
     family: Arc<Family>,
     presenter: Presenter,
@@ -173,7 +194,10 @@ impl Watching<'_> {
                 ended = &mut ended => return Outcome::Ended(ended),
                 event = self.events.recv() => match event {
                     Ok(Event::Committed { .. }) | Err(RecvError::Lagged(_)) => is_stale = true,
-                    Ok(Event::Trouble { run, message }) if run == self.run => {
+                    // What passes is gone on with; what does not is given back.
+                    Ok(Event::Trouble { run, message })
+                        if run == self.run && !self.is_ours().await =>
+                    {
                         return Outcome::Trouble(message);
                     }
                     Ok(_) => {}
@@ -190,6 +214,12 @@ impl Watching<'_> {
                 }
             }
         }
+    }
+
+    /// Whether somebody here still drives the run.
+    async fn is_ours(&self) -> bool {
+        let head = self.store.head(self.run).await;
+        head.is_ok_and(|head| head.owner == Some(self.owner))
     }
 
     async fn show(&mut self) {

@@ -1,7 +1,7 @@
 //! A new run: its ids, its place, its input files, and then the run itself.
 
 use agentos_core::entry::{Entry, Home, RunStarted};
-use agentos_core::id::RunId;
+use agentos_core::id::{OwnerId, RunId};
 use agentos_core::short_name::short_name;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
@@ -27,6 +27,8 @@ pub(crate) struct NewRunRequest<'a> {
     pub(crate) workflow: &'a Listed,
     pub(crate) input: Value,
     pub(crate) files: Vec<FileInput>,
+    /// Who drives it from the start; if nobody does, whoever finds it.
+    pub(crate) owner: Option<OwnerId>,
 }
 
 /// Creates a run in the checkout, and answers with its id.
@@ -52,7 +54,7 @@ pub(crate) async fn create(
         ..place_of(prepared)
     };
     let start = request.workflow.start(run, input, SystemClock.now())?;
-    create_named(store, start, place, prepared).await?;
+    create_named(store, start, (place, request.owner), prepared).await?;
     Ok(run)
 }
 
@@ -82,7 +84,7 @@ pub(crate) fn home_of(prepared: &Prepared, run_id: String) -> Home {
 async fn create_named(
     store: &SqliteStore,
     start: RunStarted,
-    place: Place,
+    (place, owner): (Place, Option<OwnerId>),
     prepared: &Prepared,
 ) -> Result<()> {
     for choice in 0..NAMES {
@@ -94,7 +96,7 @@ async fn create_named(
             first: Entry::RunStarted(first),
             history: None,
             place: place.clone(),
-            owner: None,
+            owner,
         };
         match store.create_run(new).await {
             Ok(_) => return Ok(()),

@@ -18,8 +18,9 @@ use crate::session::Session;
 /// The hidden verb.
 const VERB: &str = "supervise";
 
-/// The folder beside the database in which commands have their directories.
-const FOLDER: &str = "commands";
+/// What the folder beside the database is called in which commands have their directories: two databases in one folder have
+/// one each.
+const SUFFIX: &str = ".commands";
 
 /// Supervises a command, if that is what the arguments ask for. It is looked at before anything else, because it has to be
 /// quick and needs nothing of the rest.
@@ -32,7 +33,9 @@ pub(crate) fn asked_for(arguments: &[OsString]) -> Option<ExitCode> {
 
 /// Where the commands of a database's runs have their directories.
 pub(crate) fn commands_folder(database: &Path) -> PathBuf {
-    database.with_file_name(FOLDER)
+    let mut name = database.as_os_str().to_owned();
+    name.push(SUFFIX);
+    name.into()
 }
 
 /// Those who perform what the runs of this database order.

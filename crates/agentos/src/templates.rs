@@ -1,39 +1,28 @@
 //! Templates that change while somebody drives runs: what a run invokes is the workflow as it is then.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
-use agentos_engine::library::MixedLibrary;
+use agentos_engine::library::Changes;
 use agentos_script::files::WORKFLOWS_FOLDER;
 use agentos_script::templates::load_templates;
-
-/// How often the folder is looked at. Nobody looks while nothing is driven.
-const LOOK: Duration = Duration::from_secs(2);
 
 /// How many files are looked at.
 const FILES: usize = 4_096;
 
-/// Offers what is in the project's folder whenever that changes, for as long as somebody uses the library.
-pub(crate) fn watch(library: &Arc<MixedLibrary>, project: Option<PathBuf>) {
-    let Some(project) = project else { return };
-    let (library, mut known) = (Arc::downgrade(library), stamp(&project));
-    tokio::spawn(async move {
-        loop {
-            tokio::time::sleep(LOOK).await;
-            let Some(library) = library.upgrade() else { return };
-            let found = stamp(&project);
-            if found == known {
-                continue;
-            }
-            known = found;
-            let project = project.clone();
-            let loaded = tokio::task::spawn_blocking(move || load_templates(&project)).await;
-            if let Ok(templates) = loaded {
-                library.scripts.offer(templates.workflows);
-            }
+/// Tells what is in the project's folder whenever that has changed since the last time.
+pub(crate) fn changes(project: PathBuf) -> Changes {
+    let known = Mutex::new(stamp(&project));
+    Box::new(move || {
+        let found = stamp(&project);
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known == found {
+            return None;
         }
-    });
+        *known = found;
+        Some(load_templates(&project).workflows)
+    })
 }
 
 /// Something that is another when a template or a module beside it is.

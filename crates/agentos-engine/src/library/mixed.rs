@@ -32,6 +32,7 @@ impl Library for MixedLibrary {
     }
 
     fn start_of_child(&self, invocation: Invocation) -> Result<RunStarted, Failure> {
+        self.scripts.look();
         match self.scripts.find(invocation.workflow.as_str()) {
             Some(_) => self.scripts.start_of_child(invocation),
             None => self.rust.start_of_child(invocation),

@@ -33,7 +33,12 @@ pub struct ScriptLibrary {
     clock: Arc<dyn Clock>,
     limits: Limits,
     shelf: Mutex<Shelf>,
+    /// Says what can be started, if that has changed.
+    changes: Option<Changes>,
 }
+
+/// The workflows that can be started, if they are others than at the last call.
+pub type Changes = Box<dyn Fn() -> Option<BTreeMap<String, Arc<Definition>>> + Send + Sync>;
 
 #[derive(Default)]
 struct Shelf {
@@ -47,7 +52,21 @@ impl ScriptLibrary {
     /// A library over the definitions that a store keeps. Nothing can be started yet.
     #[must_use]
     pub fn new(records: Arc<dyn Records>, clock: impl Clock, limits: Limits) -> Self {
-        Self { records, clock: Arc::new(clock), limits, shelf: Mutex::default() }
+        Self { records, clock: Arc::new(clock), limits, shelf: Mutex::default(), changes: None }
+    }
+
+    /// Asks this before a workflow is invoked: whatever is in the project then is started.
+    #[must_use]
+    pub fn asking(mut self, changes: Changes) -> Self {
+        self.changes = Some(changes);
+        self
+    }
+
+    /// Looks whether other workflows can be started now.
+    pub(super) fn look(&self) {
+        if let Some(changed) = self.changes.as_ref().and_then(|changes| changes()) {
+            self.offer(changed);
+        }
     }
 
     /// Says what can be started from now on.

@@ -31,7 +31,7 @@ async fn a_run_that_is_created_for_its_family_is_held_until_it_is_given_back() {
     let owner = store.enlist(OwnerId(Uuid::from_u128(601))).expect("an owner");
     let new = new_run(1, Some(owner.id()));
     let run = new.run;
-    let family = Family::new(Arc::new(store), [run]);
+    let family = Family::new(Arc::new(store), owner.id(), [run]);
     let created = family.create_run(new).await.expect("it is created");
     let Created::Claimed(claim) = created else { panic!("{created:?}") };
     let due = family.due(Timestamp(2), &Except::new(), 10).await.expect("it can be asked");
@@ -50,7 +50,7 @@ async fn a_run_that_is_created_here_belongs_to_the_family_and_so_do_its_children
     let other = stranger.run;
     store.create_run(stranger).await.expect("it is created");
     let owner = store.enlist(OwnerId(Uuid::from_u128(601))).expect("an owner");
-    let family = Arc::new(Family::new(Arc::new(store.clone()), []));
+    let family = Arc::new(Family::new(Arc::new(store.clone()), owner.id(), []));
     let seen: Arc<dyn Store> = Arc::<Family>::clone(&family);
     let engine = Builder::new(seen, owner.id(), house.library())
         .performers(house.performers())

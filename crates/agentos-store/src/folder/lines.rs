@@ -26,6 +26,9 @@ use super::{FolderError, RunFolder};
 use crate::ids::step_id;
 use crate::moment::written;
 
+/// How many files of steps are kept open.
+const OPEN_FILES: usize = 8;
+
 /// How much is read at once when the end of a file is looked at.
 const BLOCK: u64 = 64 * 1024;
 
@@ -36,7 +39,7 @@ const NUMBER: &[u8] = b",\"n\":";
 const NUMBER_BYTES: u64 = 32;
 
 /// Who said a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stream {
     /// The workflow, with `ctx.log`.
@@ -177,6 +180,10 @@ impl RunLogs {
             if let Some(step) = &line.step {
                 of_steps.entry(step.number).or_insert_with(|| (step, Vec::new())).1.push(line);
             }
+        }
+        if self.steps.len() > OPEN_FILES {
+            // They are opened again when they are needed; a run may have more steps than a process may have files.
+            self.steps.retain(|number, _| of_steps.contains_key(number));
         }
         let mut written = Vec::new();
         let done = self.append_to_all(of_steps, lines, &mut written);
@@ -428,6 +435,22 @@ mod tests {
         logs.append(&[line(1, 1)]).unwrap();
         logs.append(&vec![output; 50]).unwrap();
         assert_eq!(folder.open_logs().unwrap().last_ordinal(), 1);
+    }
+
+    #[test]
+    fn a_run_of_many_steps_has_few_files_open_and_loses_no_line() {
+        let project = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
+        let mut logs = folder.open_logs().unwrap();
+        for round in 0..3 {
+            for step in 1..=50 {
+                logs.append(&[Line { step: line(1, step).step, ..output(&round.to_string()) }])
+                    .unwrap();
+                assert!(logs.steps.len() <= OPEN_FILES + 1, "{}", logs.steps.len());
+            }
+        }
+        assert_eq!(lines_of(&project.path().join(folder.step_log_file(7, "Write Plan!"))).len(), 3);
+        assert_eq!(lines_of(&project.path().join(folder.log_file())).len(), 150);
     }
 
     #[test]

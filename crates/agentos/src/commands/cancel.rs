@@ -62,7 +62,14 @@ async fn end(session: &Session, store: &SqliteStore, run: RunId) -> Result<()> {
     let head = store.head(run).await?;
     let is_driven = head.owner.is_some_and(|owner| store.owner_life(owner) != OwnerLife::Dead);
     if !is_driven {
-        return match foreground::drive(session, store, run, Stream::Error).await {
+        return match foreground::drive(
+            session,
+            store,
+            (foreground::enlist(store)?, run),
+            Stream::Error,
+        )
+        .await
+        {
             Ok(_) => Ok(()),
             // Somebody else was faster.
             Err(_) if store.head(run).await?.standing.is_ended() => Ok(()),

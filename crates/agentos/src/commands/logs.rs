@@ -1,6 +1,6 @@
 //! `agentos logs`: what a run has said.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -88,13 +88,14 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let detail = names::find_detail(&store, &args.run).await?;
     let path = log_file(&detail, args.step)?;
     let mut reader = Reader { path, file: None, rest: String::new() };
-    let mut shown = Shown { args, paint: session.output.paint, unfinished: HashMap::new() };
+    let mut shown = Shown { args, paint: session.output.paint, unfinished: BTreeMap::new() };
     loop {
         // Whoever has ended says nothing more, so its end is looked at first.
         let is_over = !args.follow || has_ended(&store, &detail).await?;
         let lines = reader.new_lines()?;
         session.output.lines(lines.iter().filter_map(|line| shown.line(line)))?;
         if is_over {
+            session.output.lines(shown.rest())?;
             return Ok(ExitCode::SUCCESS);
         }
         tokio::time::sleep(LOOK).await;
@@ -132,8 +133,8 @@ fn log_file(detail: &RunDetail, step: Option<u32>) -> Result<PathBuf> {
 struct Shown<'a> {
     args: &'a Args,
     paint: Paint,
-    /// Beginnings of lines that commands have not finished.
-    unfinished: HashMap<(String, Stream), String>,
+    /// Beginnings of lines that commands have not finished, and when those began.
+    unfinished: BTreeMap<(String, Stream), (String, String)>,
 }
 
 impl Shown<'_> {
@@ -151,15 +152,29 @@ impl Shown<'_> {
         let Some(Piece { command, goes_on, .. }) = piece else {
             return Some(painted(self.paint, &at, level, &msg));
         };
-        let begun = self.unfinished.remove(&(command.clone(), stream)).unwrap_or_default();
+        let begun = self.unfinished.remove(&(command.clone(), stream));
+        let (at, begun) = begun.unwrap_or((at, String::new()));
         let text = begun + &msg;
         if goes_on && text.len() < LONGEST {
-            self.unfinished.insert((command, stream), text);
+            self.unfinished.insert((command, stream), (at, text));
             return None;
         }
+        Some(self.output(&at, stream, &text))
+    }
+
+    /// Lines that no command will finish any more.
+    fn rest(&mut self) -> Vec<String> {
+        let unfinished = std::mem::take(&mut self.unfinished);
+        unfinished
+            .into_iter()
+            .map(|((_, stream), (at, text))| self.output(&at, stream, &text))
+            .collect()
+    }
+
+    fn output(&self, at: &str, stream: Stream, text: &str) -> String {
         let sign = if stream == Stream::Stderr { "! " } else { "| " };
-        let line = Line::of(Tone::Faint, &at).with(Tone::Faint, &format!(" {sign}"));
-        Some(line.with(Tone::Plain, &harmless(&text)).painted(self.paint))
+        let line = Line::of(Tone::Faint, at).with(Tone::Faint, &format!(" {sign}"));
+        line.with(Tone::Plain, &harmless(text)).painted(self.paint)
     }
 }
 

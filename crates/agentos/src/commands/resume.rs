@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use agentos_core::id::{OwnerId, RunId};
 use agentos_engine::background::Attended;
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::held::Held;
 use agentos_engine::switch::{SwitchError, SwitchRequest, switch};
 use agentos_engine::takeover::{self, TakeOver};
 use agentos_store::claim::ClaimError;
@@ -66,12 +67,14 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     }
     if args.detach {
         check_free(store, run).await?;
+        Held::of(store.path()).let_go(run);
         executor::ensure(store, &opened.prepared.project_path).await?;
         session.output.lines([store.run_detail(run).await?.run.run_id])?;
         return Ok(ExitCode::SUCCESS);
     }
     let stream = if args.json { Stream::Error } else { Stream::Out };
-    let detail = foreground::drive(session, store, run, stream).await?;
+    let detail =
+        foreground::drive(session, store, (foreground::enlist(store)?, run), stream).await?;
     report(session, &detail, args.json)
 }
 
@@ -133,6 +136,11 @@ async fn check_free(store: &SqliteStore, run: RunId) -> Result<()> {
 }
 
 async fn resume_due(session: &Session, args: &Args) -> Result<ExitCode> {
+    if let Ok(database) = session.database() {
+        // Whoever asks for everything means also what was stopped.
+        let held = Held::of(database);
+        held.all().into_iter().for_each(|run| held.let_go(run));
+    }
     let Some(look) = session.look()? else {
         session.output.note("nothing is due: there is no database here yet");
         return Ok(ExitCode::SUCCESS);

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use agentos_core::entry::Home;
-use agentos_core::id::RunId;
+use agentos_core::id::{OwnerId, RunId};
 use agentos_core::rebase::Names;
 use agentos_core::short_name::short_name;
 use agentos_engine::clock::{Clock as _, SystemClock};
@@ -12,7 +12,7 @@ use agentos_store::folder::RunFolder;
 use agentos_store::place::Place;
 use agentos_store::records::{Records as _, RunDetail, RunRecord};
 use agentos_store::run::CreateError;
-use agentos_store::sqlite::SqliteStore;
+use agentos_store::sqlite::{Owner, SqliteStore};
 use uuid::Uuid;
 
 use super::report;
@@ -42,21 +42,28 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let opened = session.open_for(&args.run)?;
     let store = &opened.store;
     let old = names::find_detail(store, &args.run).await?;
-    let run = make(session, store, &old).await?;
+    // What is seen to its end here is ours from the start: an executor that lives must not find it first.
+    let owner = if args.detach { None } else { Some(foreground::enlist(store)?) };
+    let run = make(session, store, &old, owner.as_ref().map(Owner::id)).await?;
     scribe::write(store, run).await;
     let name = store.run_detail(run).await?.run.run_id;
     session.output.note(&format!("{name} goes on with what {} has finished", old.run.run_id));
-    if args.detach {
+    let Some(owner) = owner else {
         executor::ensure(store, &opened.prepared.project_path).await?;
         session.output.lines([name])?;
         return Ok(ExitCode::SUCCESS);
-    }
+    };
     let stream = if args.json { Stream::Error } else { Stream::Out };
-    let detail = foreground::drive(session, store, run, stream).await?;
+    let detail = foreground::drive(session, store, (owner, run), stream).await?;
     report(session, &detail, args.json)
 }
 
-async fn make(session: &Session, store: &SqliteStore, old: &RunDetail) -> Result<RunId> {
+async fn make(
+    session: &Session,
+    store: &SqliteStore,
+    old: &RunDetail,
+    owner: Option<OwnerId>,
+) -> Result<RunId> {
     let run = RunId(Uuid::now_v7());
     let record = &old.run;
     for choice in 0..NAMES {
@@ -67,6 +74,7 @@ async fn make(session: &Session, store: &SqliteStore, old: &RunDetail) -> Result
             run,
             home: home(record, run_id.clone()),
             place: place(record, run),
+            owner,
             old_names: own_names(&record.run_id, &record.id.to_string()),
             new_names: own_names(&run_id, &run.to_string()),
             now: SystemClock.now(),

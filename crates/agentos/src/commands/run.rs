@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use agentos_core::value::Value;
 use agentos_sdk::check_input;
 use agentos_store::records::Records as _;
+use agentos_store::sqlite::Owner;
 use clap::ArgMatches;
 
 use super::report;
@@ -54,6 +55,9 @@ pub(crate) async fn run(
 ) -> Result<ExitCode> {
     let workflow = session.catalog.find(&args.name)?;
     check_workspace(args.workspace.as_deref())?;
+    for twin in session.catalog.twins(&args.name) {
+        session.output.note(&twin);
+    }
     let flags = matches.map(given_flags).unwrap_or_default();
     let value = assemble(workflow.input.as_ref(), gather(&args, flags)?)?;
     check(&args.name, workflow.input.as_ref(), &value)?;
@@ -66,19 +70,22 @@ pub(crate) async fn run(
     }
     let Opened { store, prepared } = session.open()?;
     let prepared = start::adopt(&store, session.location()?, prepared).await?;
-    let request = NewRunRequest { workflow: &workflow, input: value, files };
+    // What is seen to its end here is ours from the start: an executor that lives must not find it first.
+    let owner = if args.detach { None } else { Some(foreground::enlist(&store)?) };
+    let owned_by = owner.as_ref().map(Owner::id);
+    let request = NewRunRequest { workflow: &workflow, input: value, files, owner: owned_by };
     let run = start::create(&store, &prepared, request).await?;
     scribe::write(&store, run).await;
-    if args.detach {
+    let Some(owner) = owner else {
         executor::ensure(&store, &prepared.project_path).await?;
         let detail = store.run_detail(run).await?;
         return match args.json {
             true => session.output.document(&detail).map(|()| ExitCode::SUCCESS),
             false => session.output.lines([detail.run.run_id]).map(|()| ExitCode::SUCCESS),
         };
-    }
+    };
     let stream = if args.json { Stream::Error } else { Stream::Out };
-    let detail = foreground::drive(session, &store, run, stream).await?;
+    let detail = foreground::drive(session, &store, (owner, run), stream).await?;
     report(session, &detail, args.json)
 }
 

@@ -9,6 +9,7 @@ use agentos_store::records::RunDetail;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+use super::place_of;
 use crate::error::Result;
 use crate::operations::{UnderWay, under_way};
 use crate::session::Session;
@@ -80,6 +81,7 @@ fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
         ("input", json(&run.input)),
         ("output", json(&run.output)),
         ("error", error.map(str::to_owned)),
+        ("failed at", run.error.as_ref().and_then(place_of)),
         ("state", json(&run.state).filter(|state| state != "{}")),
         ("log", run.log_file_path.clone()),
     ];

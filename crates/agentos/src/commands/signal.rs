@@ -7,6 +7,7 @@ use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::name::Name;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::held::Held;
 use agentos_store::inbox::{SendError, Sent};
 use agentos_store::sqlite::{OwnerLife, SqliteStore};
 use agentos_store::store::Store as _;
@@ -61,6 +62,8 @@ pub(super) async fn send(opened: &Opened, name: &str, message: Message) -> Resul
         Err(SendError::Ended { .. }) => return Err(foreground::ended(store, run).await),
         sent => sent?,
     };
+    // Whoever answers a run that was stopped wants it to go on.
+    Held::of(store.path()).let_go(run);
     if !is_driven(store, run).await? {
         executor::ensure(store, &opened.prepared.project_path).await?;
     }

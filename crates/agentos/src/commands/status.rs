@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use agentos_core::time::Timestamp;
 use agentos_engine::clock::{Clock as _, SystemClock};
-use agentos_store::projection::WorkflowStatus;
+use agentos_store::projection::{Waiting, WorkflowStatus};
 use agentos_store::records::{Paging, Records as _, RunListing, RunQuery, RunRecord};
 use serde::Serialize;
 use serde_json::Value;
@@ -111,6 +111,9 @@ fn query(args: &Args) -> RunQuery {
     }
 }
 
+/// Whoever attends to a run notices within so many milliseconds that its time has come.
+const NOTICED_MS: i64 = 2_000;
+
 /// Runs that have ended longer ago than this are left out unless one asks for all.
 const RECENT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
@@ -147,9 +150,15 @@ fn show(session: &Session, args: &Args, listing: &RunListing) -> Result<()> {
     Ok(())
 }
 
+/// Whether the time of a wait has passed without anybody noticing: nobody attends to the run.
+fn is_overdue(waiting: &Waiting, now: Timestamp) -> bool {
+    waiting.until.is_some_and(|until| until.0.saturating_add(NOTICED_MS) < now.0)
+}
+
 fn row(run: &RunRecord, now: Timestamp) -> Vec<Line> {
     let status = match (run.interrupted, &run.waiting) {
         (true, _) => Line::of(Tone::Warning, "INTERRUPTED"),
+        (false, Some(waiting)) if is_overdue(waiting, now) => Line::of(Tone::Warning, "OVERDUE"),
         (false, Some(waiting)) => Line::of(tone_of_run(run.status), run.status.as_str())
             .with(Tone::Faint, &format!(" ({})", wait::words(waiting, now))),
         (false, None) => Line::of(tone_of_run(run.status), run.status.as_str()),

@@ -1,6 +1,7 @@
 //! The command line, as people and scripts meet it: a real binary in real repositories.
 
 mod background;
+mod beside;
 mod circumstances;
 mod commands;
 mod crowd;

@@ -90,7 +90,8 @@ fn a_thrown_error_shows_the_line_of_the_template() {
     let body = body.replace("{ retry: false } as never, ", "");
     let body = body.replace("});", "}, { retry: { maxAttempts: 1 } });");
     write(&root, "luck.ts", &workflow("luck", &body));
-    run(&stand, &root, &["run", "luck"]).exits(1);
+    let told = run(&stand, &root, &["run", "luck"]).exits(1).err;
+    assert!(told.contains("it failed at .agent/workflows/templates/luck.ts:3:"), "{told}");
     let shown = run(&stand, &root, &["show", "luck", "--json"]).exits(0).document();
     let error = shown["error"].to_string();
     assert!(error.contains("no luck") && error.contains("templates/luck.ts:3:"), "{error}");
@@ -178,4 +179,33 @@ fn an_endless_loop_fails_its_run_within_the_limit_that_is_set() {
     assert_eq!(failed["status"], "FAILED");
     let error = failed["error"].to_string();
     assert!(error.contains("used up its CPU time"), "it says which limit: {error}");
+}
+
+#[test]
+fn a_run_invokes_workflows_as_they_are_then() {
+    let (stand, root) = Stand::with_repository();
+    let body = "  await ctx.waitFor(\"go\");\n  return await ctx.invoke(\"child\", {});";
+    write(&root, "outer.ts", &workflow("outer", body));
+    let process = start(&stand, &root, &["run", "outer", "--json"]);
+    until("it waits", || stand.runs(&root).iter().any(|run| run["waiting"]["kind"] == "signal"));
+    // Nobody knew of it when the run began.
+    write(&root, "child.ts", &workflow("child", "  return \"new\";"));
+    run(&stand, &root, &["signal", "outer", "go"]).exits(0);
+    assert_eq!(process.done().exits(0).document()["output"], "new");
+}
+
+#[test]
+fn output_without_a_last_line_break_is_shown_too() {
+    let (stand, root) = Stand::with_repository();
+    write(&root, "print.ts", &workflow("print", "  await ctx.shell(\"printf unfinished\");"));
+    run(&stand, &root, &["run", "print"]).exits(0);
+    let logs = run(&stand, &root, &["logs", "print"]).exits(0).out;
+    assert!(logs.contains("| unfinished"), "{logs}");
+}
+
+#[test]
+fn a_workflow_that_is_not_there_is_named_before_its_flags_are_complained_about() {
+    let (stand, root) = Stand::with_repository();
+    let wrong = run(&stand, &root, &["run", "nothing", "--brief", "x"]).exits(3).err;
+    assert!(wrong.contains("there is no workflow `nothing`"), "{wrong}");
 }

@@ -33,7 +33,7 @@ fn the_background_executor_removes_directories_too() {
 fn what_a_killed_process_did_not_remove_is_removed_by_the_next() {
     let site = Site::new();
     let done = site.begin("forge", &json!({ "command": "true" })).done().exits(0).document();
-    let commands = site.repo.join(".agentos/commands");
+    let commands = site.repo.join(".agentos/issue_workflow.db.commands");
     let ended = commands.join(done["id"].as_str().expect("an id"));
     let unknown = commands.join("01a1e02f-d8cc-7139-bfe8-d7bd81c6c3e2");
     for folder in [&ended, &unknown] {

@@ -135,7 +135,7 @@ impl Site {
 
     /// The folders of runs that have commands.
     pub(crate) fn command_folders(&self) -> Vec<PathBuf> {
-        children(&self.repo.join(".agentos/commands"))
+        children(&self.repo.join(".agentos/issue_workflow.db.commands"))
     }
 
     /// The directories of commands, by path.
