@@ -6,6 +6,9 @@
 /// Longest name of a step, phase, operation, signal or state key, in bytes.
 pub const NAME_BYTES: usize = 256;
 
+/// How deep runs may invoke one another. A workflow that invokes itself has to end somewhere.
+pub const INVOKE_DEPTH: u32 = 32;
+
 /// How deep steps and phases may nest.
 pub const SCOPE_DEPTH: usize = 32;
 

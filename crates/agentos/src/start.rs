@@ -78,6 +78,7 @@ pub(crate) fn home_of(prepared: &Prepared, run_id: String) -> Home {
         project_id: prepared.identity.project.to_string(),
         project_path: root.clone(),
         workspace_path: root,
+        depth: 0,
     }
 }
 

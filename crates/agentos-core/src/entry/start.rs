@@ -37,6 +37,14 @@ pub struct Home {
     /// Where the run works, absolute.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub workspace_path: String,
+    /// How many runs are around it: those that invoked it, one another.
+    #[serde(skip_serializing_if = "is_outermost")]
+    pub depth: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+const fn is_outermost(depth: &u32) -> bool {
+    *depth == 0
 }
 
 impl Home {

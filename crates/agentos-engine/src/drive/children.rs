@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agentos_core::bounds;
 use agentos_core::entry::{Entry, Home, OperationResult, Parent};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{InboxKey, RunId, Try};
@@ -117,6 +118,12 @@ impl NewChild {
             let message = "the invocation names no workflow";
             NoChild::Failed(Failure::new(FailureKind::NonRetryable, message))
         })?;
+        let depth = self.home.depth.saturating_add(1);
+        if depth > bounds::INVOKE_DEPTH {
+            let most = bounds::INVOKE_DEPTH;
+            let message = format!("runs may invoke one another {most} deep and no deeper");
+            return Err(NoChild::Failed(Failure::new(FailureKind::Limit, message)));
+        }
         for choice in 0..NAMES {
             let run_id = short_name(self.child, workflow.as_str(), choice);
             let invocation = Invocation {
@@ -124,7 +131,7 @@ impl NewChild {
                 workflow: workflow.clone(),
                 input: self.input.clone(),
                 parent: self.parent.clone(),
-                home: Home { run_id, ..self.home.clone() },
+                home: Home { run_id, depth, ..self.home.clone() },
             };
             let start = shared.library.start_of_child(invocation).map_err(NoChild::Failed)?;
             let place = shared.library.place_of_child(&start);

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use agentos_core::bounds;
 use agentos_core::entry::{Home, RunOutcome, RunStarted};
 use agentos_core::id::RunId;
 use agentos_core::short_name::short_name;
@@ -12,7 +13,7 @@ use agentos_engine::engine::Limits;
 use agentos_engine::library::RustLibrary;
 use agentos_sdk::{Ctx, Error, Result, Workflow, Workflows, join};
 use agentos_store::place::Place;
-use agentos_store::records::{Project, Records as _};
+use agentos_store::records::{Project, Records as _, RunQuery};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -52,6 +53,7 @@ async fn a_workflow_reads_what_its_run_is_called_and_where_it_works_and_so_does_
         project_id: project.to_string(),
         project_path: "/project".to_owned(),
         workspace_path: "/spaces/parent-abcdef".to_owned(),
+        depth: 0,
     };
     let start = RunStarted { home, ..start };
     let house = House::new(workflows);
@@ -81,6 +83,28 @@ async fn a_workflow_reads_what_its_run_is_called_and_where_it_works_and_so_does_
     let row = house.store().run_detail(child).await.expect("a row").run;
     assert_eq!((row.run_id, row.project_id), (name, Some(project)));
     assert_eq!(row.workspace_dir.as_deref(), Some("/spaces/parent-abcdef"));
+}
+
+#[tokio::test]
+async fn a_workflow_that_invokes_itself_without_end_fails_at_the_bound() {
+    let again = Workflow::new("again", |ctx: Ctx, (): ()| async move {
+        let below: u32 = ctx.invoke("again", ()).await?;
+        Ok(below + 1)
+    });
+    let workflows = library([again]);
+    let run = RunId(Uuid::from_u128(3));
+    let start = workflows.start(run, "again", Value::Null).expect("it can start");
+    let house = House::new(workflows);
+    let life = house.live(|builder| builder);
+    life.engine.create(start, Place::default()).await.expect("it is created");
+    life.ends(run).await;
+    life.engine.leave().await;
+    let RunOutcome::Failed { failure } = house.outcome(run).await else {
+        panic!("{:?}", house.outcome(run).await)
+    };
+    assert!(failure.message.contains("invoke one another"), "{failure:?}");
+    let runs = house.store().query_runs(RunQuery { limit: 100, ..RunQuery::default() }).await;
+    assert_eq!(runs.expect("a page").runs.len(), bounds::INVOKE_DEPTH as usize + 1);
 }
 
 #[tokio::test]
