@@ -41,27 +41,40 @@ impl Held {
         Self { folder: folder.into() }
     }
 
-    /// Lets a run rest.
+    /// Lets a run rest, with its family: what one of them invoked does not go on without it.
     ///
     /// # Errors
     /// The file can't be made.
-    pub fn hold(&self, run: RunId) -> io::Result<()> {
+    pub fn hold(&self, run: RunId, family: &HashSet<RunId>) -> io::Result<()> {
         std::fs::create_dir_all(&self.folder)?;
-        std::fs::write(self.folder.join(run.to_string()), b"")
+        let lines: String =
+            family.iter().chain([&run]).map(|member| format!("{member}\n")).collect();
+        std::fs::write(self.folder.join(run.to_string()), lines)
     }
 
-    /// Lets a run go on.
+    /// Lets a run go on, and those that rest with it.
     pub fn let_go(&self, run: RunId) {
-        // One that does not rest does not have to be let go.
-        let _removed = std::fs::remove_file(self.folder.join(run.to_string()));
+        for (file, members) in self.files() {
+            if members.contains(&run) {
+                // Somebody else may have been faster.
+                let _removed = std::fs::remove_file(file);
+            }
+        }
     }
 
     /// All that rest.
     #[must_use]
     pub fn all(&self) -> HashSet<RunId> {
+        self.files().flat_map(|(_, members)| members).collect()
+    }
+
+    fn files(&self) -> impl Iterator<Item = (PathBuf, HashSet<RunId>)> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        names.filter_map(|name| Uuid::parse_str(&name).ok().map(RunId)).collect()
+        entries.filter_map(|entry| {
+            let text = std::fs::read_to_string(entry.path()).ok()?;
+            let members = text.lines().filter_map(|line| Uuid::parse_str(line).ok().map(RunId));
+            Some((entry.path(), members.collect()))
+        })
     }
 }
 
@@ -157,5 +170,26 @@ impl Store for Unheld {
 
     async fn tail(&self, after: TailCursor, limit: usize) -> Result<TailPage, TailError> {
         self.store.tail(after, limit).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_family_rests_and_goes_on_together() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let held = Held::of(&folder.path().join("x.db"));
+        let [one, child, other] = [1, 2, 3].map(|number| RunId(Uuid::from_u128(number)));
+        assert_eq!(held.all(), HashSet::new());
+        held.hold(one, &HashSet::from([one, child])).expect("it rests");
+        held.hold(other, &HashSet::new()).expect("it rests");
+        assert_eq!(held.all(), HashSet::from([one, child, other]));
+        held.let_go(child);
+        assert_eq!(held.all(), HashSet::from([other]));
+        held.let_go(child);
+        held.let_go(other);
+        assert_eq!(held.all(), HashSet::new());
     }
 }

@@ -15,6 +15,7 @@ use agentos_store::sqlite::SqliteStore;
 use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
+use crate::foreground::DYING;
 use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
@@ -32,7 +33,10 @@ const LOOK: Duration = Duration::from_millis(10);
 pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     let database = store.path().to_owned();
     if Seat::is_taken(&database)? {
-        return Ok(());
+        tokio::time::sleep(DYING).await;
+        if Seat::is_taken(&database)? {
+            return Ok(());
+        }
     }
     let log = beside(&database, ".executor.log");
     let executor = Detached {

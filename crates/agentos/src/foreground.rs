@@ -74,7 +74,7 @@ pub(crate) async fn drive(
     match outcome {
         Outcome::Wish(Wish::Stop) => {
             // Also an executor that lives here is to leave it alone.
-            if let Err(error) = held.hold(run) {
+            if let Err(error) = held.hold(run, &watching.family.members()) {
                 tracing::warn!(%run, %error, "the background executor may go on with the run");
             }
             stop(engine, &mut signals).await;
@@ -127,6 +127,21 @@ pub(crate) async fn owned(store: &SqliteStore, run: RunId, by: OwnerId) -> Comma
     CommandError::refused(format!("{name} is being run by {who}")).hint(format!(
         "`agentos logs -f {name}` watches it; `agentos resume --take-over {name}` ends that process if it hangs"
     ))
+}
+
+/// A process that was killed holds its locks for a moment longer than it can do anything.
+pub(crate) const DYING: Duration = Duration::from_millis(30);
+
+/// Whether somebody who lives drives the run, and still does after a moment.
+pub(crate) async fn is_driven(store: &SqliteStore, run: RunId) -> Result<bool> {
+    for pause in [DYING, Duration::ZERO] {
+        let owner = store.head(run).await?.owner;
+        if owner.is_none_or(|owner| store.owner_life(owner) == OwnerLife::Dead) {
+            return Ok(false);
+        }
+        tokio::time::sleep(pause).await;
+    }
+    Ok(true)
 }
 
 async fn short_name(store: &SqliteStore, run: RunId) -> String {

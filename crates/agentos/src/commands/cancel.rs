@@ -8,11 +8,11 @@ use agentos_core::inbox::{Message, MessageBody};
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::inbox::SendError;
 use agentos_store::records::Records as _;
-use agentos_store::sqlite::{OwnerLife, SqliteStore};
+use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use uuid::Uuid;
 
-use crate::error::{CommandError, Result};
+use crate::error::{CommandError, ErrorKind, Result};
 use crate::session::Session;
 use crate::view::Stream;
 use crate::{foreground, names};
@@ -59,22 +59,14 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// Sees to it that the run ends: by whoever has it, or here.
 async fn end(session: &Session, store: &SqliteStore, run: RunId) -> Result<()> {
-    let head = store.head(run).await?;
-    let is_driven = head.owner.is_some_and(|owner| store.owner_life(owner) != OwnerLife::Dead);
-    if !is_driven {
-        return match foreground::drive(
-            session,
-            store,
-            (foreground::enlist(store)?, run),
-            Stream::Error,
-        )
-        .await
-        {
-            Ok(_) => Ok(()),
-            // Somebody else was faster.
-            Err(_) if store.head(run).await?.standing.is_ended() => Ok(()),
-            Err(error) => Err(error),
-        };
+    if !foreground::is_driven(store, run).await? {
+        let ours = (foreground::enlist(store)?, run);
+        match foreground::drive(session, store, ours, Stream::Error).await {
+            Ok(_) => return Ok(()),
+            // Somebody else was faster, and ends it or has ended it.
+            Err(error) if matches!(error.kind, ErrorKind::Refused | ErrorKind::Usage) => {}
+            Err(error) => return Err(error),
+        }
     }
     let mut watch = store.watch()?;
     let ended = async {

@@ -9,7 +9,6 @@ use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::held::Held;
 use agentos_store::inbox::{SendError, Sent};
-use agentos_store::sqlite::{OwnerLife, SqliteStore};
 use agentos_store::store::Store as _;
 use uuid::Uuid;
 
@@ -64,13 +63,8 @@ pub(super) async fn send(opened: &Opened, name: &str, message: Message) -> Resul
     };
     // Whoever answers a run that was stopped wants it to go on.
     Held::of(store.path()).let_go(run);
-    if !is_driven(store, run).await? {
+    if !foreground::is_driven(store, run).await? {
         executor::ensure(store, &opened.prepared.project_path).await?;
     }
     Ok(sent)
-}
-
-async fn is_driven(store: &SqliteStore, run: agentos_core::id::RunId) -> Result<bool> {
-    let owner = store.head(run).await?.owner;
-    Ok(owner.is_some_and(|owner| store.owner_life(owner) != OwnerLife::Dead))
 }
