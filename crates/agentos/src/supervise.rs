@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agentos_core::operation::OperationKind;
+use agentos_engine::artifact::ArtifactPerformer;
 use agentos_engine::files::FilesPerformer;
 use agentos_engine::performer::Performers;
 use agentos_engine::shell::{Settings, ShellPerformer, Workspaces};
@@ -55,7 +56,8 @@ pub(crate) fn performers(
     };
     Ok(Performers::new()
         .with(OperationKind::Shell, ShellPerformer::new(settings))
-        .with(OperationKind::Files, FilesPerformer::new(Workspaces)))
+        .with(OperationKind::Files, FilesPerformer::new(Workspaces))
+        .with(OperationKind::Artifact, ArtifactPerformer::new(Workspaces)))
 }
 
 /// What every command finds in its environment besides what it needs.
