@@ -153,6 +153,34 @@ declare module "agentos" {
     fatal(...parts: unknown[]): void;
   }
 
+  /** The files of the workspace, by paths relative to it. Nothing leads out of it, not even a symbolic link. */
+  export interface Files {
+    read(path: string): Promise<string>;
+    write(path: string, content: string): Promise<void>;
+    exists(path: string): Promise<boolean>;
+    /** Whether there was something to delete. */
+    delete(path: string): Promise<boolean>;
+    list(path?: string): Promise<readonly string[]>;
+    copy(from: string, to: string): Promise<void>;
+  }
+
+  /** The version control of the workspace. */
+  export interface Git {
+    ensureBranch(name: string): Promise<unknown>;
+    getCurrentBranch(): Promise<string | null>;
+    commit(message: string): Promise<unknown>;
+    getCurrentCommit(): Promise<string | null>;
+    stageAll(): Promise<void>;
+    status(): Promise<unknown>;
+    diff(): Promise<unknown>;
+    log(): Promise<unknown>;
+  }
+
+  /** What a session of a coding agent came to. */
+  export interface SessionResult {
+    readonly text: string;
+  }
+
   /**
    * The powers of a workflow, within one scope: the run, one attempt at a step, or a phase. What is asked for belongs to
    * the scope of the `ctx` that it is asked of; a step's body that takes no parameter and says `ctx` means the step's own.
@@ -167,6 +195,8 @@ declare module "agentos" {
     /** Which attempt at its step this is, from 1. */
     readonly attempt: number;
     readonly log: Log;
+    readonly files: Files;
+    readonly git: Git;
 
     /** A step: recorded, timed, retried as a whole. The same name may be used any number of times. */
     run<T>(name: string, body: (ctx: WorkflowContext<Input>) => T | Promise<T>, options?: RunOptions): Promise<T>;
@@ -174,6 +204,8 @@ declare module "agentos" {
     phase<T>(name: string, body: (ctx: WorkflowContext<Input>) => T | Promise<T>): Promise<T>;
     /** Executes a command in the workspace. Throws if the command says that it failed, unless `check` is `false`. */
     shell(command: string, options?: ShellOptions): Promise<ShellResult>;
+    /** A session of a coding agent in the workspace. */
+    runCli(name: string, agent: Agent, prompt: string): Promise<SessionResult>;
     /** Keeps a text or a file with the run. */
     artifact(name: string, content: Artifact): Promise<unknown>;
     /** Waits, in milliseconds. The run needs no memory and no process in the meantime. */
