@@ -102,6 +102,8 @@ fn home(record: &RunRecord, run_id: String) -> Home {
         project_path: record.work_dir.clone().unwrap_or_default(),
         workspace_path: record.workspace_dir.clone().unwrap_or_default(),
         depth: 0,
+        // Those of the old run.
+        agents: [].into(),
     }
 }
 
