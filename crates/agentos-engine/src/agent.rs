@@ -94,7 +94,10 @@ impl AgentPerformer {
     async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Failure> {
         let asked = request::Asked::parse(order.args.clone())?;
         let ground = self.settings.grounds.of(&order.home).await?;
-        let known = self.settings.sessions.of(order.run).await?;
+        let known = match Plan::looks_back(&order, &asked) {
+            true => self.settings.sessions.of(order.run).await?,
+            false => Vec::new(),
+        };
         let member = self.settings.roster.member(&asked.agent, &order.home.agents);
         let member = member.map_err(|error| refused(error.to_string()))?;
         let plan = Plan::of(&order, &asked, &member, &known)?;

@@ -7,6 +7,7 @@ mod approve;
 mod artifact;
 mod effect;
 mod invoke;
+mod session;
 mod shell;
 mod sleep;
 mod wait;
@@ -17,6 +18,7 @@ use siphasher::sip::SipHasher24;
 
 pub use approve::{Approve, Decision};
 pub use artifact::{Artifact, ArtifactType};
+pub use session::{PermissionMode, Session, SessionResult};
 pub use shell::{Output, Shell};
 pub use wait::WaitFor;
 

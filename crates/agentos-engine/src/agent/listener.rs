@@ -13,6 +13,7 @@ use serde_json::json;
 use super::budget::{Spent, cost};
 use super::conduct::Conduct;
 use super::files::Files;
+use crate::clock::{Clock as _, SystemClock};
 
 /// No more than one piece of progress in so many milliseconds.
 const PROGRESS_MS: u64 = 100;
@@ -38,6 +39,8 @@ pub(super) struct Listener<'a> {
     tool: Option<String>,
     tool_calls: u64,
     retries: u64,
+    /// When the latest output was written.
+    at_ms: u64,
     told_ms: u64,
     is_untold: bool,
     session_id: Option<String>,
@@ -82,6 +85,7 @@ impl<'a> Listener<'a> {
             tool: None,
             tool_calls: 0,
             retries: 0,
+            at_ms: SystemClock.now().0.unsigned_abs(),
             told_ms: 0,
             is_untold: false,
             session_id: None,
@@ -91,6 +95,7 @@ impl<'a> Listener<'a> {
 
     /// A piece of output.
     pub(super) fn output(&mut self, round: &mut Round, frame: &Frame) {
+        self.at_ms = frame.at_ms;
         let Round { translator, stdout, stderr, .. } = round;
         let mut heard = Vec::new();
         match frame.stream {
@@ -102,13 +107,13 @@ impl<'a> Listener<'a> {
                 let mut complaints = Vec::new();
                 stderr.feed(&frame.bytes, |line| complaints.push(format!("{line}\n")));
                 for line in complaints {
-                    self.complain(round, &line, frame.at_ms);
+                    self.complain(round, &line);
                 }
                 return;
             }
         }
         for events in heard {
-            self.events(round, events, frame.at_ms);
+            self.events(round, events);
         }
     }
 
@@ -132,10 +137,10 @@ impl<'a> Listener<'a> {
         stdout.finish(|line| heard.push(translator.feed(line)));
         stderr.finish(|line| complaints.push(format!("{line}\n")));
         for line in complaints {
-            self.complain(round, &line, self.told_ms);
+            self.complain(round, &line);
         }
         for events in heard {
-            self.events(round, events, self.told_ms);
+            self.events(round, events);
         }
         let verdict = round.translator.finish(exit, &round.complaints);
         let model = verdict.model.as_deref().or(self.conduct.model());
@@ -148,21 +153,21 @@ impl<'a> Listener<'a> {
 
     /// Words of ours, between two rounds.
     pub(super) fn say(&mut self, text: &str) {
-        self.line(&format!("{text}\n"), Stream::Stdout, self.told_ms);
+        self.line(&format!("{text}\n"), Stream::Stdout);
     }
 
-    fn complain(&mut self, round: &mut Round, line: &str, at_ms: u64) {
+    fn complain(&mut self, round: &mut Round, line: &str) {
         if round.complaints.len() < COMPLAINTS {
             round.complaints.push_str(line);
         }
-        self.line(line, Stream::Stderr, at_ms);
+        self.line(line, Stream::Stderr);
     }
 
-    fn events(&mut self, round: &mut Round, events: Vec<AgentEvent>, at_ms: u64) {
+    fn events(&mut self, round: &mut Round, events: Vec<AgentEvent>) {
         let is_last = events.iter().any(|event| matches!(event, AgentEvent::Finished { .. }));
         for event in events {
             if let Some(text) = paragraph(&event) {
-                self.line(&text, Stream::Stdout, at_ms);
+                self.line(&text, Stream::Stdout);
             }
             if let AgentEvent::Usage { usage, cost_usd } = &event {
                 let model = self.model.as_deref().or(self.conduct.model());
@@ -176,8 +181,8 @@ impl<'a> Listener<'a> {
             self.note(event);
         }
         self.is_untold = true;
-        if at_ms >= self.told_ms + PROGRESS_MS {
-            self.told_ms = at_ms;
+        if self.at_ms >= self.told_ms + PROGRESS_MS {
+            self.told_ms = self.at_ms;
             self.tell_of(&round.now);
         }
     }
@@ -212,14 +217,14 @@ impl<'a> Listener<'a> {
     }
 
     /// A line for the step's log and the transcript, unless it is there already.
-    fn line(&mut self, text: &str, stream: Stream, at_ms: u64) {
+    fn line(&mut self, text: &str, stream: Stream) {
         self.files.transcript(text);
         let end = self.position + text.len() as u64;
         if end > self.kept {
             let known = usize::try_from(self.kept.saturating_sub(self.position)).unwrap_or(0);
             let bytes = text.as_bytes()[known..].to_vec();
             let position = self.position.max(self.kept);
-            let frame = Frame { at_ms, stream, bytes };
+            let frame = Frame { at_ms: self.at_ms, stream, bytes };
             self.conduct.settings.output.write(&self.conduct.whose, position, &frame);
         }
         self.position = end;

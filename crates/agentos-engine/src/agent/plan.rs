@@ -37,6 +37,14 @@ pub(super) enum Opening {
 }
 
 impl Plan {
+    /// Whether earlier sessions of the run are of any interest.
+    pub(super) fn looks_back(order: &Order, asked: &Asked) -> bool {
+        let is_retried = order.operation.scope().attempt().0 > 1;
+        asked.resume.is_some()
+            || order.r#try.0 > 1
+            || (is_retried && asked.on_retry == OnRetry::Continue)
+    }
+
     pub(super) fn of(
         order: &Order,
         asked: &Asked,

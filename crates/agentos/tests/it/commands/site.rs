@@ -79,8 +79,9 @@ impl Site {
     pub(crate) fn run_command(&self, workflow: &str, input: &Value) -> Command {
         let path = self.repo.join(format!("{workflow}-input.json"));
         // Whoever was begun before may be reading it just now.
-        if !fs::read_to_string(&path).is_ok_and(|text| text == input.to_string()) {
-            fs::write(&path, input.to_string()).expect("a file");
+        let wanted = input.to_string();
+        if !fs::read_to_string(&path).is_ok_and(|text| text == wanted) {
+            fs::write(&path, wanted).expect("a file");
         }
         let path = path.to_str().expect("text");
         self.command(&["run", workflow, "--json", "--input-file", path])
