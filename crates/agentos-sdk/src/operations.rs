@@ -8,6 +8,7 @@ mod artifact;
 mod effect;
 mod files;
 mod invoke;
+mod session;
 mod shell;
 mod sleep;
 mod wait;
@@ -19,6 +20,7 @@ use siphasher::sip::SipHasher24;
 pub use approve::{Approve, Decision};
 pub use artifact::{Artifact, ArtifactType};
 pub use files::{Bytes, CopyFile, DeleteFile, Files, WriteFile};
+pub use session::{PermissionMode, Session, SessionResult};
 pub use shell::{Output, Shell};
 pub use wait::WaitFor;
 
