@@ -17,3 +17,4 @@ pub mod metadata;
 pub mod named;
 pub mod state;
 pub mod surroundings;
+pub mod version_control;

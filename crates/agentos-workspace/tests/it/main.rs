@@ -13,4 +13,5 @@ mod named;
 mod prepared;
 mod refusals;
 mod variables;
+mod version_control;
 mod workspaces;
