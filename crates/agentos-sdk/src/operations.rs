@@ -7,6 +7,7 @@ mod approve;
 mod artifact;
 mod effect;
 mod files;
+pub mod git;
 mod invoke;
 mod shell;
 mod sleep;
@@ -19,6 +20,7 @@ use siphasher::sip::SipHasher24;
 pub use approve::{Approve, Decision};
 pub use artifact::{Artifact, ArtifactType};
 pub use files::{Bytes, CopyFile, DeleteFile, Files, WriteFile};
+pub use git::Git;
 pub use shell::{Output, Shell};
 pub use wait::WaitFor;
 

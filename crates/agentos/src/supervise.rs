@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use agentos_core::operation::OperationKind;
 use agentos_engine::files::FilesPerformer;
+use agentos_engine::git::{GitPerformer, GitSettings};
 use agentos_engine::performer::Performers;
 use agentos_engine::shell::{Settings, ShellPerformer, Workspaces};
 use agentos_process::launch::Launcher;
@@ -47,15 +48,18 @@ pub(crate) fn performers(
 ) -> std::io::Result<Performers> {
     let launcher = Launcher::new(std::env::current_exe()?, [VERB]);
     let env = environment(session);
+    let secrets = secrets(session, &env);
+    let git = GitSettings { env: env.clone(), secrets: secrets.clone(), ..GitSettings::default() };
     let settings = Settings {
-        secrets: secrets(session, &env),
+        secrets,
         env,
         output: Box::new(lines),
         ..Settings::new(launcher, commands_folder(database))
     };
     Ok(Performers::new()
         .with(OperationKind::Shell, ShellPerformer::new(settings))
-        .with(OperationKind::Files, FilesPerformer::new(Workspaces)))
+        .with(OperationKind::Files, FilesPerformer::new(Workspaces))
+        .with(OperationKind::Git, GitPerformer::new(git)))
 }
 
 /// What every command finds in its environment besides what it needs.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agentos_process::leftovers::LeftoverError;
 use agentos_process::tool::ToolError;
 use thiserror::Error;
 
@@ -48,6 +49,9 @@ pub enum VersionControlError {
     /// git can't be run.
     #[error(transparent)]
     Tool(#[from] ToolError),
+    /// What somebody who was killed has left at work can't be ended.
+    #[error(transparent)]
+    Leftovers(#[from] LeftoverError),
     /// It took too long.
     #[error(
         "git {verb} did not end within {} s and was killed{}",
