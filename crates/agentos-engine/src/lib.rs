@@ -19,6 +19,7 @@ pub mod events;
 pub mod family;
 pub mod files;
 pub mod fork;
+pub mod git;
 pub mod held;
 pub mod library;
 pub mod lines;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use agentos_core::operation::OperationKind;
 use agentos_engine::files::FilesPerformer;
+use agentos_engine::git::{GitPerformer, GitSettings};
 use agentos_engine::performer::Performers;
 use agentos_engine::shell::{Settings, ShellPerformer, Workspaces};
 use agentos_process::launch::Launcher;
@@ -54,8 +55,10 @@ pub(crate) fn performers(
 ) -> std::io::Result<Performers> {
     let agents = agents::performer(session, store, lines.clone())?;
     let env = environment(session);
+    let secrets = secrets(session, &env);
+    let git = GitSettings { env: env.clone(), secrets: secrets.clone(), ..GitSettings::default() };
     let settings = Settings {
-        secrets: secrets(session, &env),
+        secrets,
         env,
         output: Box::new(lines),
         ..Settings::new(launcher()?, commands_folder(store.path()))
@@ -63,6 +66,7 @@ pub(crate) fn performers(
     Ok(Performers::new()
         .with(OperationKind::Shell, ShellPerformer::new(settings))
         .with(OperationKind::Files, FilesPerformer::new(Workspaces))
+        .with(OperationKind::Git, GitPerformer::new(git))
         .with(OperationKind::Agent, agents))
 }
 

@@ -181,7 +181,10 @@ impl Projection {
                 let step = open.number.or_else(|| self.step_of(&operation.scope()));
                 changes.artifacts.push(artifact(at, step, operation, (&open.args, value)));
             }
-            (OperationKind::Git, OperationResult::Ok { value }) => {
+            // Looking at a history is not working on it.
+            (OperationKind::Git, OperationResult::Ok { value })
+                if !matches!(name_of(operation).as_str(), "status" | "diff" | "log") =>
+            {
                 let run = &mut changes.run;
                 run.branch_name = text(value, "branch").or(run.branch_name.take());
                 run.commit_sha = text(value, "commit_sha").or(run.commit_sha.take());
