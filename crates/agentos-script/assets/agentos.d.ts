@@ -153,6 +153,52 @@ declare module "agentos" {
     fatal(...parts: unknown[]): void;
   }
 
+  export interface WriteOptions {
+    /** Whether folders that are missing are made: `true`, unless it is said otherwise. */
+    createDirs?: boolean;
+    /** Makes it a program. */
+    executable?: boolean;
+    /** Its permissions, as `0o644`; otherwise those of the file that was there, or those that new files have. */
+    mode?: number;
+  }
+
+  /**
+   * The files of the workspace, by paths relative to it. No path leads out of it, not even by a symbolic link, and
+   * nothing is written in `.git`, `.jj` and `.agentos`. An input of the format `file` is a path that can be read.
+   */
+  export interface Files {
+    /** The text that a file holds, up to 2 MB. Keep larger ones as artifacts. */
+    read(path: string, options?: { encoding?: "utf8" }): Promise<string>;
+    /** What a file holds, whatever it is. */
+    read(path: string, options: { encoding: "bytes" }): Promise<Uint8Array>;
+    /** Writes a file as a whole: whoever reads it sees the old one or the new one. */
+    write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<void>;
+    exists(path: string): Promise<boolean>;
+    /** Deletes a file, or a folder with `recursive`. Whether there was something to delete. */
+    delete(path: string, options?: { recursive?: boolean }): Promise<boolean>;
+    /** What is in a folder (folders end in `/`), or what matches a pattern, as `src/*.ts`; sorted. `**` stands for any folders. */
+    list(pathOrPattern?: string): Promise<readonly string[]>;
+    /** Copies a file of the workspace, or an input into it. */
+    copy(from: string, to: string, options?: { createDirs?: boolean }): Promise<void>;
+  }
+
+  /** The version control of the workspace. */
+  export interface Git {
+    ensureBranch(name: string): Promise<unknown>;
+    getCurrentBranch(): Promise<string | null>;
+    commit(message: string): Promise<unknown>;
+    getCurrentCommit(): Promise<string | null>;
+    stageAll(): Promise<void>;
+    status(): Promise<unknown>;
+    diff(): Promise<unknown>;
+    log(): Promise<unknown>;
+  }
+
+  /** What a session of a coding agent came to. */
+  export interface SessionResult {
+    readonly text: string;
+  }
+
   /**
    * The powers of a workflow, within one scope: the run, one attempt at a step, or a phase. What is asked for belongs to
    * the scope of the `ctx` that it is asked of; a step's body that takes no parameter and says `ctx` means the step's own.
@@ -167,6 +213,8 @@ declare module "agentos" {
     /** Which attempt at its step this is, from 1. */
     readonly attempt: number;
     readonly log: Log;
+    readonly files: Files;
+    readonly git: Git;
 
     /** A step: recorded, timed, retried as a whole. The same name may be used any number of times. */
     run<T>(name: string, body: (ctx: WorkflowContext<Input>) => T | Promise<T>, options?: RunOptions): Promise<T>;
@@ -174,6 +222,8 @@ declare module "agentos" {
     phase<T>(name: string, body: (ctx: WorkflowContext<Input>) => T | Promise<T>): Promise<T>;
     /** Executes a command in the workspace. Throws if the command says that it failed, unless `check` is `false`. */
     shell(command: string, options?: ShellOptions): Promise<ShellResult>;
+    /** A session of a coding agent in the workspace. */
+    runCli(name: string, agent: Agent, prompt: string): Promise<SessionResult>;
     /** Keeps a text or a file with the run. */
     artifact(name: string, content: Artifact): Promise<unknown>;
     /** Waits, in milliseconds. The run needs no memory and no process in the meantime. */

@@ -223,6 +223,15 @@ mod tests {
     }
 
     #[test]
+    fn calls_of_files_and_git_know_their_place_and_others_are_left_alone() {
+        let text = "export async function f(ctx) {\n  await ctx.run('a', async (step) => {\n    await step.git.status();\n    await step.files.read('x');\n  });\n  repo.git.status();\n}";
+        let module = compiled(text);
+        let places: Vec<String> = module.calls.iter().map(|call| call.site.to_string()).collect();
+        assert_eq!(places, ["templates/a.ts:2:9", "templates/a.ts:3:11", "templates/a.ts:4:11"]);
+        assert!(module.code.contains("repo.git.status()"), "{}", module.code);
+    }
+
+    #[test]
     fn a_syntax_error_has_its_line() {
         let error = compile("templates/a.ts", "const a = 1;\nconst = 2;\n", 0).unwrap_err();
         assert_eq!((error.line, error.column), (Some(2), Some(7)));

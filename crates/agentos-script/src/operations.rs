@@ -2,6 +2,10 @@
 //!
 //! Unknown options are refused by name. An option that is silently ignored is a bug that nobody finds.
 
+mod agent;
+mod files;
+mod git;
+
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 
@@ -20,13 +24,16 @@ use crate::failure::named;
 use crate::run::RunInfo;
 
 /// The kinds by the numbers under which the prelude knows them.
-const KINDS: [OperationKind; 6] = [
+const KINDS: [OperationKind; 9] = [
     OperationKind::Shell,
     OperationKind::Artifact,
     OperationKind::Sleep,
     OperationKind::Wait,
     OperationKind::Approve,
     OperationKind::Invoke,
+    OperationKind::Files,
+    OperationKind::Git,
+    OperationKind::Agent,
 ];
 
 /// What the prelude means by a number.
@@ -63,6 +70,9 @@ pub(crate) fn request(number: usize, args: &str, info: &RunInfo) -> Result<Reque
             let (workflow, input): (String, Value) = read("ctx.invoke(workflow, input)", args)?;
             Ok(Request::invoke(named(&workflow)?, input))
         }
+        Some(OperationKind::Files) => files::request(args),
+        Some(OperationKind::Git) => git::request(args, info),
+        Some(OperationKind::Agent) => agent::request(args, info),
         _ => Err(Failure::new(FailureKind::NonRetryable, "there is no such operation")),
     }
 }
@@ -217,6 +227,11 @@ fn hashed(text: &str, info: &RunInfo) -> String {
     let mut hash = SipHasher24::new();
     hash.write(text.as_bytes());
     format!("{:016x}", hash.finish())
+}
+
+/// What an answer holds, if it is bytes and not JSON.
+pub(crate) fn bytes(kind: Option<OperationKind>, answer: &Value) -> Option<Vec<u8>> {
+    kind.filter(|kind| *kind == OperationKind::Files).and_then(|_| files::bytes(answer))
 }
 
 /// An answer as scripts know it.

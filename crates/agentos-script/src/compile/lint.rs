@@ -8,7 +8,7 @@ use oxc_span::{GetSpan, Span};
 use super::Source;
 use super::bodies::{Tie, Uses};
 use super::contexts::{Contexts, parameters, scope_call};
-use super::rewrite::OPERATIONS;
+use super::rewrite::operation_call;
 use crate::diagnostic::Diagnostic;
 
 /// All of it, in the order of the source.
@@ -155,10 +155,14 @@ impl<'a> Lint<'_, '_, 'a> {
         let Expression::CallExpression(call) = expression else {
             return;
         };
-        let Some((_, method)) = self.on_ctx(call).filter(|(_, method)| OPERATIONS.contains(method))
-        else {
+        let object = operation_call(&call.callee);
+        if !self.contexts.is_ctx(object, self.semantic.scoping()) {
+            return;
+        }
+        let Expression::StaticMemberExpression(member) = &call.callee else {
             return;
         };
+        let method = &member.property.name;
         found.push(self.warn(
             call.span.start,
             format!("nobody awaits this `{method}`: it is cancelled when the code around it ends"),

@@ -21,8 +21,26 @@ use super::edits::Edits;
 use super::{CallSite, Source};
 
 /// The calls on `ctx` that are answered later.
-pub(super) const OPERATIONS: [&str; 8] =
-    ["run", "phase", "shell", "artifact", "sleep", "waitFor", "approve", "invoke"];
+const OPERATIONS: [&str; 9] =
+    ["run", "phase", "shell", "runCli", "artifact", "sleep", "waitFor", "approve", "invoke"];
+
+/// What `ctx` has whose every call is answered later: `ctx.files.read(…)`.
+const GROUPS: [&str; 2] = ["files", "git"];
+
+/// Whether a call looks like an operation, and on which object: `ctx` in `ctx.shell(…)` and in `ctx.files.read(…)`.
+pub(super) fn operation_call<'e, 'a>(callee: &'e Expression<'a>) -> Option<&'e Expression<'a>> {
+    let Expression::StaticMemberExpression(member) = callee else {
+        return None;
+    };
+    match &member.object {
+        Expression::StaticMemberExpression(group)
+            if GROUPS.contains(&group.property.name.as_str()) =>
+        {
+            Some(&group.object)
+        }
+        object => OPERATIONS.contains(&member.property.name.as_str()).then_some(object),
+    }
+}
 
 const AT: &str = "__agentos_at";
 const CAUGHT: &str = "__agentos_caught";
@@ -67,13 +85,12 @@ impl<'r, 's, 'a> Rewrite<'r, 's, 'a> {
     }
 
     fn call(&mut self, call: &CallExpression<'a>) {
-        let Expression::StaticMemberExpression(member) = &call.callee else {
+        let Some(object) = operation_call(&call.callee) else {
             return;
         };
-        let Some(last) = call.arguments.last() else {
-            return;
-        };
-        if !OPERATIONS.contains(&member.property.name.as_str()) {
+        // Whatever is no `ctx` is called with as many arguments as before.
+        let is_ctx = self.contexts.is_ctx(Some(object), self.semantic.scoping());
+        if call.arguments.is_empty() && !is_ctx {
             return;
         }
         let own = self.add_parameter(call);
@@ -86,9 +103,16 @@ impl<'r, 's, 'a> Rewrite<'r, 's, 'a> {
         });
         let number = self.first_call + self.calls.len();
         self.calls.push(CallSite { site: self.source.site(call.span.start), body });
-        let (start, end) = match last {
-            Argument::SpreadElement(spread) => (spread.argument.span().start, spread.span.end),
-            last => (last.span().start, last.span().end),
+        let (start, end) = match call.arguments.last() {
+            Some(Argument::SpreadElement(spread)) => {
+                (spread.argument.span().start, spread.span.end)
+            }
+            Some(last) => (last.span().start, last.span().end),
+            None => {
+                let inside = call.span.end - 1;
+                self.edits.insert(inside, format!("{AT}(undefined, {number})"));
+                return;
+            }
         };
         self.edits.insert(start, format!("{AT}("));
         self.edits.insert(end, format!(", {number})"));

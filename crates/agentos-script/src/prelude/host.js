@@ -169,7 +169,7 @@ export const __at = (value, number) => {
 const KEY = {};
 let run;
 
-const SHELL = 0, ARTIFACT = 1, SLEEP = 2, WAIT = 3, APPROVE = 4, INVOKE = 5;
+const SHELL = 0, ARTIFACT = 1, SLEEP = 2, WAIT = 3, APPROVE = 4, INVOKE = 5, FILES = 6, GIT = 7, AGENT = 8;
 
 function asked(promise) {
   return typeof promise === "string" ? promiseReject(errorOf(parse(promise))) : promise;
@@ -235,10 +235,47 @@ class Log {
   fatal(...parts) { host.log(this.#scope, 5, lineOf(parts)); }
 }
 
+/** The files of the workspace. */
+class Files {
+  #scope;
+  constructor(key, scope) {
+    if (key !== KEY) throw new TypeError("files come from ctx");
+    this.#scope = scope;
+  }
+  read(path, options) { return ask(this.#scope, FILES, ["read", path, options]); }
+  write(path, content, options) {
+    const base64 = host.base64(content);
+    return ask(this.#scope, FILES, ["write", path, base64 === undefined ? content : { base64 }, options]);
+  }
+  exists(path) { return ask(this.#scope, FILES, ["exists", path]); }
+  delete(path, options) { return ask(this.#scope, FILES, ["delete", path, options]); }
+  list(path) { return ask(this.#scope, FILES, ["list", path]); }
+  copy(from, to, options) { return ask(this.#scope, FILES, ["copy", from, to, options]); }
+}
+
+/** The version control of the workspace. */
+class Git {
+  #scope;
+  constructor(key, scope) {
+    if (key !== KEY) throw new TypeError("git comes from ctx");
+    this.#scope = scope;
+  }
+  ensureBranch(name, options) { return ask(this.#scope, GIT, ["ensureBranch", name, options]); }
+  getCurrentBranch() { return ask(this.#scope, GIT, ["getCurrentBranch"]); }
+  commit(message, options) { return ask(this.#scope, GIT, ["commit", message, options]); }
+  getCurrentCommit() { return ask(this.#scope, GIT, ["getCurrentCommit"]); }
+  stageAll() { return ask(this.#scope, GIT, ["stageAll"]); }
+  status(options) { return ask(this.#scope, GIT, ["status", options]); }
+  diff(options) { return ask(this.#scope, GIT, ["diff", options]); }
+  log(options) { return ask(this.#scope, GIT, ["log", options]); }
+}
+
 class WorkflowContext {
   #scope;
   #attempt;
   #log;
+  #files;
+  #git;
 
   constructor(key, scope, attempt) {
     if (key !== KEY) throw new TypeError("a ctx comes from the workflow's function or from a step");
@@ -255,10 +292,13 @@ class WorkflowContext {
   get workspacePath() { return run.workspacePath; }
   get attempt() { return this.#attempt; }
   get log() { return (this.#log ??= freeze(new Log(KEY, this.#scope))); }
+  get files() { return (this.#files ??= freeze(new Files(KEY, this.#scope))); }
+  get git() { return (this.#git ??= freeze(new Git(KEY, this.#scope))); }
 
   run(name, body, options) { return step(this.#scope, false, name, body, options); }
   phase(name, body) { return step(this.#scope, true, name, body); }
   shell(command, options) { return ask(this.#scope, SHELL, [command, options]); }
+  runCli(name, agent, prompt, options) { return ask(this.#scope, AGENT, [name, agent, prompt, options]); }
   artifact(name, content) { return ask(this.#scope, ARTIFACT, [name, content]); }
   sleep(ms) { return ask(this.#scope, SLEEP, [ms]); }
   waitFor(event, options) { return ask(this.#scope, WAIT, [event, options]); }
