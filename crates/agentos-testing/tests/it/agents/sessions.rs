@@ -34,6 +34,9 @@ fn goes_on_after_it_was_killed_in_a_call(agent: RealAgent) {
     let running = site.begin(&site.words(None, "wait for me"));
     let shell = site.until_written("waiting");
     let session = running.session(agent);
+    // Gemini writes a list of its projects under a lock. Killed with it, the next one waits for up to a minute.
+    let lock = site.home().home().join(".gemini/projects.json.lock");
+    until("no lock is held", || !lock.exists());
     running.kill();
     // A killed agent may leave its shell behind, which goes on until it is told.
     fs::write(site.work().join("go"), "").expect("a file");
