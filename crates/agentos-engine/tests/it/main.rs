@@ -10,6 +10,7 @@ mod driving;
 mod events;
 mod family;
 mod files;
+mod git;
 mod kills;
 mod part;
 mod scripted;
