@@ -1,8 +1,10 @@
-//! Checkouts: where a command stands, and where its state lives.
+//! Checkouts: where a command stands, where its state lives, and where runs work.
 //!
 //! [`state::StateLocation`] decides which database a command uses, and can tell why. It stands on a
 //! [`checkout::Checkout`], which is what git ([`git`]) or jj ([`jj`]) call the root of the current worktree. Deciding
 //! creates nothing; [`prepare`](state::StateLocation::prepare) makes what a command that writes needs.
+//!
+//! [`workspace`] makes checkouts of their own for runs, and finds them again.
 //!
 //! Everything that is looked at comes in as [`surroundings::Surroundings`]: nothing here reads the process's own
 //! environment behind the caller's back.
@@ -17,3 +19,4 @@ pub mod metadata;
 pub mod named;
 pub mod state;
 pub mod surroundings;
+pub mod workspace;
