@@ -16,6 +16,7 @@ mod drive;
 pub mod engine;
 pub mod events;
 pub mod family;
+pub mod files;
 pub mod fork;
 pub mod held;
 pub mod library;

@@ -153,15 +153,33 @@ declare module "agentos" {
     fatal(...parts: unknown[]): void;
   }
 
-  /** The files of the workspace, by paths relative to it. Nothing leads out of it, not even a symbolic link. */
+  export interface WriteOptions {
+    /** Whether folders that are missing are made: `true`, unless it is said otherwise. */
+    createDirs?: boolean;
+    /** Makes it a program. */
+    executable?: boolean;
+    /** Its permissions, as `0o644`; otherwise those of the file that was there, or those that new files have. */
+    mode?: number;
+  }
+
+  /**
+   * The files of the workspace, by paths relative to it. No path leads out of it, not even by a symbolic link, and
+   * nothing is written in `.git`, `.jj` and `.agentos`. An input of the format `file` is a path that can be read.
+   */
   export interface Files {
-    read(path: string): Promise<string>;
-    write(path: string, content: string): Promise<void>;
+    /** The text that a file holds, up to 2 MB. Keep larger ones as artifacts. */
+    read(path: string, options?: { encoding?: "utf8" }): Promise<string>;
+    /** What a file holds, whatever it is. */
+    read(path: string, options: { encoding: "bytes" }): Promise<Uint8Array>;
+    /** Writes a file as a whole: whoever reads it sees the old one or the new one. */
+    write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<void>;
     exists(path: string): Promise<boolean>;
-    /** Whether there was something to delete. */
-    delete(path: string): Promise<boolean>;
-    list(path?: string): Promise<readonly string[]>;
-    copy(from: string, to: string): Promise<void>;
+    /** Deletes a file, or a folder with `recursive`. Whether there was something to delete. */
+    delete(path: string, options?: { recursive?: boolean }): Promise<boolean>;
+    /** What is in a folder (folders end in `/`), or what matches a pattern, as `src/*.ts`; sorted. `**` stands for any folders. */
+    list(pathOrPattern?: string): Promise<readonly string[]>;
+    /** Copies a file of the workspace, or an input into it. */
+    copy(from: string, to: string, options?: { createDirs?: boolean }): Promise<void>;
   }
 
   /** The version control of the workspace. */

@@ -70,7 +70,7 @@ pub(crate) fn request(number: usize, args: &str, info: &RunInfo) -> Result<Reque
             let (workflow, input): (String, Value) = read("ctx.invoke(workflow, input)", args)?;
             Ok(Request::invoke(named(&workflow)?, input))
         }
-        Some(OperationKind::Files) => files::request(args, info),
+        Some(OperationKind::Files) => files::request(args),
         Some(OperationKind::Git) => git::request(args, info),
         Some(OperationKind::Agent) => agent::request(args, info),
         _ => Err(Failure::new(FailureKind::NonRetryable, "there is no such operation")),
@@ -227,6 +227,11 @@ fn hashed(text: &str, info: &RunInfo) -> String {
     let mut hash = SipHasher24::new();
     hash.write(text.as_bytes());
     format!("{:016x}", hash.finish())
+}
+
+/// What an answer holds, if it is bytes and not JSON.
+pub(crate) fn bytes(kind: Option<OperationKind>, answer: &Value) -> Option<Vec<u8>> {
+    kind.filter(|kind| *kind == OperationKind::Files).and_then(|_| files::bytes(answer))
 }
 
 /// An answer as scripts know it.

@@ -6,6 +6,7 @@
 mod approve;
 mod artifact;
 mod effect;
+mod files;
 mod invoke;
 mod shell;
 mod sleep;
@@ -17,6 +18,7 @@ use siphasher::sip::SipHasher24;
 
 pub use approve::{Approve, Decision};
 pub use artifact::{Artifact, ArtifactType};
+pub use files::{Bytes, CopyFile, DeleteFile, Files, WriteFile};
 pub use shell::{Output, Shell};
 pub use wait::WaitFor;
 

@@ -6,10 +6,13 @@
 //!
 //! [`workspace`] makes checkouts of their own for runs, and finds them again.
 //!
+//! [`contained::Contained`] holds the files of a run, and lets no path out of them.
+//!
 //! Everything that is looked at comes in as [`surroundings::Surroundings`]: nothing here reads the process's own
 //! environment behind the caller's back.
 
 pub mod checkout;
+pub mod contained;
 pub mod files;
 pub mod git;
 pub mod identity;

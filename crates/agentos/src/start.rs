@@ -78,7 +78,7 @@ pub(crate) fn home_of(prepared: &Prepared, run_id: String) -> Home {
         project_id: prepared.identity.project.to_string(),
         project_path: root.clone(),
         workspace_path: root,
-        depth: 0,
+        ..Home::default()
     }
 }
 
@@ -90,7 +90,9 @@ async fn create_named(
 ) -> Result<()> {
     for choice in 0..NAMES {
         let run_id = short_name(start.run, start.workflow.as_str(), choice);
-        let first = RunStarted { home: home_of(prepared, run_id), ..start.clone() };
+        let context_path = place.context_dir.clone().unwrap_or_default();
+        let home = Home { context_path, ..home_of(prepared, run_id) };
+        let first = RunStarted { home, ..start.clone() };
         let new = NewRun {
             run: start.run,
             at: SystemClock.now(),

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agentos_core::operation::OperationKind;
+use agentos_engine::files::FilesPerformer;
 use agentos_engine::performer::Performers;
-use agentos_engine::shell::{Settings, ShellPerformer};
+use agentos_engine::shell::{Settings, ShellPerformer, Workspaces};
 use agentos_process::launch::Launcher;
 use agentos_process::secret::{Secrets, is_secret_name};
 use agentos_process::supervisor;
@@ -52,7 +53,9 @@ pub(crate) fn performers(
         output: Box::new(lines),
         ..Settings::new(launcher, commands_folder(database))
     };
-    Ok(Performers::new().with(OperationKind::Shell, ShellPerformer::new(settings)))
+    Ok(Performers::new()
+        .with(OperationKind::Shell, ShellPerformer::new(settings))
+        .with(OperationKind::Files, FilesPerformer::new(Workspaces)))
 }
 
 /// What every command finds in its environment besides what it needs.

@@ -8,6 +8,7 @@ mod crashes;
 mod driving;
 mod events;
 mod family;
+mod files;
 mod kills;
 mod part;
 mod scripted;

@@ -243,10 +243,13 @@ class Files {
     this.#scope = scope;
   }
   read(path, options) { return ask(this.#scope, FILES, ["read", path, options]); }
-  write(path, content, options) { return ask(this.#scope, FILES, ["write", path, content, options]); }
+  write(path, content, options) {
+    const base64 = host.base64(content);
+    return ask(this.#scope, FILES, ["write", path, base64 === undefined ? content : { base64 }, options]);
+  }
   exists(path) { return ask(this.#scope, FILES, ["exists", path]); }
   delete(path, options) { return ask(this.#scope, FILES, ["delete", path, options]); }
-  list(path, options) { return ask(this.#scope, FILES, ["list", path, options]); }
+  list(path) { return ask(this.#scope, FILES, ["list", path]); }
   copy(from, to, options) { return ask(this.#scope, FILES, ["copy", from, to, options]); }
 }
 

@@ -39,6 +39,39 @@ fn the_runs_own_paths_do_not_count_in_a_name() {
 }
 
 #[test]
+fn file_calls_are_ordered_under_their_own_names() {
+    let ordered = orders(
+        r#"
+        await ctx.files.write("a.txt", "text");
+        await ctx.files.write("b", new Uint8Array([0, 255]), { executable: true, mode: 0o755, createDirs: false });
+        await ctx.files.read("a.txt");
+        await ctx.files.read("b", { encoding: "bytes" });
+        await ctx.files.exists("b");
+        await ctx.files.delete("c", { recursive: true });
+        await ctx.files.list();
+        await ctx.files.list("src/*.ts");
+        await ctx.files.copy("a", "b", { createDirs: false });
+        "#,
+    );
+    let expected = [
+        ("write#1", json!({ "path": "a.txt", "content": "text" })),
+        (
+            "write#2",
+            json!({ "path": "b", "base64": "AP8=", "executable": true, "mode": 0o755, "create_dirs": false }),
+        ),
+        ("read#1", json!({ "path": "a.txt" })),
+        ("read#2", json!({ "path": "b", "encoding": "bytes" })),
+        ("exists#1", json!({ "path": "b" })),
+        ("delete#1", json!({ "path": "c", "recursive": true })),
+        ("list#1", json!({ "path": "." })),
+        ("list#2", json!({ "path": "src/*.ts" })),
+        ("copy#1", json!({ "from": "a", "to": "b", "create_dirs": false })),
+    ];
+    let expected = expected.map(|(name, args)| (format!("/files:{name}"), args));
+    assert_eq!(ordered, expected);
+}
+
+#[test]
 fn artifacts_waits_approvals_and_children() {
     let driven = Bench::body(
         r#"
@@ -70,6 +103,10 @@ fn options_that_nobody_knows_are_refused_by_name() {
         ("ctx.waitFor('')", "empty"),
         ("ctx.artifact('x', {})", "content"),
         ("ctx.artifact('x', { content: 'a', type: 'POEM' })", "POEM"),
+        ("ctx.files.read(5)", "string"),
+        ("ctx.files.read('a', { encoding: 'latin1' })", "latin1"),
+        ("ctx.files.write('a')", "ctx.files.write(path, content, options)"),
+        ("ctx.files.delete('a', { force: true })", "force"),
         ("ctx.run('x', async () => 1, { retries: 2 })", "retries"),
         ("ctx.run('x', 5)", "not a function"),
         ("ctx.run('x'.repeat(300), async () => 1)", "at most 256"),

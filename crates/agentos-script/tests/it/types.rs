@@ -49,6 +49,12 @@ const workflow: WorkflowDefinition = createWorkflow(
     const event = await ctx.waitFor<{ id: string }>("event");
     await ctx.artifact("report", { content: text, type: "TEST_REPORT" });
     await ctx.artifact("log", { file: "a.log" });
+    const notes: string = await ctx.files.read("notes.md");
+    const raw: Uint8Array = await ctx.files.read("raw", { encoding: "bytes" });
+    await ctx.files.write("copy", raw, { executable: true });
+    const paths: readonly string[] = await ctx.files.list("src/*.ts");
+    const had: boolean = await ctx.files.delete(paths[0] ?? notes, { recursive: true });
+    if (had && !(await ctx.files.exists("x"))) await ctx.files.copy("a", "b");
     await ctx.sleep(10);
     try {
       await ctx.invoke<number>("other", { a: 1 });

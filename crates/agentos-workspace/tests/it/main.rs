@@ -1,4 +1,4 @@
-//! Where state lives and where runs work, with real git and jj.
+//! Where state lives and where runs work, with real git and jj; and what a run may touch, with real files.
 
 #![expect(
     clippy::unwrap_used,
@@ -6,7 +6,9 @@
 )]
 
 mod conformance;
+mod contained;
 mod crowd;
+mod escapes;
 mod fixture;
 mod identity;
 mod jujutsu;

@@ -1,0 +1,51 @@
+//! What the scripted agent remembers of a session: as much as it takes to go on where it was killed.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// What is remembered of a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct State {
+    /// The part that is being played, and how many of its items were.
+    pub(super) current: Option<(usize, usize)>,
+    /// Parts that were played to their end.
+    pub(super) played: Vec<usize>,
+}
+
+/// Where it is remembered.
+#[derive(Debug)]
+pub(super) struct Memory {
+    path: PathBuf,
+}
+
+impl Memory {
+    /// The memory of this session. The name is made harmless: it comes from outside.
+    pub(super) fn of(folder: &Path, session: &str) -> Self {
+        let harmless = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+        let name: String = session.chars().map(harmless).take(64).collect();
+        Self { path: folder.join(format!("scripted-{name}.json")) }
+    }
+
+    /// What is remembered; nothing if the session is not known.
+    pub(super) fn load(&self) -> io::Result<Option<State>> {
+        match fs::read(&self.path) {
+            Ok(text) => Ok(serde_json::from_slice(&text).ok()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Remembers, whole or not at all.
+    pub(super) fn keep(&self, state: &State) -> io::Result<()> {
+        if let Some(folder) = self.path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let beside = self.path.with_extension("new");
+        let mut file = fs::File::create(&beside)?;
+        file.write_all(&serde_json::to_vec(state)?)?;
+        fs::rename(&beside, &self.path)
+    }
+}
