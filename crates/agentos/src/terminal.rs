@@ -6,6 +6,7 @@
 //! Whatever a workflow or an agent named goes through [`text::harmless`] on its way into a [`text::Line`]: no name and no
 //! message can move the cursor, set a title or hide what is next to it.
 
+pub(crate) mod bytes;
 pub(crate) mod duration;
 pub(crate) mod live;
 pub(crate) mod mark;
