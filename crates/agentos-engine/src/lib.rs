@@ -10,6 +10,7 @@
 //! woken by its timer or by a message. Whoever dies leaves its runs to others: a dead owner is one whose lock can be
 //! taken. Nothing is done in the world before the entry that orders it is committed.
 
+pub mod agent;
 pub mod background;
 pub mod clock;
 mod drive;

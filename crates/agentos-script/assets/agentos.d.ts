@@ -342,9 +342,72 @@ declare module "agentos" {
     log(options?: { limit?: number; from?: string; to?: string; paths?: readonly string[] }): Promise<readonly LoggedCommit[]>;
   }
 
+  /**
+   * What an agent may do without asking. `readOnly`: look, and change nothing. `acceptEdits`: change files of the workspace;
+   * commands only within the agent's own sandbox, or if they are among `allowedTools`. `full`: everything that you may do.
+   */
+  export type PermissionMode = "readOnly" | "acceptEdits" | "full";
+
+  /** An MCP server: a command that is started, or an address. */
+  export type McpServer =
+    | { command: string; args?: readonly string[]; env?: Readonly<Record<string, string>> }
+    | { url: string; headers?: Readonly<Record<string, string>> };
+
+  export interface SessionOptions {
+    /** The model; the agent's own choice if nothing is said. */
+    model?: string;
+    /** Said to the model before the prompt, besides what the agent says itself. */
+    systemPrompt?: string;
+    /** `acceptEdits` if nothing is said. */
+    permissionMode?: PermissionMode;
+    /** Tools that the agent may use besides, by its own names for them. */
+    allowedTools?: readonly string[];
+    maxTurns?: number;
+    /** How long it may take, in milliseconds. */
+    timeout?: number;
+    /** How long it may say nothing, in milliseconds; half an hour if nothing is said, for ever if it is 0. */
+    idleTimeout?: number;
+    /** How much it may use, in tokens (sent and written) and US dollars. It is ended when it uses more. */
+    budget?: { tokens?: number; usd?: number };
+    /** Whether the answer is to be JSON. An answer that is not is asked for again, once. */
+    json?: boolean;
+    /** What the JSON is to look like. */
+    schema?: JsonSchema | SchemaLike<unknown>;
+    /** The name of an earlier session of this run that is gone on with. */
+    resume?: string;
+    /** What a further attempt of the step does with the session of the one before; `fresh` if nothing is said. */
+    onRetry?: "fresh" | "continue";
+    mcpServers?: Readonly<Record<string, McpServer>>;
+    /** Added to the agent's environment. */
+    env?: Readonly<Record<string, string>>;
+    /** Where, relative to the workspace. */
+    cwd?: string;
+    /** Whether the call throws if the session was no success; yes if nothing is said. Otherwise see `exitReason`. */
+    check?: boolean;
+  }
+
+  /** How a session ended. */
+  export type ExitReason =
+    | "completed" | "auth" | "rate_limit" | "api" | "request" | "max_turns" | "budget" | "permission_denied" | "malformed"
+    | "dropped" | "killed" | "timeout" | "idle" | "unknown_session" | "not_started" | "refused" | "answer" | "exit";
+
   /** What a session of a coding agent came to. */
-  export interface SessionResult {
+  export interface SessionResult<T = unknown> {
+    /** What the agent said last. */
     readonly text: string;
+    /** The answer as JSON, if that was asked for. */
+    readonly json: T;
+    /** What the agent calls the session. */
+    readonly sessionId: string | null;
+    readonly agent: string;
+    readonly model: string | null;
+    readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly cachedTokens: number };
+    /** In US dollars; `null` if it is not known. */
+    readonly cost: number | null;
+    readonly exitReason: ExitReason;
+    readonly exitCode: number | null;
+    /** Why it was no success, if that does not throw. */
+    readonly message?: string;
   }
 
   /**
@@ -370,8 +433,23 @@ declare module "agentos" {
     phase<T>(name: string, body: (ctx: WorkflowContext<Input>) => T | Promise<T>): Promise<T>;
     /** Executes a command in the workspace. Throws if the command says that it failed, unless `check` is `false`. */
     shell(command: string, options?: ShellOptions): Promise<ShellResult>;
-    /** A session of a coding agent in the workspace. */
-    runCli(name: string, agent: Agent, prompt: string): Promise<SessionResult>;
+    /**
+     * A session of a coding agent in the workspace. Throws if it is no success, unless `check` is `false`; the error's
+     * `detail.exit_reason` says why.
+     */
+    runCli<const S extends JsonSchema>(
+      name: string,
+      agent: Agent,
+      prompt: string,
+      options: Omit<SessionOptions, "schema"> & { schema: S },
+    ): Promise<SessionResult<FromSchema<S>>>;
+    runCli<T>(
+      name: string,
+      agent: Agent,
+      prompt: string,
+      options: Omit<SessionOptions, "schema"> & { schema: SchemaLike<T> },
+    ): Promise<SessionResult<T>>;
+    runCli(name: string, agent: Agent, prompt: string, options?: SessionOptions): Promise<SessionResult>;
     /** Keeps a text or a file with the run. */
     artifact(name: string, content: Artifact): Promise<unknown>;
     /** Waits, in milliseconds. The run needs no memory and no process in the meantime. */

@@ -70,7 +70,7 @@ pub(crate) fn request(number: usize, args: &str, info: &RunInfo) -> Result<Reque
         }
         Some(OperationKind::Files) => files::request(args),
         Some(OperationKind::Git) => git::request(args),
-        Some(OperationKind::Agent) => agent::request(args, info),
+        Some(OperationKind::Agent) => agent::request(args),
         _ => Err(Failure::new(FailureKind::NonRetryable, "there is no such operation")),
     }
 }
@@ -246,6 +246,9 @@ pub(crate) fn bytes(kind: Option<OperationKind>, answer: &Value) -> Option<Vec<u
 
 /// An answer as scripts know it.
 pub(crate) fn answer(kind: Option<OperationKind>, mut answer: Value) -> Value {
+    if kind == Some(OperationKind::Agent) {
+        return agent::answer(answer);
+    }
     if kind == Some(OperationKind::Shell)
         && let Some(code) = answer.as_object_mut().and_then(|fields| fields.remove("exit_code"))
     {

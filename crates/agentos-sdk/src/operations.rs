@@ -9,6 +9,7 @@ mod effect;
 mod files;
 pub mod git;
 mod invoke;
+mod session;
 mod shell;
 mod sleep;
 mod wait;
@@ -21,6 +22,7 @@ pub use approve::{Approve, Decision};
 pub use artifact::{Artifact, ArtifactType};
 pub use files::{Bytes, CopyFile, DeleteFile, Files, WriteFile};
 pub use git::Git;
+pub use session::{PermissionMode, Session, SessionResult};
 pub use shell::{Output, Shell};
 pub use wait::WaitFor;
 

@@ -314,7 +314,19 @@ class WorkflowContext {
   run(name, body, options) { return step(this.#scope, false, name, body, options); }
   phase(name, body) { return step(this.#scope, true, name, body); }
   shell(command, options) { return ask(this.#scope, SHELL, [command, options]); }
-  runCli(name, agent, prompt, options) { return ask(this.#scope, AGENT, [name, agent, prompt, options]); }
+  runCli(name, agent, prompt, options) {
+    let given = options;
+    if (isObject(options) && options.schema !== undefined) {
+      try {
+        given = { ...options, schema: schemaOf(options.schema) };
+      } catch (error) {
+        exhausted(error);
+        call = 0;
+        return promiseReject(new NonRetryableError(textOf(error?.message), { cause: error }));
+      }
+    }
+    return ask(this.#scope, AGENT, [name, agent, prompt, given]);
+  }
   artifact(name, content) { return ask(this.#scope, ARTIFACT, [name, content]); }
   sleep(ms) { return ask(this.#scope, SLEEP, [ms]); }
   waitFor(event, options) { return ask(this.#scope, WAIT, [event, options]); }
@@ -388,7 +400,7 @@ function schemaOf(schema) {
   const standard = schema["~standard"];
   if (standard === undefined) return schema;
   if (typeof standard.jsonSchema?.input === "function") return standard.jsonSchema.input({ target: "draft-2020-12" });
-  throw new TypeError("the schema of `input` can't be written as JSON Schema; with zod 4, use `z.toJSONSchema(schema)`");
+  throw new TypeError("a schema can't be written as JSON Schema; with zod 4, use `z.toJSONSchema(schema)`");
 }
 
 // ---------------------------------------------------------------------------- what the host calls, and nobody else

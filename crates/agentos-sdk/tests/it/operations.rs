@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agentos_core::entry::Entry;
-use agentos_sdk::operations::ArtifactType;
+use agentos_sdk::operations::{ArtifactType, PermissionMode};
 use agentos_sdk::{Ctx, FailureKind, Value, Workflow};
 use serde_json::json;
 
@@ -177,4 +177,25 @@ fn a_question_carries_what_was_changed_without_its_text() {
     assert_eq!((&diff["files_changed"], &diff["truncated"]), (&json!(60), &json!(true)));
     assert_eq!(diff["files"].as_array().map(Vec::len), Some(50));
     assert_eq!(diff.get("text"), None);
+}
+
+#[test]
+fn a_session_is_ordered_with_all_its_options() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let session = ctx.run_cli("implement", "claude", "do it").model("m").max_turns(3);
+        let session = session.permission_mode(PermissionMode::Full).allowed_tools(["Bash"]);
+        let session = session.token_budget(1_000).usd_budget(0.5).env("A", "b").resume("plan");
+        let session = session.timeout(Duration::from_secs(60)).continue_on_retry().unchecked();
+        let session = session.schema(json!({ "type": "object" })).system_prompt("brief");
+        session.mcp_server("db", json!({ "command": "mcp-db" })).cwd("ui").await?;
+        Ok(())
+    });
+    let orders = orders(&Bench::new(workflow).run());
+    let args = json!({
+        "agent": "claude", "prompt": "do it", "model": "m", "max_turns": 3, "permission_mode": "full",
+        "allowed_tools": ["Bash"], "budget": { "tokens": 1_000, "usd": 0.5 }, "env": { "A": "b" }, "resume": "plan",
+        "timeout_ms": 60_000, "on_retry": "continue", "check": false, "schema": { "type": "object" },
+        "system_prompt": "brief", "mcp_servers": { "db": { "command": "mcp-db" } }, "cwd": "ui",
+    });
+    assert_eq!(orders[0], ("/agent:implement#1".to_owned(), args));
 }

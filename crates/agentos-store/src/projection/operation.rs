@@ -4,7 +4,7 @@
 //!
 //! | kind | fields |
 //! |---|---|
-//! | agent | `agent`, `model`, `session_id`, `session_file_path`, `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd`, `exit_code` |
+//! | agent | `agent`, `model`, `session_id`, `session_file_path`, `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd`, `exit_code`; `exit_reason` and `message` of one that failed |
 //! | artifact | `type`, `storage_path` (else `file`), `mime_type`, `size_bytes`, `metadata`; `agent_session_id`, or the agent's own `session_id` |
 //! | git | `branch`, `commit_sha`, `pr_url` |
 
@@ -14,7 +14,7 @@ use agentos_core::id::Seq;
 use agentos_core::operation::{OperationKind, Treatment};
 use agentos_core::path::OperationId;
 use agentos_core::time::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::step::{NewStep, StepPatch, phase_of};
 use super::{Changes, Projection, SessionStatus, StepStatus, to_value};
@@ -215,7 +215,14 @@ fn end_session(patch: &mut SessionPatch, at: Timestamp, result: &OperationResult
     patch.status = Some(match result {
         OperationResult::Ok { value } => {
             patch.take(value);
-            SessionStatus::Completed
+            // The workflow may want to hear of a failure as an answer; it is one all the same.
+            match text(value, "exit_reason").filter(|reason| reason != "completed") {
+                Some(kind) => {
+                    patch.error = Some(json!({ "kind": kind, "message": text(value, "message") }));
+                    SessionStatus::Failed
+                }
+                None => SessionStatus::Completed,
+            }
         }
         OperationResult::Failed { failure } => {
             patch.error = Some(to_value(failure));
