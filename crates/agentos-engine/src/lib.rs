@@ -11,6 +11,7 @@
 //! taken. Nothing is done in the world before the entry that orders it is committed.
 
 pub mod agent;
+pub mod artifact;
 pub mod background;
 pub mod clock;
 mod drive;

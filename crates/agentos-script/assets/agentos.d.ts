@@ -133,8 +133,25 @@ declare module "agentos" {
     metadata?: Json;
   }
 
-  /** What is kept: a text, or a file of the workspace. */
+  /**
+   * What is kept: a text, or files of the workspace: a file, a folder with everything in it, or a pattern as `logs/*.txt`.
+   */
   export type Artifact = ArtifactOptions & ({ content: string; file?: undefined } | { file: string; content?: undefined });
+
+  /** What was kept. */
+  export interface StoredArtifact {
+    readonly name: string;
+    /** Where it is, relative to the project. */
+    readonly path: string;
+    readonly sizeBytes: number;
+    /** Missing if it is several files. */
+    readonly sha256?: string;
+    readonly mimeType?: string;
+    /** How many files it has. */
+    readonly files: number;
+    /** How much was left out: symbolic links are not kept. */
+    readonly skipped?: number;
+  }
 
   /** What a person decided. */
   export interface Decision {
@@ -450,8 +467,8 @@ declare module "agentos" {
       options: Omit<SessionOptions, "schema"> & { schema: SchemaLike<T> },
     ): Promise<SessionResult<T>>;
     runCli(name: string, agent: Agent, prompt: string, options?: SessionOptions): Promise<SessionResult>;
-    /** Keeps a text or a file with the run. */
-    artifact(name: string, content: Artifact): Promise<unknown>;
+    /** Keeps a text or files with the run. `agentos artifacts RUN` lists them. */
+    artifact(name: string, content: Artifact): Promise<StoredArtifact>;
     /** Waits, in milliseconds. The run needs no memory and no process in the meantime. */
     sleep(ms: number): Promise<void>;
     /** Waits for a signal, and gives what was sent along. */

@@ -249,10 +249,28 @@ pub(crate) fn answer(kind: Option<OperationKind>, mut answer: Value) -> Value {
     if kind == Some(OperationKind::Agent) {
         return agent::answer(answer);
     }
+    if kind == Some(OperationKind::Artifact) && answer.is_object() {
+        return artifact_answer(&answer);
+    }
     if kind == Some(OperationKind::Shell)
         && let Some(code) = answer.as_object_mut().and_then(|fields| fields.remove("exit_code"))
     {
         answer["exitCode"] = code;
     }
     if kind == Some(OperationKind::Git) { git::answer(answer) } else { answer }
+}
+
+/// What was kept, but for the single files of a folder: of those there may be thousands.
+fn artifact_answer(answer: &Value) -> Value {
+    let fields = [
+        ("name", "name"),
+        ("path", "storage_path"),
+        ("sizeBytes", "size_bytes"),
+        ("sha256", "sha256"),
+        ("mimeType", "mime_type"),
+        ("files", "files"),
+        ("skipped", "skipped"),
+    ];
+    let known = fields.into_iter().filter_map(|(to, from)| Some((to, answer.get(from)?.clone())));
+    known.map(|(to, value)| (to.to_owned(), value)).collect::<serde_json::Map<_, _>>().into()
 }

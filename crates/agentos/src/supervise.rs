@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agentos_core::operation::OperationKind;
+use agentos_engine::artifact::ArtifactPerformer;
 use agentos_engine::files::FilesPerformer;
 use agentos_engine::git::{GitPerformer, GitSettings};
 use agentos_engine::performer::Performers;
@@ -66,6 +67,7 @@ pub(crate) fn performers(
     Ok(Performers::new()
         .with(OperationKind::Shell, ShellPerformer::new(settings))
         .with(OperationKind::Files, FilesPerformer::new(Workspaces))
+        .with(OperationKind::Artifact, ArtifactPerformer::new(Workspaces))
         .with(OperationKind::Git, GitPerformer::new(git))
         .with(OperationKind::Agent, agents))
 }

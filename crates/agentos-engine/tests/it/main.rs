@@ -1,5 +1,6 @@
 //! The engine, from outside: real files, real threads, real deaths.
 
+mod artifacts;
 mod audit;
 mod background;
 mod batches;

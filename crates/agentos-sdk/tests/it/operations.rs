@@ -119,6 +119,27 @@ fn a_child_gives_what_it_returned() {
 }
 
 #[test]
+fn a_session_is_ordered_with_all_its_options() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let session = ctx.run_cli("implement", "claude", "do it").model("m").max_turns(3);
+        let session = session.permission_mode(PermissionMode::Full).allowed_tools(["Bash"]);
+        let session = session.token_budget(1_000).usd_budget(0.5).env("A", "b").resume("plan");
+        let session = session.timeout(Duration::from_secs(60)).continue_on_retry().unchecked();
+        let session = session.schema(json!({ "type": "object" })).system_prompt("brief");
+        session.mcp_server("db", json!({ "command": "mcp-db" })).cwd("ui").await?;
+        Ok(())
+    });
+    let orders = orders(&Bench::new(workflow).run());
+    let args = json!({
+        "agent": "claude", "prompt": "do it", "model": "m", "max_turns": 3, "permission_mode": "full",
+        "allowed_tools": ["Bash"], "budget": { "tokens": 1_000, "usd": 0.5 }, "env": { "A": "b" }, "resume": "plan",
+        "timeout_ms": 60_000, "on_retry": "continue", "check": false, "schema": { "type": "object" },
+        "system_prompt": "brief", "mcp_servers": { "db": { "command": "mcp-db" } }, "cwd": "ui",
+    });
+    assert_eq!(orders[0], ("/agent:implement#1".to_owned(), args));
+}
+
+#[test]
 fn calls_of_git_are_named_after_their_method_and_ordered_with_all_their_options() {
     let workflow = Workflow::new("save", |ctx: Ctx, (): ()| async move {
         let git = ctx.git();
@@ -177,25 +198,4 @@ fn a_question_carries_what_was_changed_without_its_text() {
     assert_eq!((&diff["files_changed"], &diff["truncated"]), (&json!(60), &json!(true)));
     assert_eq!(diff["files"].as_array().map(Vec::len), Some(50));
     assert_eq!(diff.get("text"), None);
-}
-
-#[test]
-fn a_session_is_ordered_with_all_its_options() {
-    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
-        let session = ctx.run_cli("implement", "claude", "do it").model("m").max_turns(3);
-        let session = session.permission_mode(PermissionMode::Full).allowed_tools(["Bash"]);
-        let session = session.token_budget(1_000).usd_budget(0.5).env("A", "b").resume("plan");
-        let session = session.timeout(Duration::from_secs(60)).continue_on_retry().unchecked();
-        let session = session.schema(json!({ "type": "object" })).system_prompt("brief");
-        session.mcp_server("db", json!({ "command": "mcp-db" })).cwd("ui").await?;
-        Ok(())
-    });
-    let orders = orders(&Bench::new(workflow).run());
-    let args = json!({
-        "agent": "claude", "prompt": "do it", "model": "m", "max_turns": 3, "permission_mode": "full",
-        "allowed_tools": ["Bash"], "budget": { "tokens": 1_000, "usd": 0.5 }, "env": { "A": "b" }, "resume": "plan",
-        "timeout_ms": 60_000, "on_retry": "continue", "check": false, "schema": { "type": "object" },
-        "system_prompt": "brief", "mcp_servers": { "db": { "command": "mcp-db" } }, "cwd": "ui",
-    });
-    assert_eq!(orders[0], ("/agent:implement#1".to_owned(), args));
 }
