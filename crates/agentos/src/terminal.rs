@@ -13,6 +13,7 @@ pub(crate) mod mark;
 pub(crate) mod moment;
 pub(crate) mod paint;
 pub(crate) mod plain;
+pub(crate) mod question;
 pub(crate) mod size;
 pub(crate) mod table;
 pub(crate) mod text;

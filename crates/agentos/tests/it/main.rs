@@ -7,6 +7,7 @@ mod circumstances;
 mod commands;
 mod crowd;
 mod family;
+mod history;
 mod interruption;
 mod mistakes;
 mod places;
