@@ -9,6 +9,7 @@ mod family;
 mod interruption;
 mod mistakes;
 mod places;
+mod scripted;
 mod support;
 mod typescript;
 mod words;
