@@ -11,13 +11,16 @@
 //! taken. Nothing is done in the world before the entry that orders it is committed.
 
 pub mod agent;
+pub mod artifact;
 pub mod background;
 pub mod clock;
 mod drive;
 pub mod engine;
 pub mod events;
 pub mod family;
+pub mod files;
 pub mod fork;
+pub mod git;
 pub mod held;
 pub mod library;
 pub mod lines;

@@ -133,8 +133,25 @@ declare module "agentos" {
     metadata?: Json;
   }
 
-  /** What is kept: a text, or a file of the workspace. */
+  /**
+   * What is kept: a text, or files of the workspace: a file, a folder with everything in it, or a pattern as `logs/*.txt`.
+   */
   export type Artifact = ArtifactOptions & ({ content: string; file?: undefined } | { file: string; content?: undefined });
+
+  /** What was kept. */
+  export interface StoredArtifact {
+    readonly name: string;
+    /** Where it is, relative to the project. */
+    readonly path: string;
+    readonly sizeBytes: number;
+    /** Missing if it is several files. */
+    readonly sha256?: string;
+    readonly mimeType?: string;
+    /** How many files it has. */
+    readonly files: number;
+    /** How much was left out: symbolic links are not kept. */
+    readonly skipped?: number;
+  }
 
   /** What a person decided. */
   export interface Decision {
@@ -153,27 +170,193 @@ declare module "agentos" {
     fatal(...parts: unknown[]): void;
   }
 
-  /** The files of the workspace, by paths relative to it. Nothing leads out of it, not even a symbolic link. */
-  export interface Files {
-    read(path: string): Promise<string>;
-    write(path: string, content: string): Promise<void>;
-    exists(path: string): Promise<boolean>;
-    /** Whether there was something to delete. */
-    delete(path: string): Promise<boolean>;
-    list(path?: string): Promise<readonly string[]>;
-    copy(from: string, to: string): Promise<void>;
+  export interface WriteOptions {
+    /** Whether folders that are missing are made: `true`, unless it is said otherwise. */
+    createDirs?: boolean;
+    /** Makes it a program. */
+    executable?: boolean;
+    /** Its permissions, as `0o644`; otherwise those of the file that was there, or those that new files have. */
+    mode?: number;
   }
 
-  /** The version control of the workspace. */
+  /**
+   * The files of the workspace, by paths relative to it. No path leads out of it, not even by a symbolic link, and
+   * nothing is written in `.git`, `.jj` and `.agentos`. An input of the format `file` is a path that can be read.
+   */
+  export interface Files {
+    /** The text that a file holds, up to 2 MB. Keep larger ones as artifacts. */
+    read(path: string, options?: { encoding?: "utf8" }): Promise<string>;
+    /** What a file holds, whatever it is. */
+    read(path: string, options: { encoding: "bytes" }): Promise<Uint8Array>;
+    /** Writes a file as a whole: whoever reads it sees the old one or the new one. */
+    write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<void>;
+    exists(path: string): Promise<boolean>;
+    /** Deletes a file, or a folder with `recursive`. Whether there was something to delete. */
+    delete(path: string, options?: { recursive?: boolean }): Promise<boolean>;
+    /** What is in a folder (folders end in `/`), or what matches a pattern, as `src/*.ts`; sorted. `**` stands for any folders. */
+    list(pathOrPattern?: string): Promise<readonly string[]>;
+    /** Copies a file of the workspace, or an input into it. */
+    copy(from: string, to: string, options?: { createDirs?: boolean }): Promise<void>;
+  }
+
+  /** A branch that is there and checked out. */
+  export interface Branch {
+    readonly branch: string;
+    /** Its commit; `null` before the first. */
+    readonly head: string | null;
+    /** Whether it was made for this. */
+    readonly created: boolean;
+    /** Whether something else was checked out before. */
+    readonly switched: boolean;
+  }
+
+  export interface CommitOptions {
+    /** Who wrote it; whoever git is configured for if nothing is said. */
+    author?: { readonly name: string; readonly email: string };
+    /** Lines at the end of the message: `{ "Reviewed-by": "Ada <ada@example.com>" }`. */
+    trailers?: Readonly<Record<string, string | readonly string[]>>;
+    /** Stages everything first. */
+    all?: boolean;
+    /** Makes it even if it changes nothing. */
+    allowEmpty?: boolean;
+    /** Whether it is signed; as git is configured if nothing is said. */
+    sign?: boolean;
+    /** Leaves out the hooks that could refuse it. */
+    noVerify?: boolean;
+    /** How long it may take with its hooks, in milliseconds; ten minutes if nothing is said. */
+    timeout?: number;
+  }
+
+  /** A commit that was made, or was not needed. */
+  export interface Committed {
+    /** It, or if there was nothing to commit the one that is checked out. */
+    readonly commitSha: string;
+    /** The branch that it is on; `null` if none is checked out. */
+    readonly branch: string | null;
+    /** Whether it was made for this. If not, there was nothing to commit. */
+    readonly created: boolean;
+  }
+
+  export type ChangeKind =
+    | "added" | "modified" | "deleted" | "renamed" | "copied" | "retyped" | "untracked" | "conflicted";
+
+  /** How the files of the workspace stand. */
+  export interface GitStatus {
+    /** What is checked out; `null` if it is a commit. */
+    readonly branch: string | null;
+    /** Its commit; `null` before the first. */
+    readonly head: string | null;
+    /** The branch that it follows. */
+    readonly upstream: string | null;
+    /** How many commits that one does not have. */
+    readonly ahead: number;
+    /** How many commits only that one has. */
+    readonly behind: number;
+    /** What was begun and is not over. */
+    readonly operation: "merge" | "rebase" | "cherry-pick" | "revert" | "bisect" | null;
+    /** Whether nothing is changed. */
+    readonly clean: boolean;
+    /** How many files are changed at all. */
+    readonly total: number;
+    readonly staged: number;
+    readonly unstaged: number;
+    readonly untracked: number;
+    readonly conflicted: number;
+    /** The changed files, or the first of them. */
+    readonly entries: readonly GitStatusEntry[];
+    /** Whether there are more. */
+    readonly truncated: boolean;
+  }
+
+  export interface GitStatusEntry {
+    readonly path: string;
+    /** Where it was, if it was renamed or copied. */
+    readonly from?: string;
+    /** The two letters that git shows for it, such as `" M"`. */
+    readonly code: string;
+    readonly kind: ChangeKind;
+  }
+
+  /** What is compared with what. */
+  export interface DiffSides {
+    /** The old side; what is checked out if nothing is said. */
+    from?: string;
+    /** The new side; the files as they are if nothing is said. */
+    to?: string;
+    /** The new side is what is staged. */
+    staged?: boolean;
+    /** The old side is where the two sides parted. */
+    mergeBase?: boolean;
+    /** Only these files and folders. They are paths, not patterns. */
+    paths?: readonly string[];
+    /** Whether files that are not part of the history yet count; yes if nothing is said. */
+    untracked?: boolean;
+  }
+
+  export interface DiffOptions extends DiffSides {
+    /** Only numbers, no text. */
+    stat?: boolean;
+    /** How long the text may be, in bytes; 256 KiB if nothing is said, never more than 1 MiB. */
+    textBytes?: number;
+    /** How many changed files are named at most; 1,000 if nothing is said, never more than 10,000. */
+    limit?: number;
+  }
+
+  /** What differs. */
+  export interface Diff {
+    readonly filesChanged: number;
+    readonly insertions: number;
+    readonly deletions: number;
+    /** The files, or the first of them. */
+    readonly files: readonly {
+      readonly path: string;
+      /** Where it was, if it has another name now. */
+      readonly from?: string;
+      readonly insertions: number;
+      readonly deletions: number;
+      readonly binary: boolean;
+    }[];
+    /** Whether there are more files. */
+    readonly truncated: boolean;
+    /** The difference as text, or its beginning; missing with `stat`. */
+    readonly text?: string;
+    /** Whether the text goes on. */
+    readonly textTruncated: boolean;
+  }
+
+  export interface LoggedCommit {
+    readonly sha: string;
+    readonly parents: readonly string[];
+    readonly authorName: string;
+    readonly authorEmail: string;
+    /** As RFC 3339 has it. */
+    readonly authoredAt: string;
+    readonly committedAt: string;
+    readonly subject: string;
+    /** The whole message, or the beginning of a long one. */
+    readonly message: string;
+  }
+
+  /** The history of the workspace. Each call is made once, however often the run is interrupted. */
   export interface Git {
-    ensureBranch(name: string): Promise<unknown>;
+    /** Sees to it that this branch exists and is checked out; `from` says where it begins if there is none yet. */
+    ensureBranch(name: string, options?: { from?: string; timeout?: number }): Promise<Branch>;
+    /** The branch that is checked out; `null` if it is a commit. */
     getCurrentBranch(): Promise<string | null>;
-    commit(message: string): Promise<unknown>;
+    /**
+     * Commits what is staged, or with `all` everything. If there is nothing to commit, `created` is `false`; files that
+     * were changed and not staged make it throw, and so does a hook that refuses.
+     */
+    commit(message: string, options?: CommitOptions): Promise<Committed>;
+    /** The commit that is checked out; `null` before the first. */
     getCurrentCommit(): Promise<string | null>;
-    stageAll(): Promise<void>;
-    status(): Promise<unknown>;
-    diff(): Promise<unknown>;
-    log(): Promise<unknown>;
+    /** Makes everything that was changed, added or removed part of the next commit. */
+    stageAll(): Promise<{ readonly staged: number }>;
+    status(options?: { limit?: number }): Promise<GitStatus>;
+    /** What differs: between the files and what is checked out, unless it is said otherwise. */
+    diff(options?: DiffOptions): Promise<Diff>;
+    /** Commits, the latest first; 20 if nothing is said. */
+    log(options?: { limit?: number; from?: string; to?: string; paths?: readonly string[] }): Promise<readonly LoggedCommit[]>;
   }
 
   /**
@@ -284,14 +467,14 @@ declare module "agentos" {
       options: Omit<SessionOptions, "schema"> & { schema: SchemaLike<T> },
     ): Promise<SessionResult<T>>;
     runCli(name: string, agent: Agent, prompt: string, options?: SessionOptions): Promise<SessionResult>;
-    /** Keeps a text or a file with the run. */
-    artifact(name: string, content: Artifact): Promise<unknown>;
+    /** Keeps a text or files with the run. `agentos artifacts RUN` lists them. */
+    artifact(name: string, content: Artifact): Promise<StoredArtifact>;
     /** Waits, in milliseconds. The run needs no memory and no process in the meantime. */
     sleep(ms: number): Promise<void>;
     /** Waits for a signal, and gives what was sent along. */
     waitFor<T = unknown>(event: string, options?: { timeout?: number }): Promise<T>;
-    /** Asks a person, and waits for the decision. */
-    approve(question: string, options?: { name?: string; timeout?: number }): Promise<Decision>;
+    /** Asks a person, and waits for the decision. With `diff` they are shown what was changed in the workspace. */
+    approve(question: string, options?: { name?: string; timeout?: number; diff?: boolean | DiffSides }): Promise<Decision>;
     /** Runs another workflow, and gives what it returns. */
     invoke<T = unknown>(workflow: string, input?: unknown): Promise<T>;
     /** Ends the step as skipped; whoever awaits it gets `null`. */

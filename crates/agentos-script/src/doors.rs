@@ -9,9 +9,11 @@ use agentos_core::operation::OperationKind;
 use agentos_core::program::{BodyOutcome, Ticket};
 use agentos_core::turn::LogLevel;
 use agentos_core::value::Value as Json;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rquickjs::function::Opt;
 use rquickjs::prelude::Func;
-use rquickjs::{Array, Ctx, IntoJs, Object, Persistent, Value};
+use rquickjs::{Array, Ctx, IntoJs, Object, Persistent, TypedArray, Value};
 
 use crate::desk::{Pending, ScopeNumber};
 use crate::failure::{self, named};
@@ -23,6 +25,7 @@ pub(crate) fn open<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
     let doors = Object::new(ctx.clone())?;
     doors.set("now", Func::from(now))?;
     doors.set("random", Func::from(random))?;
+    doors.set("base64", Func::from(base64))?;
     doors.set("ask", Func::from(ask))?;
     doors.set("step", Func::from(step))?;
     doors.set("set", Func::from(set))?;
@@ -41,6 +44,15 @@ fn now() -> f64 {
 
 fn random() -> f64 {
     stage::enter(|stage| stage.door.random()).unwrap_or(0.0)
+}
+
+/// Bytes as a text; nothing, if the value is something else.
+fn base64(value: Value<'_>) -> Option<String> {
+    let array = TypedArray::<u8>::from_value(value).ok()?;
+    let length = u32::try_from(array.len()).ok()?;
+    // One by one: the memory itself could only be looked at without any guard.
+    let bytes = (0..length).map(|index| array.get::<_, u8>(index));
+    Some(STANDARD.encode(bytes.collect::<rquickjs::Result<Vec<u8>>>().ok()?))
 }
 
 /// Asks for an operation: a promise, or a failure as JSON.

@@ -10,7 +10,7 @@ use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::Attempt;
 use agentos_core::program::{BodyOutcome, Delivery, Door, Program, ScopeId, Ticket};
 use agentos_core::value::Value;
-use rquickjs::{Function, Persistent};
+use rquickjs::{Function, Persistent, TypedArray};
 use serde_json::json;
 
 use crate::definition::Definition;
@@ -143,8 +143,14 @@ impl ScriptProgram {
         self.turn(door, move |vm| {
             vm.with(|ctx| match result {
                 Ok(value) => {
-                    let value = operations::answer(pending.kind, value);
-                    let value = ctx.json_parse(value.to_string())?;
+                    let value = match operations::bytes(pending.kind, &value) {
+                        // Within the memory that the workflow may have, so copied.
+                        Some(bytes) => TypedArray::new_copy(ctx.clone(), bytes)?.into_value(),
+                        None => {
+                            let value = operations::answer(pending.kind, value);
+                            ctx.json_parse(value.to_string())?
+                        }
+                    };
                     pending.resolve.restore(ctx)?.call::<_, ()>((value,))
                 }
                 Err(failure) => {

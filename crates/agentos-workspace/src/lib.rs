@@ -4,10 +4,13 @@
 //! [`checkout::Checkout`], which is what git ([`git`]) or jj ([`jj`]) call the root of the current worktree. Deciding
 //! creates nothing; [`prepare`](state::StateLocation::prepare) makes what a command that writes needs.
 //!
+//! [`contained::Contained`] holds the files of a run, and lets no path out of them.
+//!
 //! Everything that is looked at comes in as [`surroundings::Surroundings`]: nothing here reads the process's own
 //! environment behind the caller's back.
 
 pub mod checkout;
+pub mod contained;
 pub mod files;
 pub mod git;
 pub mod identity;
@@ -17,3 +20,4 @@ pub mod metadata;
 pub mod named;
 pub mod state;
 pub mod surroundings;
+pub mod version_control;

@@ -83,8 +83,7 @@ pub(crate) fn home_of(prepared: &Prepared, run_id: String) -> Home {
         project_id: prepared.identity.project.to_string(),
         project_path: root.clone(),
         workspace_path: root,
-        depth: 0,
-        agents: BTreeMap::new(),
+        ..Home::default()
     }
 }
 
@@ -96,7 +95,11 @@ async fn create_named(
 ) -> Result<()> {
     for choice in 0..NAMES {
         let run_id = short_name(start.run, start.workflow.as_str(), choice);
-        let home = Home { agents: start.home.agents.clone(), ..home_of(prepared, run_id) };
+        let home = Home {
+            context_path: place.context_dir.clone().unwrap_or_default(),
+            agents: start.home.agents.clone(),
+            ..home_of(prepared, run_id)
+        };
         let first = RunStarted { home, ..start.clone() };
         let new = NewRun {
             run: start.run,

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agentos_core::operation::OperationKind;
+use agentos_engine::artifact::ArtifactPerformer;
+use agentos_engine::files::FilesPerformer;
+use agentos_engine::git::{GitPerformer, GitSettings};
 use agentos_engine::performer::Performers;
-use agentos_engine::shell::{Settings, ShellPerformer};
+use agentos_engine::shell::{Settings, ShellPerformer, Workspaces};
 use agentos_process::launch::Launcher;
 use agentos_process::secret::{Secrets, is_secret_name};
 use agentos_process::supervisor;
@@ -53,14 +56,19 @@ pub(crate) fn performers(
 ) -> std::io::Result<Performers> {
     let agents = agents::performer(session, store, lines.clone())?;
     let env = environment(session);
+    let secrets = secrets(session, &env);
+    let git = GitSettings { env: env.clone(), secrets: secrets.clone(), ..GitSettings::default() };
     let settings = Settings {
-        secrets: secrets(session, &env),
+        secrets,
         env,
         output: Box::new(lines),
         ..Settings::new(launcher()?, commands_folder(store.path()))
     };
     Ok(Performers::new()
         .with(OperationKind::Shell, ShellPerformer::new(settings))
+        .with(OperationKind::Files, FilesPerformer::new(Workspaces))
+        .with(OperationKind::Artifact, ArtifactPerformer::new(Workspaces))
+        .with(OperationKind::Git, GitPerformer::new(git))
         .with(OperationKind::Agent, agents))
 }
 

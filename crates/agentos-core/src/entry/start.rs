@@ -39,6 +39,9 @@ pub struct Home {
     /// Where the run works, absolute.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub workspace_path: String,
+    /// Where the files are that it was started with, absolute. It reads them and does not write them.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub context_path: String,
     /// How many runs are around it: those that invoked it, one another.
     #[serde(skip_serializing_if = "is_outermost")]
     pub depth: u32,

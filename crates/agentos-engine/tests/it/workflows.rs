@@ -53,8 +53,7 @@ async fn a_workflow_reads_what_its_run_is_called_and_where_it_works_and_so_does_
         project_id: project.to_string(),
         project_path: "/project".to_owned(),
         workspace_path: "/spaces/parent-abcdef".to_owned(),
-        depth: 0,
-        agents: [].into(),
+        ..Home::default()
     };
     let start = RunStarted { home, ..start };
     let house = House::new(workflows);

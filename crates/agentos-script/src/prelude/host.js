@@ -187,6 +187,22 @@ function ask(scope, kind, args) {
   return asked(host.ask(scope, at, kind, json));
 }
 
+/** How many changed files are named beside a question. */
+const BESIDE = 50;
+
+/** Asks a person; what they should see of the workspace is found out first. */
+function approve(scope, question, options) {
+  const diff = options?.diff;
+  if (diff === undefined || diff === null || diff === false) return ask(scope, APPROVE, [question, options]);
+  const at = call;
+  const wanted = diff === true ? {} : diff;
+  const seen = ask(scope, GIT, ["diff", { ...wanted, stat: true, limit: BESIDE }]);
+  return apply(then, seen, [(diff) => {
+    call = at;
+    return ask(scope, APPROVE, [question, { ...options, diff }]);
+  }]);
+}
+
 function step(scope, isPhase, name, body, options) {
   const at = call;
   call = 0;
@@ -243,10 +259,13 @@ class Files {
     this.#scope = scope;
   }
   read(path, options) { return ask(this.#scope, FILES, ["read", path, options]); }
-  write(path, content, options) { return ask(this.#scope, FILES, ["write", path, content, options]); }
+  write(path, content, options) {
+    const base64 = host.base64(content);
+    return ask(this.#scope, FILES, ["write", path, base64 === undefined ? content : { base64 }, options]);
+  }
   exists(path) { return ask(this.#scope, FILES, ["exists", path]); }
   delete(path, options) { return ask(this.#scope, FILES, ["delete", path, options]); }
-  list(path, options) { return ask(this.#scope, FILES, ["list", path, options]); }
+  list(path) { return ask(this.#scope, FILES, ["list", path]); }
   copy(from, to, options) { return ask(this.#scope, FILES, ["copy", from, to, options]); }
 }
 
@@ -311,7 +330,7 @@ class WorkflowContext {
   artifact(name, content) { return ask(this.#scope, ARTIFACT, [name, content]); }
   sleep(ms) { return ask(this.#scope, SLEEP, [ms]); }
   waitFor(event, options) { return ask(this.#scope, WAIT, [event, options]); }
-  approve(question, options) { return ask(this.#scope, APPROVE, [question, options]); }
+  approve(question, options) { return approve(this.#scope, question, options); }
   invoke(workflow, input) { return ask(this.#scope, INVOKE, [workflow, input]); }
 
   skip(reason) { this.#scope; throw new StepSkipped(reason === undefined ? "skipped" : textOf(reason)); }

@@ -1,10 +1,12 @@
-//! Where state lives, with real git.
+//! Where state lives, with real git; and what a run may touch, with real files.
 
 #![expect(
     clippy::unwrap_used,
     reason = "a test that unwraps fails with the right line, also in what it is made of"
 )]
 
+mod contained;
+mod escapes;
 mod fixture;
 mod identity;
 mod jujutsu;
@@ -13,4 +15,5 @@ mod named;
 mod prepared;
 mod refusals;
 mod variables;
+mod version_control;
 mod workspaces;

@@ -101,6 +101,7 @@ fn home(record: &RunRecord, run_id: String) -> Home {
         project_id: record.project_id.map(|id| id.to_string()).unwrap_or_default(),
         project_path: record.work_dir.clone().unwrap_or_default(),
         workspace_path: record.workspace_dir.clone().unwrap_or_default(),
+        context_path: record.context_dir.clone().unwrap_or_default(),
         depth: 0,
         // Those of the old run.
         agents: [].into(),
