@@ -212,3 +212,43 @@ fn any_command_is_an_agent_and_gets_only_its_own_keys() {
     let claude = run["output"]["claude"].as_str().expect("text");
     assert!(claude.contains("ANTHROPIC_API_KEY") && !claude.contains("MY_KEY"), "{claude}");
 }
+
+#[test]
+fn show_and_logs_tell_of_sessions_in_plain_words() {
+    let items = "{ think = \"hm\" }, { run = \"echo out\" }, { tokens = { input = 1200, output = 80, cost_usd = 0.05 } }, { say = \"All done.\" }";
+    let stage = Stage::of_items("", items);
+    stage.run().exits(0);
+    let run = stage.site.only_run();
+    let shown = stage.site.call(&["show", &run]).exits(0).out;
+    assert!(shown.contains("claude build  scripted  1200 in, 80 out  $0.05"), "{shown}");
+    let logs = stage.site.call(&["logs", &run]).exits(0).out;
+    for said in ["thinks: hm", "→ run {\"command\":\"echo out\"}", "← out", "All done."] {
+        assert!(logs.contains(said), "{said}: {logs}");
+    }
+}
+
+#[test]
+fn doctor_knows_each_agent_and_reads_no_key() {
+    let stage = Stage::of_items("", "");
+    let tool = stage.site.repo.join("fake-claude");
+    fs::write(&tool, "#!/bin/sh\necho '2.1.325 (Claude Code)'\n").expect("a file");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&tool, mode).expect("it can be executed");
+    let config = format!(
+        "[agents.claude]\ncommand = {:?}\n[agents.codex]\ncommand = \"/nowhere/codex\"\n",
+        tool.display().to_string()
+    );
+    fs::write(stage.site.repo.join(".agent/config.toml"), config).expect("a file");
+    let mut command = stage.site.command(&["doctor", "--json"]);
+    command.env("ANTHROPIC_API_KEY", "sk-not-to-be-seen");
+    let done = crate::commands::site::Process::start(command).done().exits(0);
+    assert!(!done.out.contains("sk-not-to-be-seen"), "{}", done.out);
+    let report = done.document();
+    let agents = report["agents"].as_array().expect("a list");
+    let named =
+        |name: &str| agents.iter().find(|agent| agent["name"] == name).expect("it is there");
+    assert_eq!(named("claude")["is_tested"], true);
+    assert_eq!(named("claude")["credentials"], "key in ANTHROPIC_API_KEY");
+    assert_eq!(named("codex")["version"], Value::Null);
+    assert!(agents.iter().any(|agent| agent["name"] == "gemini"));
+}
