@@ -11,10 +11,11 @@
 //! limits while nobody else lives, and ends it so that nothing is left. Where `exit.json` is, nothing of the command is
 //! alive. [`tool`] is for short programs that are over before anybody could miss them.
 
+pub mod at_work;
 pub mod attached;
 pub mod bounds;
 pub mod case;
-mod clock;
+pub mod clock;
 pub mod detached;
 pub mod directory;
 pub mod environment;

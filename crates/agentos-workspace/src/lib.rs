@@ -20,3 +20,4 @@ pub mod metadata;
 pub mod named;
 pub mod state;
 pub mod surroundings;
+pub mod version_control;

@@ -113,7 +113,7 @@ fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Re
     let lines = FileLines::default();
     let library = session.library(store);
     let engine = Builder::new(Arc::new(unheld(store)), owner, library)
-        .performers(supervise::performers(session, store.path(), lines.clone())?)
+        .performers(supervise::performers(session, store, lines.clone())?)
         .lines(lines)
         .bell(watch)
         .limits(Limits {

@@ -163,7 +163,7 @@ fn start(
     let limits = Limits { slots: SLOTS, linger: Duration::MAX, ..Limits::default() };
     let library = session.library(store);
     let builder = Builder::new(family, owner.id(), library);
-    let performers = supervise::performers(session, store.path(), lines.clone())?;
+    let performers = supervise::performers(session, store, lines.clone())?;
     Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }
 

@@ -1,5 +1,7 @@
 //! A new run: its ids, its place, its input files, and then the run itself.
 
+use std::collections::BTreeMap;
+
 use agentos_core::entry::{Entry, Home, RunStarted};
 use agentos_core::id::{OwnerId, RunId};
 use agentos_core::short_name::short_name;
@@ -27,6 +29,8 @@ pub(crate) struct NewRunRequest<'a> {
     pub(crate) workflow: &'a Listed,
     pub(crate) input: Value,
     pub(crate) files: Vec<FileInput>,
+    /// Who works in the place of which agent.
+    pub(crate) agents: BTreeMap<String, String>,
     /// Who drives it from the start; if nobody does, whoever finds it.
     pub(crate) owner: Option<OwnerId>,
 }
@@ -54,6 +58,7 @@ pub(crate) async fn create(
         ..place_of(prepared)
     };
     let start = request.workflow.start(run, input, SystemClock.now())?;
+    let start = RunStarted { home: Home { agents: request.agents, ..start.home }, ..start };
     create_named(store, start, (place, request.owner), prepared).await?;
     Ok(run)
 }
@@ -90,8 +95,11 @@ async fn create_named(
 ) -> Result<()> {
     for choice in 0..NAMES {
         let run_id = short_name(start.run, start.workflow.as_str(), choice);
-        let context_path = place.context_dir.clone().unwrap_or_default();
-        let home = Home { context_path, ..home_of(prepared, run_id) };
+        let home = Home {
+            context_path: place.context_dir.clone().unwrap_or_default(),
+            agents: start.home.agents.clone(),
+            ..home_of(prepared, run_id)
+        };
         let first = RunStarted { home, ..start.clone() };
         let new = NewRun {
             run: start.run,

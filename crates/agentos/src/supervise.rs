@@ -6,13 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agentos_core::operation::OperationKind;
+use agentos_engine::artifact::ArtifactPerformer;
 use agentos_engine::files::FilesPerformer;
+use agentos_engine::git::{GitPerformer, GitSettings};
 use agentos_engine::performer::Performers;
 use agentos_engine::shell::{Settings, ShellPerformer, Workspaces};
 use agentos_process::launch::Launcher;
 use agentos_process::secret::{Secrets, is_secret_name};
 use agentos_process::supervisor;
+use agentos_store::sqlite::SqliteStore;
 
+use crate::agents;
 use crate::lines::FileLines;
 use crate::session::Session;
 
@@ -39,23 +43,33 @@ pub(crate) fn commands_folder(database: &Path) -> PathBuf {
     name.into()
 }
 
+/// How supervisors are started: this program does it.
+pub(crate) fn launcher() -> std::io::Result<Launcher> {
+    Ok(Launcher::new(std::env::current_exe()?, [VERB]))
+}
+
 /// Those who perform what the runs of this database order.
 pub(crate) fn performers(
     session: &Session,
-    database: &Path,
+    store: &SqliteStore,
     lines: FileLines,
 ) -> std::io::Result<Performers> {
-    let launcher = Launcher::new(std::env::current_exe()?, [VERB]);
+    let agents = agents::performer(session, store, lines.clone())?;
     let env = environment(session);
+    let secrets = secrets(session, &env);
+    let git = GitSettings { env: env.clone(), secrets: secrets.clone(), ..GitSettings::default() };
     let settings = Settings {
-        secrets: secrets(session, &env),
+        secrets,
         env,
         output: Box::new(lines),
-        ..Settings::new(launcher, commands_folder(database))
+        ..Settings::new(launcher()?, commands_folder(store.path()))
     };
     Ok(Performers::new()
         .with(OperationKind::Shell, ShellPerformer::new(settings))
-        .with(OperationKind::Files, FilesPerformer::new(Workspaces)))
+        .with(OperationKind::Files, FilesPerformer::new(Workspaces))
+        .with(OperationKind::Artifact, ArtifactPerformer::new(Workspaces))
+        .with(OperationKind::Git, GitPerformer::new(git))
+        .with(OperationKind::Agent, agents))
 }
 
 /// What every command finds in its environment besides what it needs.
@@ -75,7 +89,7 @@ pub(crate) fn masks(session: &Session) -> Secrets {
 }
 
 /// Values that nobody may see: those of variables that were declared, wherever they are.
-fn secrets(session: &Session, env: &BTreeMap<String, String>) -> Vec<String> {
+pub(crate) fn secrets(session: &Session, env: &BTreeMap<String, String>) -> Vec<String> {
     let ours = session.surroundings.environment.iter();
     let ours = ours.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
     let given = env.iter().map(|(name, value)| (name.as_str(), value.as_str()));

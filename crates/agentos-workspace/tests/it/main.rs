@@ -15,4 +15,5 @@ mod named;
 mod prepared;
 mod refusals;
 mod variables;
+mod version_control;
 mod workspaces;

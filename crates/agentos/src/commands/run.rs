@@ -11,6 +11,7 @@ use agentos_store::sqlite::Owner;
 use clap::ArgMatches;
 
 use super::report;
+use crate::agents;
 use crate::error::{CommandError, Result};
 use crate::inputs::{Given, assemble, files, given_flags};
 use crate::session::{Opened, Session};
@@ -39,6 +40,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND")]
     workspace: Option<String>,
 
+    /// Put another agent in the place of one, for this run: `claude=codex`, or `claude=scripted:FILE` to play a scenario
+    #[arg(long, value_name = "NAME=OTHER[:FILE]")]
+    agent: Vec<String>,
+
     /// Leave the run to the background executor, and return at once
     #[arg(long)]
     detach: bool,
@@ -63,6 +68,7 @@ pub(crate) async fn run(
     check(&args.name, workflow.input.as_ref(), &value)?;
     let folder = session.surroundings.cwd.clone().unwrap_or_default();
     let files = files(workflow.input.as_ref(), &value, &folder)?;
+    let agents = agents::replacements(session, &args.agent, &folder)?;
     if args.workspace.is_none() {
         session.output.note(
             "the run works in this checkout itself; nothing keeps it apart from your own work",
@@ -73,7 +79,8 @@ pub(crate) async fn run(
     // What is seen to its end here is ours from the start: an executor that lives must not find it first.
     let owner = if args.detach { None } else { Some(foreground::enlist(&store)?) };
     let owned_by = owner.as_ref().map(Owner::id);
-    let request = NewRunRequest { workflow: &workflow, input: value, files, owner: owned_by };
+    let request =
+        NewRunRequest { workflow: &workflow, input: value, files, agents, owner: owned_by };
     let run = start::create(&store, &prepared, request).await?;
     scribe::write(&store, run).await;
     let Some(owner) = owner else {

@@ -78,9 +78,10 @@ impl Site {
     /// What begins a run.
     pub(crate) fn run_command(&self, workflow: &str, input: &Value) -> Command {
         let path = self.repo.join(format!("{workflow}-input.json"));
+        let text = input.to_string();
         // Whoever was begun before may be reading it just now.
-        if !fs::read_to_string(&path).is_ok_and(|text| text == input.to_string()) {
-            fs::write(&path, input.to_string()).expect("a file");
+        if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+            fs::write(&path, text).expect("a file");
         }
         let path = path.to_str().expect("text");
         self.command(&["run", workflow, "--json", "--input-file", path])
