@@ -13,6 +13,8 @@ pub(crate) mod mark;
 pub(crate) mod moment;
 pub(crate) mod paint;
 pub(crate) mod plain;
+pub(crate) mod question;
+pub(crate) mod session;
 pub(crate) mod size;
 pub(crate) mod table;
 pub(crate) mod text;
@@ -23,7 +25,7 @@ pub(crate) mod wait;
 #[cfg(test)]
 pub(crate) mod fixture;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 
 use agentos_store::records::RunDetail;
@@ -40,6 +42,8 @@ pub(crate) struct FamilyView {
     pub(crate) children: Vec<FamilyView>,
     /// The latest lines of its log. The tree shows those of the outermost run.
     pub(crate) lines: Vec<String>,
+    /// What agents are doing right now, by their own names for their sessions.
+    pub(crate) doing: HashMap<String, String>,
 }
 
 /// The value of a variable that is set, not empty and text.

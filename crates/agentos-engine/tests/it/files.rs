@@ -69,7 +69,7 @@ pub(crate) async fn begin(house: &House, workflow: Workflow, death: u64) -> Life
         context_path: path("context"),
         ..Home::default()
     };
-    let start = RunStarted { home, ..start.expect("it can start") };
+    let start = RunStarted { home: home.into(), ..start.expect("it can start") };
     // Whoever comes later finds it.
     let _created = life.engine.create(start, Place::default()).await;
     life
