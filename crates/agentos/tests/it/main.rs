@@ -9,6 +9,7 @@ mod family;
 mod interruption;
 mod mistakes;
 mod places;
+mod real_agents;
 mod support;
 mod typescript;
 mod words;
