@@ -11,6 +11,7 @@ mod bench;
 mod ci;
 mod coverage;
 mod demo;
+mod jj;
 mod release;
 mod shell;
 mod soak;
@@ -48,6 +49,8 @@ enum Verb {
     Coverage(coverage::Args),
     /// Build everything and show it at work
     Demo,
+    /// Build the jj that the tests need, unless that was done before
+    Jj,
 }
 
 fn main() -> ExitCode {
@@ -69,6 +72,7 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Bench(args) => bench::run(&args),
         Verb::Coverage(args) => coverage::run(&args),
         Verb::Demo => demo::run(),
+        Verb::Jj => jj::ensure_built(),
     }
 }
 

@@ -69,3 +69,10 @@ pub(crate) fn real_program() -> CommandLine {
 pub(crate) fn process_bench(name: &str) -> CommandLine {
     CommandLine::cargo(["bench", "--locked", "-p", "agentos-process", "--bench", name])
 }
+
+/// The tests of workspaces in which many are made at once, with the big numbers.
+pub(crate) fn crowd_of_workspaces() -> CommandLine {
+    CommandLine::cargo(["test", "--locked", "-p", "agentos-workspace", "--test", "it"])
+        .args(["--", "crowd::", "--nocapture"])
+        .env("AGENTOS_SOAK", "1")
+}

@@ -9,7 +9,9 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::release::{crowd_of_runs, engine_kills, real_agents, store_bench, testing_binary};
+use crate::release::{
+    crowd_of_runs, crowd_of_workspaces, engine_kills, real_agents, store_bench, testing_binary,
+};
 use crate::shell::{self, CommandLine, say};
 
 const RECORD: &str = "docs/soak.md";
@@ -24,13 +26,14 @@ The long suites, and the last time each passed. Run them with `cargo xtask soak`
 ";
 
 /// The suites: a name for the record, and the command line.
-fn suites() -> [(&'static str, CommandLine); 5] {
+fn suites() -> [(&'static str, CommandLine); 6] {
     [
         ("simulate", testing_binary("simulate", &["soak"])),
         ("store", store_bench("crowd", &[])),
         ("kills", engine_kills()),
         ("runs", crowd_of_runs()),
         ("agents", real_agents()),
+        ("workspaces", crowd_of_workspaces()),
     ]
 }
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::shell::{CommandLine, say};
 use crate::suites::{self, Minutes, Suite};
-use crate::{tidy, tools};
+use crate::{jj, tidy, tools};
 
 /// How the test runner behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,7 @@ pub(crate) fn run(profile: Profile) -> Result<()> {
         suite("fmt", Minutes(1), CommandLine::cargo(["fmt", "--check"])),
         Suite { name: "tidy", budget: Minutes(1), check: Box::new(tidy::run) },
         suite("clippy", Minutes(8), clippy()),
+        Suite { name: "jj", budget: Minutes(10), check: Box::new(jj::ensure_built) },
         suite("tests", Minutes(15), runner),
         suite("doctests", Minutes(5), doctests()),
         suite("docs", Minutes(5), rustdoc()),

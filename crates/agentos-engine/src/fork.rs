@@ -112,7 +112,7 @@ fn execute(
     let start = RunStarted {
         run,
         forked_from: Some(old.run),
-        home: Home { agents, ..home },
+        home: Home { agents, ..home }.into(),
         // Nobody waits for a fork.
         parent: None,
         // It has as long as the old one had.

@@ -10,10 +10,12 @@ mod pipe;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -125,6 +127,7 @@ pub struct Tool {
     timeout: Duration,
     output_bytes: usize,
     is_cut_short: bool,
+    lock: Option<Arc<File>>,
 }
 
 impl Tool {
@@ -139,6 +142,7 @@ impl Tool {
             timeout: TIMEOUT,
             output_bytes: OUTPUT_BYTES,
             is_cut_short: false,
+            lock: None,
         }
     }
 
@@ -199,12 +203,25 @@ impl Tool {
         self
     }
 
+    /// Lets it hold a lock for as long as it lives: if we are killed, the tool goes on, and whoever waits for the lock
+    /// waits for the tool. The file has to be empty, because the tool finds it where it would read from.
+    #[must_use]
+    pub fn holding(mut self, lock: Arc<File>) -> Self {
+        self.lock = Some(lock);
+        self
+    }
+
     /// Runs it to its end. It has nothing to read.
     ///
     /// # Errors
     /// [`ToolError`] if there is no answer. A tool that ends badly has answered.
     pub fn run(&self) -> Result<Answer, ToolError> {
-        let child = self.command().spawn().map_err(|error| self.refused(error))?;
+        let mut command = self.command();
+        if let Some(lock) = &self.lock {
+            // A lock belongs to the open file, of which this is another handle.
+            command.stdin(lock.try_clone().map_err(|error| self.refused(error))?);
+        }
+        let child = command.spawn().map_err(|error| self.refused(error))?;
         let mut running = Running { child, is_over: false };
         let answer = self.listen(&mut running);
         if answer.is_err() {

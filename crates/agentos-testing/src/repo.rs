@@ -116,16 +116,30 @@ impl Playground {
     ///
     /// # Panics
     /// If it can't be run or fails.
-    #[expect(clippy::disallowed_methods, reason = "for tests, which wait for the end")]
     pub fn run<A: AsRef<OsStr>>(
         &self,
         program: &str,
         folder: &Path,
         arguments: impl IntoIterator<Item = A>,
     ) -> String {
+        self.run_with(&self.environment(), program, folder, arguments)
+    }
+
+    /// Runs a program in a folder with another environment, and gives back what it said.
+    ///
+    /// # Panics
+    /// If it can't be run or fails.
+    #[expect(clippy::disallowed_methods, reason = "for tests, which wait for the end")]
+    pub fn run_with<A: AsRef<OsStr>>(
+        &self,
+        environment: &BTreeMap<OsString, OsString>,
+        program: impl AsRef<OsStr>,
+        folder: &Path,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> String {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(folder).stdin(Stdio::null());
-        command.env_clear().envs(self.environment());
+        command.env_clear().envs(environment);
         let output = command.output().expect("the program is there");
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{command:?} failed: {complaint}");

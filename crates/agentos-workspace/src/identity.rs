@@ -229,7 +229,7 @@ fn load_record(private: &Path) -> Result<Option<Record>, IdentityError> {
 }
 
 /// The private folder of the checkout at this root, without asking git: what can't be seen there is not there.
-fn private_of(root: &Path) -> Option<PathBuf> {
+pub(crate) fn private_of(root: &Path) -> Option<PathBuf> {
     let git = root.join(".git");
     if git.is_dir() {
         return Some(git);

@@ -1,8 +1,10 @@
-//! Checkouts: where a command stands, and where its state lives.
+//! Checkouts: where a command stands, where its state lives, and where runs work.
 //!
 //! [`state::StateLocation`] decides which database a command uses, and can tell why. It stands on a
 //! [`checkout::Checkout`], which is what git ([`git`]) or jj ([`jj`]) call the root of the current worktree. Deciding
 //! creates nothing; [`prepare`](state::StateLocation::prepare) makes what a command that writes needs.
+//!
+//! [`workspace`] makes checkouts of their own for runs, and finds them again.
 //!
 //! [`contained::Contained`] holds the files of a run, and lets no path out of them.
 //!
@@ -21,3 +23,4 @@ pub mod named;
 pub mod state;
 pub mod surroundings;
 pub mod version_control;
+pub mod workspace;

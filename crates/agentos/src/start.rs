@@ -58,7 +58,8 @@ pub(crate) async fn create(
         ..place_of(prepared)
     };
     let start = request.workflow.start(run, input, SystemClock.now())?;
-    let start = RunStarted { home: Home { agents: request.agents, ..start.home }, ..start };
+    let home = Home { agents: request.agents, ..*start.home };
+    let start = RunStarted { home: home.into(), ..start };
     create_named(store, start, (place, request.owner), prepared).await?;
     Ok(run)
 }
@@ -100,7 +101,7 @@ async fn create_named(
             agents: start.home.agents.clone(),
             ..home_of(prepared, run_id)
         };
-        let first = RunStarted { home, ..start.clone() };
+        let first = RunStarted { home: home.into(), ..start.clone() };
         let new = NewRun {
             run: start.run,
             at: SystemClock.now(),

@@ -93,7 +93,7 @@ pub struct RunStarted {
     pub forked_from: Option<RunId>,
     /// What it calls itself and where it works, for its code to read.
     #[serde(default, skip_serializing_if = "Home::is_unknown")]
-    pub home: Home,
+    pub home: Box<Home>,
 }
 
 impl RunStarted {
@@ -111,7 +111,7 @@ impl RunStarted {
             deadline: None,
             parent: None,
             forked_from: None,
-            home: Home::default(),
+            home: Box::default(),
         }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) async fn execute(house: &House, workflow: Workflow) -> RunOutcome {
         context_path: path("context"),
         ..Home::default()
     };
-    let start = RunStarted { home, ..start.expect("it can start") };
+    let start = RunStarted { home: home.into(), ..start.expect("it can start") };
     life.engine.create(start, Place::default()).await.expect("it is created");
     life.ends(run()).await;
     life.engine.leave().await;

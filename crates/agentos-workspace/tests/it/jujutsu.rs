@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use agentos_testing::jj;
 use agentos_testing::repo::Playground;
 use agentos_workspace::checkout::{Checkout, CheckoutError, Kind};
 use agentos_workspace::identity::MAIN;
@@ -101,16 +102,11 @@ fn a_workspace_whose_repository_is_gone_is_an_error() {
 #[test]
 fn what_jj_itself_makes_is_understood() {
     let playground = Playground::new();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_installed = std::env::split_paths(&path).any(|folder| folder.join("jj").is_file());
-    if !is_installed {
-        return;
-    }
     let main = playground.folder("project");
-    playground.run("jj", &main, ["git", "init", "--no-colocate"]);
-    playground.run("jj", &main, ["workspace", "add", "../added"]);
+    jj::run(&playground, &main, &["git", "init", "--no-colocate"]);
+    jj::run(&playground, &main, &["workspace", "add", "../added"]);
     let added = playground.at("added");
-    let told = playground.run("jj", &added, ["root"]);
+    let told = jj::run(&playground, &added, &["root"]);
     let found = checkout(&playground, &added);
     assert_eq!(found.root, Path::new(told.trim_end()));
     assert_eq!(found.repository, checkout(&playground, &main).repository);

@@ -1,17 +1,21 @@
-//! Where state lives, with real git; and what a run may touch, with real files.
+//! Where state lives and where runs work, with real git and jj; and what a run may touch, with real files.
 
 #![expect(
     clippy::unwrap_used,
     reason = "a test that unwraps fails with the right line, also in what it is made of"
 )]
 
+mod conformance;
 mod contained;
+mod crowd;
 mod escapes;
 mod fixture;
 mod identity;
 mod jujutsu;
 mod layouts;
 mod named;
+mod part;
+mod place;
 mod prepared;
 mod refusals;
 mod variables;

@@ -38,7 +38,7 @@ fn of_run_starts() -> Vec<Example> {
         deadline: None,
         parent: None,
         forked_from: None,
-        home: Home::default(),
+        home: Box::default(),
     };
     let full = RunStarted {
         input: Value::Null,
@@ -54,7 +54,8 @@ fn of_run_starts() -> Vec<Example> {
             context_path: "/c".to_owned(),
             depth: 2,
             agents: [("claude".to_owned(), "codex".to_owned())].into(),
-        },
+        }
+        .into(),
         ..plain.clone()
     };
     vec![

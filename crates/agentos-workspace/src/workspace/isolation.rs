@@ -1,0 +1,193 @@
+//! How a workspace is kept apart: the trait, with one room for each kind.
+//!
+//! Whoever calls holds the repository's lock wherever something is changed, and has written down what is to happen.
+
+mod clone;
+mod jujutsu;
+mod worktree;
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::porcelain::{CallError, Porcelain};
+use super::repository::{Repository, RepositoryLock};
+use super::{Kind, Workspace};
+use crate::checkout::{Checkout, CheckoutError};
+use crate::surroundings::Surroundings;
+
+pub use clone::LocalClone;
+pub use jujutsu::JjWorkspace;
+pub use worktree::Worktree;
+
+/// Why a workspace can't be made, taken back or brought home.
+#[derive(Debug, Error)]
+pub enum IsolationError {
+    /// A tool did not do what it should.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// It is not known what is at a path.
+    #[error(transparent)]
+    Checkout(#[from] CheckoutError),
+    /// The repository is of a sort that this kind can't be made of.
+    #[error("{} can't have workspaces of the kind `{kind}`: {why}", repository.display())]
+    Unsuitable {
+        /// The repository's main checkout.
+        repository: PathBuf,
+        /// The kind.
+        kind: Kind,
+        /// Why.
+        why: String,
+    },
+    /// There is no commit yet.
+    #[error(
+        "{} has no commit yet, and a workspace is made from one; make one, or work in the checkout itself (`--workspace \
+         none`)",
+        repository.display()
+    )]
+    NoCommit {
+        /// The checkout.
+        repository: PathBuf,
+    },
+    /// The base names no commit, or several.
+    #[error("`{base}` names {found} in {}; name another base", repository.display())]
+    NoSuchBase {
+        /// What was asked for.
+        base: String,
+        /// How it is instead.
+        found: &'static str,
+        /// The checkout.
+        repository: PathBuf,
+    },
+    /// The file system refused.
+    #[error("{} {what}: {source}", path.display())]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// What could not be done.
+        what: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// Where a workspace is made, and with which right.
+#[derive(Debug, Clone, Copy)]
+pub struct Site<'a> {
+    /// What tools see.
+    pub surroundings: &'a Surroundings,
+    /// The repository.
+    pub repository: &'a Repository,
+    /// The right to change something in it.
+    pub lock: Option<&'a RepositoryLock>,
+}
+
+impl Site<'_> {
+    pub(crate) fn porcelain(&self) -> Porcelain<'_> {
+        Porcelain { surroundings: self.surroundings, lock: self.lock }
+    }
+}
+
+/// One way to keep a workspace apart.
+pub trait Isolation: Send + Sync {
+    /// The kind.
+    fn kind(&self) -> Kind;
+
+    /// Refuses a repository of which no workspace of this kind can be made. Changes nothing.
+    ///
+    /// # Errors
+    /// [`IsolationError`]
+    fn check(&self, site: &Site<'_>) -> Result<(), IsolationError>;
+
+    /// The full id of the commit that a base names; without one, the commit that the checkout has.
+    ///
+    /// # Errors
+    /// [`IsolationError::NoCommit`], [`IsolationError::NoSuchBase`]
+    fn resolve(&self, site: &Site<'_>, base: Option<&str>) -> Result<String, IsolationError>;
+
+    /// The commit that a branch of the repository is at; none if there is no such branch.
+    ///
+    /// # Errors
+    /// [`IsolationError`]
+    fn tip(&self, site: &Site<'_>, branch: &str) -> Result<Option<String>, IsolationError>;
+
+    /// Makes it at its path, on its branch. The branch is made at the base, unless it is there already: then it goes on
+    /// from there.
+    ///
+    /// # Errors
+    /// [`IsolationError`]; what is half made then is left to [`undo`](Self::undo).
+    fn make(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError>;
+
+    /// Takes back what [`make`](Self::make) has done or left half done: only for a workspace that is being made, so nobody's
+    /// work is in it. What is not certain to be of this making stays.
+    ///
+    /// # Errors
+    /// [`IsolationError`]
+    fn undo(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError>;
+
+    /// Whether the checkout at its path is this kind of workspace of this repository; what is wrong with it otherwise.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn fits(&self, workspace: &Workspace, found: &Checkout) -> Result<(), String>;
+
+    /// The commit that it has checked out; none if it has none.
+    ///
+    /// # Errors
+    /// [`IsolationError`]
+    fn head(
+        &self,
+        site: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<Option<String>, IsolationError>;
+
+    /// Brings the work on its branch into the repository, if it is not there by itself.
+    ///
+    /// # Errors
+    /// [`IsolationError`]
+    fn collect(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError>;
+}
+
+/// How workspaces of this kind are kept apart.
+#[must_use]
+pub fn of(kind: Kind) -> &'static dyn Isolation {
+    match kind {
+        Kind::Worktree => &Worktree,
+        Kind::Clone => &LocalClone,
+        Kind::Jj => &JjWorkspace,
+    }
+}
+
+/// The commit that git takes a name for.
+fn commit_in_git(site: &Site<'_>, base: Option<&str>) -> Result<String, IsolationError> {
+    let root = &site.repository.checkout.root;
+    let name = format!("{}^{{commit}}", base.unwrap_or("HEAD"));
+    let asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
+    let answer = site.porcelain().try_git(root, asked)?;
+    let found = super::porcelain::line(&answer.output);
+    let is_id = found.len() >= 40 && found.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if answer.is_success() && is_id {
+        return Ok(found);
+    }
+    let repository = root.clone();
+    Err(match base {
+        None => IsolationError::NoCommit { repository },
+        Some(base) => {
+            IsolationError::NoSuchBase { base: base.to_owned(), found: "no commit", repository }
+        }
+    })
+}
+
+/// The commit that a branch is at, as git sees it.
+fn tip_in_git(site: &Site<'_>, branch: &str) -> Result<Option<String>, IsolationError> {
+    let root = &site.repository.checkout.root;
+    let name = format!("refs/heads/{branch}");
+    let answer = site.porcelain().try_git(root, ["rev-parse", "--verify", "--quiet", &name])?;
+    Ok(answer.is_success().then(|| super::porcelain::line(&answer.output)))
+}
+
+/// The commit that is checked out at the workspace's path, as git sees it.
+fn head_in_git(site: &Site<'_>, workspace: &Workspace) -> Result<Option<String>, IsolationError> {
+    let head = crate::git::head(site.surroundings, &workspace.path);
+    Ok(head.map_err(CheckoutError::from)?)
+}

@@ -1,0 +1,180 @@
+//! A clone on this machine: its own configuration, hooks, stash and branches.
+//!
+//! Objects are hard links, which no clean-up in the repository can take away (`--shared` would let it). `origin` is the
+//! repository's own upstream: a push goes where it would go from the checkout, never into the checkout. What was done on
+//! its branch is fetched by us.
+//!
+//! It is made beside its place, under a name that has the nonce in it, and moved there when it is whole and marked.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Isolation, IsolationError, Site, commit_in_git, head_in_git, tip_in_git};
+use crate::checkout::{Checkout, Kind as Keeper};
+use crate::workspace::marker::Marker;
+use crate::workspace::porcelain::line;
+use crate::workspace::{Kind, Workspace};
+
+/// A clone on this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LocalClone;
+
+impl Isolation for LocalClone {
+    fn kind(&self) -> Kind {
+        Kind::Clone
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<(), IsolationError> {
+        if site.repository.is_git() {
+            return Ok(());
+        }
+        let (repository, kind) = (site.repository.main_root.clone(), Kind::Clone);
+        let why = "git has no checkout here; use `jj`".to_owned();
+        Err(IsolationError::Unsuitable { repository, kind, why })
+    }
+
+    fn resolve(&self, site: &Site<'_>, base: Option<&str>) -> Result<String, IsolationError> {
+        commit_in_git(site, base)
+    }
+
+    fn tip(&self, site: &Site<'_>, branch: &str) -> Result<Option<String>, IsolationError> {
+        tip_in_git(site, branch)
+    }
+
+    fn make(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+        let clone = unfinished(workspace);
+        remove(&clone)?;
+        let (from, to) =
+            (site.repository.checkout.repository.to_string_lossy(), clone.to_string_lossy());
+        let how = ["clone", "--quiet", "--local", "--no-checkout", "--template=", "--"];
+        let folder = &site.repository.checkout.root;
+        site.porcelain().git(folder, how.into_iter().chain([&*from, &*to]))?;
+        adopt_remotes(site, &clone)?;
+        check_out(site, workspace, &clone)?;
+        let put = || -> io::Result<()> {
+            Marker::of(workspace).write(&clone.join(".git")).map_err(io::Error::other)?;
+            fs::rename(&clone, &workspace.path)
+        };
+        let path = workspace.path.clone();
+        put().map_err(|source| IsolationError::Io { path, what: "can't be put in place", source })
+    }
+
+    fn undo(&self, _: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+        remove(&unfinished(workspace))?;
+        // In its place it is only when it is whole, and then it is marked.
+        let marker = Marker::load(&workspace.path.join(".git")).ok().flatten();
+        match marker {
+            Some(marker) if marker.nonce == workspace.nonce => remove(&workspace.path),
+            _ => Ok(()),
+        }
+    }
+
+    fn fits(&self, workspace: &Workspace, found: &Checkout) -> Result<(), String> {
+        if found.kind == Keeper::Git && found.repository == workspace.path.join(".git") {
+            return Ok(());
+        }
+        Err("it is no clone of its own any more".to_owned())
+    }
+
+    fn head(
+        &self,
+        site: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<Option<String>, IsolationError> {
+        head_in_git(site, workspace)
+    }
+
+    fn collect(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+        let Some(branch) = &workspace.branch else { return Ok(()) };
+        let porcelain = site.porcelain();
+        let name = format!("refs/heads/{branch}");
+        let asked = ["rev-parse", "--verify", "--quiet", &name];
+        let found = porcelain.try_git(&workspace.path, asked)?;
+        if !found.is_success() || line(&found.output) == workspace.base {
+            // There is nothing on it that the repository does not have.
+            return Ok(());
+        }
+        fetch(site, &site.repository.checkout.root, &workspace.path, &format!("+{name}:{name}"))
+    }
+}
+
+/// Checks out the branch: where it was left, or at the base.
+fn check_out(site: &Site<'_>, workspace: &Workspace, clone: &Path) -> Result<(), IsolationError> {
+    let porcelain = site.porcelain();
+    let left = workspace.branch.as_deref().filter(|_| !workspace.is_branch_ours);
+    let tip = left.map(|branch| tip_in_git(site, branch)).transpose()?.flatten();
+    let start = tip.unwrap_or_else(|| workspace.base.clone());
+    let asked = format!("{start}^{{commit}}");
+    if !porcelain.try_git(clone, ["cat-file", "-e", &asked])?.is_success() {
+        // On no branch, and the clone had to be made the long way (the repository is shallow).
+        fetch(site, clone, &site.repository.checkout.repository, &start)?;
+    }
+    let mut arguments = vec!["-c", "checkout.workers=0", "checkout", "--quiet"];
+    match &workspace.branch {
+        Some(branch) => arguments.extend(["--no-track", "-B", branch, &start]),
+        None => arguments.extend(["--detach", &start]),
+    }
+    porcelain.git(clone, arguments)?;
+    Ok(())
+}
+
+/// Gives the clone the remotes of the repository, and what is known of them, in place of the path it came from.
+fn adopt_remotes(site: &Site<'_>, clone: &Path) -> Result<(), IsolationError> {
+    let porcelain = site.porcelain();
+    porcelain.git(clone, ["remote", "remove", "origin"])?;
+    let copied = r"^(remote\..*\.(url|pushurl|fetch)|user\.(name|email))$";
+    let asked = ["config", "--local", "-z", "--get-regexp", copied];
+    let answer = porcelain.try_git(&site.repository.checkout.root, asked)?;
+    let mut has_remote = false;
+    for part in answer.output.split(|byte| *byte == 0) {
+        let text = String::from_utf8_lossy(part);
+        let Some((key, value)) = text.split_once('\n') else { continue };
+        let value = match key.rsplit('.').next() {
+            Some("url" | "pushurl") => address(value, &site.repository.main_root),
+            _ => value.to_owned(),
+        };
+        has_remote |= key.starts_with("remote.");
+        porcelain.git(clone, ["config", "--local", "--add", key, &value])?;
+    }
+    match has_remote {
+        true => {
+            let known = "+refs/remotes/*:refs/remotes/*";
+            fetch(site, clone, &site.repository.checkout.repository, known)
+        }
+        false => Ok(()),
+    }
+}
+
+fn fetch(site: &Site<'_>, to: &Path, from: &Path, what: &str) -> Result<(), IsolationError> {
+    let how = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--"];
+    let from = from.to_string_lossy();
+    site.porcelain().git(to, how.into_iter().chain([&*from, what]))?;
+    Ok(())
+}
+
+/// A path that is relative to the repository means nothing elsewhere.
+fn address(value: &str, main_root: &Path) -> String {
+    let first = value.split('/').next().unwrap_or_default();
+    let is_relative = !first.contains(':') && !value.starts_with(['/', '~']);
+    if is_relative {
+        main_root.join(value).to_string_lossy().into_owned()
+    } else {
+        value.to_owned()
+    }
+}
+
+/// Where a clone is made.
+fn unfinished(workspace: &Workspace) -> PathBuf {
+    let name = format!(".{}.{}", workspace.id, workspace.nonce.simple());
+    workspace.path.with_file_name(name)
+}
+
+fn remove(folder: &Path) -> Result<(), IsolationError> {
+    match fs::remove_dir_all(folder) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(IsolationError::Io { path: folder.to_owned(), what: "can't be removed", source })
+        }
+        _ => Ok(()),
+    }
+}

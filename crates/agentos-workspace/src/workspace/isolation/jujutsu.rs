@@ -1,0 +1,177 @@
+//! A jj workspace: shares the repository and its operation log; until jj 0.46 there is no `.git` in it.
+//!
+//! jj records edits by itself whenever it is called in a workspace, so reading never does it here
+//! (`--ignore-working-copy`). What jj does not keep (submodules, LFS) makes a repository unsuitable.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Isolation, IsolationError, Site};
+use crate::checkout::Checkout;
+use crate::jj;
+use crate::workspace::porcelain::{CallError, line};
+use crate::workspace::{Kind, Workspace};
+
+/// A jj workspace.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct JjWorkspace;
+
+impl Isolation for JjWorkspace {
+    fn kind(&self) -> Kind {
+        Kind::Jj
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<(), IsolationError> {
+        let root = &site.repository.checkout.root;
+        let why = if !site.repository.is_jj() {
+            "it is no jj repository"
+        } else if root.join(".gitmodules").exists() {
+            "it has submodules, which jj does not check out; use `worktree`"
+        } else if uses_lfs(root) {
+            "it uses git LFS, which jj does not know; use `worktree`"
+        } else {
+            return Ok(());
+        };
+        let (repository, why) = (site.repository.main_root.clone(), why.to_owned());
+        Err(IsolationError::Unsuitable { repository, kind: Kind::Jj, why })
+    }
+
+    fn resolve(&self, site: &Site<'_>, base: Option<&str>) -> Result<String, IsolationError> {
+        let (root, asked) = (&site.repository.checkout.root, base.unwrap_or("@-"));
+        let found = commits(site, root, asked);
+        let wrong = |found| IsolationError::NoSuchBase {
+            base: asked.to_owned(),
+            found,
+            repository: root.clone(),
+        };
+        match (found, base) {
+            (Ok(found), _) => match found.as_slice() {
+                // jj's name for the beginning of everything: nothing was ever committed.
+                [one] if one.bytes().all(|byte| byte == b'0') && base.is_none() => {
+                    Err(IsolationError::NoCommit { repository: root.clone() })
+                }
+                [one] => Ok(one.clone()),
+                [] => Err(wrong("no commit")),
+                _ => Err(wrong("several commits")),
+            },
+            (Err(CallError::Refused { .. }), Some(_)) => Err(wrong("no commit")),
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+
+    fn tip(&self, site: &Site<'_>, branch: &str) -> Result<Option<String>, IsolationError> {
+        let asked = format!("bookmarks(exact:\"{branch}\")");
+        Ok(commits(site, &site.repository.checkout.root, &asked)?.pop())
+    }
+
+    fn make(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+        let porcelain = site.porcelain();
+        let root = &site.repository.checkout.root;
+        let (path, name) = (workspace.path.to_string_lossy(), workspace.id.as_str());
+        if names(site)?.iter().any(|known| known == name) {
+            // One of this id was there before; its folder is gone, or we would not be here.
+            porcelain.jj(root, ["--ignore-working-copy", "workspace", "forget", name])?;
+        }
+        let branch = workspace.branch.as_deref();
+        let left = branch.filter(|_| !workspace.is_branch_ours);
+        let start = left.map(|branch| self.tip(site, branch)).transpose()?.flatten();
+        let start = start.unwrap_or_else(|| workspace.base.clone());
+        // Told to overlook working copies, jj would not fill the new one either.
+        let how = ["workspace", "add", "--name", name, "-r", &start, "--"];
+        porcelain.jj(root, how.into_iter().chain([&*path]))?;
+        match branch.filter(|_| workspace.is_branch_ours) {
+            Some(branch) => {
+                let how = ["--ignore-working-copy", "bookmark", "create", "-r", &start, "--"];
+                porcelain.jj(root, how.into_iter().chain([branch]))?;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn undo(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+        let porcelain = site.porcelain();
+        let root = &site.repository.checkout.root;
+        let name = workspace.id.as_str();
+        remove_unfinished(&workspace.path, &workspace.repository)?;
+        if names(site)?.iter().any(|known| known == name) && !workspace.path.exists() {
+            porcelain.jj(root, ["--ignore-working-copy", "workspace", "forget", name])?;
+        }
+        let Some(branch) = workspace.branch.as_deref().filter(|_| workspace.is_branch_ours) else {
+            return Ok(());
+        };
+        if self.tip(site, branch)?.is_some_and(|tip| tip == workspace.base) {
+            porcelain.jj(root, ["--ignore-working-copy", "bookmark", "delete", "--", branch])?;
+        }
+        Ok(())
+    }
+
+    fn fits(&self, workspace: &Workspace, found: &Checkout) -> Result<(), String> {
+        if !workspace.path.join(".jj").is_dir() {
+            return Err("it is no jj workspace any more".to_owned());
+        }
+        if found.repository != workspace.repository || found.is_main {
+            return Err(format!("it belongs to the repository {}", found.repository.display()));
+        }
+        Ok(())
+    }
+
+    /// What its working copy stands on.
+    fn head(
+        &self,
+        site: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<Option<String>, IsolationError> {
+        Ok(commits(site, &workspace.path, "@-")?.pop())
+    }
+
+    /// Edits that jj has not seen yet are recorded, and branches are told to git.
+    fn collect(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+        site.porcelain().jj(&workspace.path, ["status"])?;
+        let how = ["--ignore-working-copy", "git", "export"];
+        site.porcelain().jj(&site.repository.checkout.root, how)?;
+        Ok(())
+    }
+}
+
+/// The commits that a revset names.
+fn commits(site: &Site<'_>, folder: &Path, revset: &str) -> Result<Vec<String>, CallError> {
+    let how = ["--ignore-working-copy", "log", "--no-graph", "-T", r#"commit_id ++ "\n""#, "-r"];
+    let output = site.porcelain().jj(folder, how.into_iter().chain([revset]))?;
+    Ok(line(&output).lines().map(str::to_owned).collect())
+}
+
+/// The workspaces that jj knows of.
+fn names(site: &Site<'_>) -> Result<Vec<String>, CallError> {
+    let how = ["--ignore-working-copy", "workspace", "list", "-T", r#"name ++ "\n""#];
+    let output = site.porcelain().jj(&site.repository.checkout.root, how)?;
+    Ok(line(&output).lines().map(str::to_owned).collect())
+}
+
+fn uses_lfs(root: &Path) -> bool {
+    let attributes = fs::read_to_string(root.join(".gitattributes")).unwrap_or_default();
+    attributes.contains("filter=lfs")
+}
+
+/// Removes a folder that jj was about to fill: an empty one, or one that belongs to this repository.
+fn remove_unfinished(path: &Path, repository: &Path) -> Result<(), IsolationError> {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    if !is_folder {
+        return Ok(());
+    }
+    let is_ours = jj::load_workspace(path)
+        .is_ok_and(|found| found.repository == repository && !found.is_main());
+    let is_bare_beginning = path.join(".jj").is_dir()
+        && fs::read_dir(path).is_ok_and(|mut inside| {
+            inside.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ".jj"))
+        })
+        && !path.join(".jj/repo").is_dir();
+    let removed = if is_ours || is_bare_beginning {
+        fs::remove_dir_all(path)
+    } else {
+        let _not_empty = fs::remove_dir(path);
+        Ok(())
+    };
+    let (path, what) = (path.to_owned(), "can't be removed");
+    removed.map_err(|source| IsolationError::Io { path, what, source })
+}

@@ -1,0 +1,208 @@
+//! A git worktree: born locked, so that nobody's `git worktree prune` takes it for gone, and without a word in the
+//! repository's configuration, for which parallel calls would quarrel.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Isolation, IsolationError, Site, commit_in_git, head_in_git, tip_in_git};
+use crate::checkout::{Checkout, Kind as Keeper};
+use crate::workspace::{Kind, Workspace};
+
+/// How git locks a worktree while it makes it: what a killed git leaves behind.
+const UNFINISHED: &str = "initializing";
+
+/// A git worktree.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Worktree;
+
+/// What git says of a worktree, as far as it matters here.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Listed {
+    /// Where it is.
+    root: PathBuf,
+    /// Why it is locked, if it is.
+    locked: Option<String>,
+}
+
+impl Isolation for Worktree {
+    fn kind(&self) -> Kind {
+        Kind::Worktree
+    }
+
+    fn check(&self, site: &Site<'_>) -> Result<(), IsolationError> {
+        if site.repository.is_git() {
+            return Ok(());
+        }
+        let (repository, kind) = (site.repository.main_root.clone(), Kind::Worktree);
+        let why = "git has no checkout here; use `jj`".to_owned();
+        Err(IsolationError::Unsuitable { repository, kind, why })
+    }
+
+    fn resolve(&self, site: &Site<'_>, base: Option<&str>) -> Result<String, IsolationError> {
+        commit_in_git(site, base)
+    }
+
+    fn tip(&self, site: &Site<'_>, branch: &str) -> Result<Option<String>, IsolationError> {
+        tip_in_git(site, branch)
+    }
+
+    fn make(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+        let path = workspace.path.to_string_lossy();
+        let reason = lock_reason(workspace);
+        let mut arguments = vec!["-c", "checkout.workers=0", "worktree", "add", "--quiet"];
+        arguments.extend(["--lock", "--reason", &reason]);
+        match &workspace.branch {
+            Some(branch) if workspace.is_branch_ours => {
+                arguments.extend(["--no-track", "-b", branch, "--", &*path, &workspace.base]);
+            }
+            Some(branch) => arguments.extend(["--", &*path, branch]),
+            None => arguments.extend(["--detach", "--", &*path, &workspace.base]),
+        }
+        forget_missing(site, workspace)?;
+        site.porcelain().git(&site.repository.checkout.root, arguments)?;
+        Ok(())
+    }
+
+    fn undo(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+        let root = &site.repository.checkout.root;
+        let entry = list(site)?.into_iter().find(|listed| listed.root == workspace.path);
+        let reason = entry.as_ref().map(|listed| listed.locked.as_deref().unwrap_or_default());
+        let is_ours = reason.is_none_or(|reason| {
+            reason == UNFINISHED || reason.contains(&workspace.nonce.to_string())
+        });
+        if !is_ours {
+            return Ok(());
+        }
+        // git refuses to remove one that is half made; without its folder it does not.
+        remove_unfinished(&workspace.path, &site.repository.checkout.repository)?;
+        if entry.is_some() && !workspace.path.exists() {
+            let path = workspace.path.to_string_lossy();
+            site.porcelain().git(root, ["worktree", "remove", "-f", "-f", "--", &*path])?;
+        }
+        match &workspace.branch {
+            Some(branch) if workspace.is_branch_ours => take_back_branch(site, branch, workspace),
+            _ => Ok(()),
+        }
+    }
+
+    fn fits(&self, workspace: &Workspace, found: &Checkout) -> Result<(), String> {
+        if found.kind != Keeper::Git || found.is_main {
+            return Err("it is no git worktree any more".to_owned());
+        }
+        if found.repository != workspace.repository {
+            return Err(format!("it belongs to the repository {}", found.repository.display()));
+        }
+        Ok(())
+    }
+
+    fn head(
+        &self,
+        site: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<Option<String>, IsolationError> {
+        head_in_git(site, workspace)
+    }
+
+    fn collect(&self, _: &Site<'_>, _: &Workspace) -> Result<(), IsolationError> {
+        Ok(())
+    }
+}
+
+/// Why it is locked: for people, and with the nonce, which nobody else's has.
+fn lock_reason(workspace: &Workspace) -> String {
+    format!("{}({})", lock_beginning(workspace), workspace.nonce)
+}
+
+fn lock_beginning(workspace: &Workspace) -> String {
+    format!("agentos workspace {} ", workspace.id)
+}
+
+/// Lets git forget the worktree that was at this path, if it was this workspace's and its folder is gone: it would refuse
+/// to make another one there.
+fn forget_missing(site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+    if fs::symlink_metadata(&workspace.path).is_ok() {
+        return Ok(());
+    }
+    let entry = list(site)?.into_iter().find(|listed| listed.root == workspace.path);
+    let reason = entry.and_then(|listed| listed.locked).unwrap_or_default();
+    if reason.starts_with(&lock_beginning(workspace)) {
+        let path = workspace.path.to_string_lossy();
+        let root = &site.repository.checkout.root;
+        site.porcelain().git(root, ["worktree", "remove", "-f", "-f", "--", &*path])?;
+    }
+    Ok(())
+}
+
+/// Every worktree that git knows of, with its lock.
+fn list(site: &Site<'_>) -> Result<Vec<Listed>, IsolationError> {
+    let root = &site.repository.checkout.root;
+    let output = site.porcelain().git(root, ["worktree", "list", "--porcelain", "-z"])?;
+    let mut listed: Vec<Listed> = Vec::new();
+    for part in output.split(|byte| *byte == 0) {
+        let text = String::from_utf8_lossy(part);
+        match (text.split_once(' ').unwrap_or((&text, "")), listed.last_mut()) {
+            (("worktree", root), _) => {
+                listed.push(Listed { root: PathBuf::from(root), locked: None });
+            }
+            (("locked", reason), Some(last)) => last.locked = Some(reason.to_owned()),
+            _ => {}
+        }
+    }
+    Ok(listed)
+}
+
+/// Removes a folder that git was about to fill: an empty one, or one whose `.git` leads into this repository.
+fn remove_unfinished(path: &Path, repository: &Path) -> Result<(), IsolationError> {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    if !is_folder {
+        return Ok(());
+    }
+    let link = fs::read_to_string(path.join(".git")).unwrap_or_default();
+    let private = link.strip_prefix("gitdir: ").map(|link| path.join(link.trim_end()));
+    let is_ours = private.is_some_and(|private| private.starts_with(repository.join("worktrees")));
+    // Whatever else it is, git has not made it for us, unless it is empty.
+    let removed = if is_ours {
+        fs::remove_dir_all(path)
+    } else {
+        let _not_empty = fs::remove_dir(path);
+        Ok(())
+    };
+    let (path, what) = (path.to_owned(), "can't be removed");
+    removed.map_err(|source| IsolationError::Io { path, what, source })
+}
+
+/// Deletes a branch that is still where it was made.
+fn take_back_branch(
+    site: &Site<'_>,
+    branch: &str,
+    workspace: &Workspace,
+) -> Result<(), IsolationError> {
+    if tip_in_git(site, branch)?.is_none_or(|tip| tip != workspace.base) {
+        return Ok(());
+    }
+    let name = format!("refs/heads/{branch}");
+    let root = &site.repository.checkout.root;
+    // git looks once more whether it is.
+    site.porcelain().git(root, ["update-ref", "-d", &name, &workspace.base])?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::private_of;
+
+    #[test]
+    fn a_folder_that_git_did_not_make_is_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, repository) = (folder.path().join("w"), folder.path().join("repo/.git"));
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("mine"), "mine").unwrap();
+        remove_unfinished(&path, &repository).unwrap();
+        assert!(path.join("mine").exists());
+        assert_eq!(private_of(&path), None);
+        fs::write(path.join(".git"), "gitdir: /elsewhere/.git/worktrees/w\n").unwrap();
+        remove_unfinished(&path, &repository).unwrap();
+        assert!(path.join("mine").exists());
+    }
+}

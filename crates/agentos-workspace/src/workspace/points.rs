@@ -1,0 +1,51 @@
+//! The places at which a process that makes a workspace may die and it matters.
+//!
+//! Between two of these, dying is the same as dying at the first, except within git or jj themselves, which are killed in
+//! tests of their own. Tests die at each of them; the product passes them.
+
+/// A place at which whoever makes a workspace may die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// It is written down that it is being made; nothing is on disk.
+    Recorded,
+    /// git or jj has made it; nothing of ours is in it.
+    Made,
+    /// It has its marker.
+    Marked,
+    /// Everything is in it; it is not written down that it is ready.
+    Furnished,
+    /// It is written down that it is ready; nobody was told.
+    Ready,
+}
+
+impl Point {
+    /// All of them, in the order in which they are passed.
+    pub const ALL: [Self; 5] =
+        [Self::Recorded, Self::Made, Self::Marked, Self::Furnished, Self::Ready];
+
+    /// The spelling.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Made => "made",
+            Self::Marked => "marked",
+            Self::Furnished => "furnished",
+            Self::Ready => "ready",
+        }
+    }
+}
+
+/// Watches a process pass its points.
+pub trait Points: Send + Sync {
+    /// A point is passed.
+    fn pass(&self, point: Point);
+}
+
+/// Lets everybody live.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoPoints;
+
+impl Points for NoPoints {
+    fn pass(&self, _: Point) {}
+}

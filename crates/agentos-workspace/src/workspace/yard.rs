@@ -1,0 +1,347 @@
+//! Where the workspaces of one repository are made and found again.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use agentos_core::time::Timestamp;
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::furnish::furnish;
+use super::id::WorkspaceId;
+use super::isolation::{self, Isolation, IsolationError, Site};
+use super::ledger::{Ledger, LedgerError, advance};
+use super::marker::{FolderIdentity, Marker};
+use super::points::{Point, Points};
+use super::repository::{Repository, RepositoryLock};
+use super::root::{self, RootError};
+use super::verify::{self, VerifyError};
+use super::{Kind, State, Workspace};
+use crate::files::{self, FileError};
+use crate::surroundings::Surroundings;
+
+/// Why there is no workspace.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// There is no place for it.
+    #[error(transparent)]
+    Root(#[from] RootError),
+    /// It can't be made.
+    #[error(transparent)]
+    Isolation(#[from] IsolationError),
+    /// It can't be written down.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A file of ours can't be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It is not what it should be.
+    #[error(transparent)]
+    NotIt(#[from] VerifyError),
+    /// It was made from something else.
+    #[error(
+        "the workspace {id} was made from {found}, and not from {wanted}; leave `--base` out to go on in it, or name another \
+         workspace"
+    )]
+    OtherBase {
+        /// Which.
+        id: WorkspaceId,
+        /// What it was made from.
+        found: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// It is of another kind.
+    #[error(
+        "the workspace {id} is of the kind `{found}`, and not `{wanted}`; name another workspace"
+    )]
+    OtherKind {
+        /// Which.
+        id: WorkspaceId,
+        /// Its kind.
+        found: Kind,
+        /// What was asked for.
+        wanted: Kind,
+    },
+    /// It was made of another repository.
+    #[error("the workspace {id} belongs to the repository {}; name another workspace", repository.display())]
+    OtherRepository {
+        /// Which.
+        id: WorkspaceId,
+        /// Its repository.
+        repository: PathBuf,
+    },
+    /// There is a branch of its name that was not made with it.
+    #[error(
+        "there is a branch {branch} already, and it is not known to be of a workspace; name another workspace, or rename \
+         the branch (git branch -m {branch} …)"
+    )]
+    BranchTaken {
+        /// The branch.
+        branch: String,
+    },
+    /// There is a branch that leaves no room for branches of ours.
+    #[error(
+        "there is a branch `agentos`, so there can be none called {branch}; rename it: git branch -m agentos agentos-old"
+    )]
+    BranchBlocked {
+        /// The branch that there should be.
+        branch: String,
+    },
+    /// There is something at its place.
+    #[error("{} is there already, and it is not known to be a workspace; move it away, or name another workspace", path.display())]
+    PlaceTaken {
+        /// Where.
+        path: PathBuf,
+    },
+    /// It is on its way out.
+    #[error(
+        "the workspace {id} was moved to the trash; bring it back with `agentos workspace restore {id}`"
+    )]
+    Trashed {
+        /// Which.
+        id: WorkspaceId,
+    },
+}
+
+/// What somebody wants to work in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its id.
+    pub id: WorkspaceId,
+    /// Its kind, if it has to be made, or if it matters.
+    pub kind: Kind,
+    /// Whether only a workspace of that kind will do.
+    pub is_kind_said: bool,
+    /// What it is to be made from; if nothing is said, the commit that the checkout has.
+    pub base: Option<String>,
+    /// What time it is.
+    pub now: Timestamp,
+}
+
+/// How somebody came by a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opened {
+    /// It is new.
+    Made,
+    /// It was there.
+    Found,
+    /// It was gone, and is there again with what is on its branch.
+    MadeAgain,
+}
+
+/// Where the workspaces of one repository are made and found again.
+#[derive(Clone, Copy)]
+pub struct Yard<'a> {
+    /// What tools see.
+    pub surroundings: &'a Surroundings,
+    /// The repository.
+    pub repository: &'a Repository,
+    /// The folder for all workspaces.
+    pub root: &'a Path,
+    /// Where it is written down which there are.
+    pub ledger: &'a dyn Ledger,
+    /// Where we may die.
+    pub points: &'a dyn Points,
+}
+
+impl Yard<'_> {
+    /// Where a workspace of this id is.
+    #[must_use]
+    pub fn path_of(&self, id: &WorkspaceId) -> PathBuf {
+        self.root.join(root::namespace(&self.repository.main_root)).join(id.as_str())
+    }
+
+    /// Finds the workspace, or makes it: afterwards it is there, it is the right one, and it is written down.
+    ///
+    /// # Errors
+    /// [`OpenError`]; then nothing is left that was not there before.
+    pub fn open(&self, wanted: &Wanted) -> Result<(Workspace, Opened), OpenError> {
+        root::check(self.root, self.repository)?;
+        let lock = self.repository.lock()?;
+        self.repair_under(&lock)?;
+        match self.ledger.find(&wanted.id)? {
+            Some(known) if known.state.is_there() => self.attach(&lock, wanted, known),
+            Some(known) if known.state == State::Trashed => {
+                Err(OpenError::Trashed { id: known.id })
+            }
+            known => self.make(&lock, self.plan(&lock, wanted, known)?),
+        }
+    }
+
+    pub(super) fn site<'b>(&'b self, lock: Option<&'b RepositoryLock>) -> Site<'b> {
+        Site { surroundings: self.surroundings, repository: self.repository, lock }
+    }
+
+    /// Goes on in a workspace that was there; one whose folder is gone is made again.
+    fn attach(
+        &self,
+        lock: &RepositoryLock,
+        wanted: &Wanted,
+        known: Workspace,
+    ) -> Result<(Workspace, Opened), OpenError> {
+        if known.repository != self.repository.checkout.repository {
+            let (id, repository) = (known.id, known.repository);
+            return Err(OpenError::OtherRepository { id, repository });
+        }
+        if wanted.is_kind_said && wanted.kind != known.kind {
+            let (id, found, wanted) = (known.id, known.kind, wanted.kind);
+            return Err(OpenError::OtherKind { id, found, wanted });
+        }
+        if let Some(base) = &wanted.base {
+            let wanted = isolation::of(known.kind).resolve(&self.site(None), Some(base))?;
+            if wanted != known.base {
+                let (id, found) = (known.id, known.base);
+                return Err(OpenError::OtherBase { id, found, wanted });
+            }
+        }
+        match verify::verify(self.surroundings, &known) {
+            Ok(_) => Ok((known, Opened::Found)),
+            Err(VerifyError::Missing { .. }) => self.make(lock, self.again(lock, known)?),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Decides what is to be made, without making anything.
+    fn plan(
+        &self,
+        lock: &RepositoryLock,
+        wanted: &Wanted,
+        known: Option<Workspace>,
+    ) -> Result<Workspace, OpenError> {
+        let (isolation, site) = (isolation::of(wanted.kind), self.site(Some(lock)));
+        isolation.check(&site)?;
+        let base = isolation.resolve(&site, wanted.base.as_deref())?;
+        let branch = wanted.id.branch();
+        let is_free = isolation.tip(&site, &branch)?.is_none();
+        if !is_free && known.is_none() {
+            return Err(OpenError::BranchTaken { branch });
+        }
+        self.check_place(isolation, &branch, &wanted.id)?;
+        Ok(Workspace {
+            path: self.path_of(&wanted.id),
+            id: wanted.id.clone(),
+            kind: wanted.kind,
+            state: State::Creating,
+            repository: self.repository.checkout.repository.clone(),
+            repo_root: self.repository.checkout.root.clone(),
+            branch: Some(branch),
+            base,
+            is_branch_ours: is_free,
+            is_adopted: false,
+            nonce: Uuid::new_v4(),
+            folder: None,
+            version: known.map_or(0, |known| known.version),
+            created_at: wanted.now,
+        })
+    }
+
+    /// The same workspace once more, from where its branch was left.
+    fn again(&self, lock: &RepositoryLock, known: Workspace) -> Result<Workspace, OpenError> {
+        let (isolation, site) = (isolation::of(known.kind), self.site(Some(lock)));
+        let branch = known.branch.clone().unwrap_or_else(|| known.id.branch());
+        let is_free = isolation.tip(&site, &branch)?.is_none();
+        self.check_place(isolation, &branch, &known.id)?;
+        let mut gone = known;
+        advance(self.ledger, &mut gone, State::Gone)?;
+        Ok(Workspace {
+            branch: Some(branch),
+            is_branch_ours: is_free,
+            nonce: Uuid::new_v4(),
+            folder: None,
+            state: State::Creating,
+            ..gone
+        })
+    }
+
+    /// Whether there is room for the folder and for the branch.
+    fn check_place(
+        &self,
+        isolation: &dyn Isolation,
+        branch: &str,
+        id: &WorkspaceId,
+    ) -> Result<(), OpenError> {
+        let path = self.path_of(id);
+        let is_empty = || fs::read_dir(&path).is_ok_and(|mut inside| inside.next().is_none());
+        let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        if is_link || (path.symlink_metadata().is_ok() && !is_empty()) {
+            return Err(OpenError::PlaceTaken { path });
+        }
+        let above = branch.split('/').next().unwrap_or_default();
+        match isolation.tip(&self.site(None), above)? {
+            Some(_) => Err(OpenError::BranchBlocked { branch: branch.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes what was planned. Whatever goes wrong, nothing of it is left.
+    fn make(
+        &self,
+        lock: &RepositoryLock,
+        mut workspace: Workspace,
+    ) -> Result<(Workspace, Opened), OpenError> {
+        let opened = if workspace.version == 0 { Opened::Made } else { Opened::MadeAgain };
+        advance(self.ledger, &mut workspace, State::Creating)?;
+        self.points.pass(Point::Recorded);
+        match self.build(lock, &mut workspace) {
+            Ok(()) => Ok((workspace, opened)),
+            Err(error) => {
+                // Whatever can't be taken back now is by the next who comes.
+                let _left = self.take_back(lock, workspace);
+                Err(error)
+            }
+        }
+    }
+
+    fn build(&self, lock: &RepositoryLock, workspace: &mut Workspace) -> Result<(), OpenError> {
+        let (isolation, site) = (isolation::of(workspace.kind), self.site(Some(lock)));
+        let folder = workspace.path.parent().unwrap_or(self.root);
+        files::make_folder(folder)?;
+        real(folder, &workspace.path)?;
+        isolation.make(&site, workspace)?;
+        self.points.pass(Point::Made);
+        let (found, _) = verify::look(self.surroundings, workspace)?;
+        Marker::of(workspace).write(&found.private)?;
+        self.points.pass(Point::Marked);
+        self.check_head(isolation, lock, workspace)?;
+        workspace.folder = FolderIdentity::of(&workspace.path);
+        furnish(workspace, &found, &self.ledger.database())?;
+        verify::verify(self.surroundings, workspace)?;
+        self.points.pass(Point::Furnished);
+        advance(self.ledger, workspace, State::Ready)?;
+        self.points.pass(Point::Ready);
+        Ok(())
+    }
+
+    /// A new one is at its base, whatever filters and hooks have done.
+    fn check_head(
+        &self,
+        isolation: &dyn Isolation,
+        lock: &RepositoryLock,
+        workspace: &Workspace,
+    ) -> Result<(), OpenError> {
+        if !workspace.is_branch_ours {
+            return Ok(());
+        }
+        let head = isolation.head(&self.site(Some(lock)), workspace)?;
+        if head.as_ref() == Some(&workspace.base) {
+            return Ok(());
+        }
+        let found = head.unwrap_or_else(|| "nothing".to_owned());
+        let why = format!("it is at {found}, and should be at {}", workspace.base);
+        Err(VerifyError::NotIt { path: workspace.path.clone(), why }.into())
+    }
+}
+
+/// A path that is not the real one would not be found again by git's answers.
+fn real(folder: &Path, path: &Path) -> Result<(), FileError> {
+    let real = folder.canonicalize().map_err(FileError::io(folder, "can't be looked at"))?;
+    match path.file_name().map(|name| real.join(name)) {
+        Some(found) if found == path => Ok(()),
+        _ => {
+            let what = "leads elsewhere by a link";
+            Err(FileError::io(path, what)(io::Error::from(io::ErrorKind::InvalidInput)))
+        }
+    }
+}
