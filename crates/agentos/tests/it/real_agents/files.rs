@@ -11,11 +11,12 @@ fn writes_a_file(agent: RealAgent) {
     let first = Exchange::new([write, Turn::say("All done.").using(usage)]).when("write hello");
     let second = Exchange::new([Turn::say("As I said.").using(usage)]).when("once more");
     let site = Site::new(agent, Scenario::new(first).and(second));
-    site.workflow(
-        "const first = await ctx.run(\"implement\", async (ctx) => await run(\"coder\", \"write hello\"));\n\
+    // Without a word about permissions an agent may write files of the workspace.
+    let body = "const first = await ctx.run(\"implement\", async (ctx) =>\n\
+         \x20 await ctx.runCli(\"coder\", agent(AGENT), \"write hello\"));\n\
          const second = await run(\"again\", \"once more\", { resume: \"coder\" });\n\
-         return { first, second };",
-    );
+         return { first, second };";
+    site.workflow(&body.replace("AGENT", &format!("\"{agent}\"")));
     let output = &site.run(0)["output"];
     assert_eq!(site.read("hello.txt").as_deref(), Some("hello\n"));
     let (first, second) = (&output["first"], &output["second"]);

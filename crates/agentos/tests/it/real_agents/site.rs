@@ -24,23 +24,34 @@ pub(crate) fn is_soak() -> bool {
 
 impl Site {
     pub(crate) fn new(agent: RealAgent, scenario: Scenario) -> Self {
-        let program = agent.installed().unwrap_or_else(|error| panic!("{error}"));
+        Self::of(&[agent], scenario)
+    }
+
+    /// A site for several agents, of which the first is the usual one.
+    pub(crate) fn of(agents: &[RealAgent], scenario: Scenario) -> Self {
         let (stand, repo) = Stand::with_repository();
         let server = ModelServer::start(scenario).expect("a server");
         let home = AgentHome::new(&stand.at("agent"), &server.url());
-        let env = home.variables(agent);
-        let mut keyless = env.clone();
-        keyless.remove(AgentHome::key_variable(agent));
-        let spec = |env| json!({ "kind": agent.name(), "command": program, "model": agent.model(), "env": env });
-        let config = json!({ "agents": { agent.name(): spec(env), "keyless": spec(keyless) } });
+        let mut specs = serde_json::Map::new();
+        for agent in agents {
+            let program = agent.installed().unwrap_or_else(|error| panic!("{error}"));
+            let env = home.variables(*agent);
+            let mut keyless = env.clone();
+            keyless.remove(AgentHome::key_variable(*agent));
+            for (name, env) in [(agent.name(), env), ("keyless", keyless)] {
+                let (kind, model) = (agent.name(), agent.model());
+                let spec = json!({ "kind": kind, "command": program, "model": model, "env": env });
+                specs.insert(name.to_owned(), spec);
+            }
+        }
         fs::create_dir_all(repo.join(".agent")).expect("a folder");
-        let config = toml::to_string(&config).expect("TOML");
+        let config = toml::to_string(&json!({ "agents": specs })).expect("TOML");
         fs::write(repo.join(".agent/config.toml"), config).expect("a file");
-        Self { agent, stand, repo, server }
+        Self { agent: agents[0], stand, repo, server }
     }
 
-    /// Writes the workflow `work` with this body. `run(name, prompt, options)` in it is a session of the agent with all
-    /// permissions that it needs to write files and to execute commands.
+    /// Writes the workflow `work` with this body. `run(name, prompt, options)` in it is a session of the usual agent with
+    /// all permissions that it needs to write files and to execute commands.
     pub(crate) fn workflow(&self, body: &str) {
         let name = self.agent.name();
         let allowed = match self.agent {
@@ -48,7 +59,7 @@ impl Site {
             RealAgent::Codex | RealAgent::Gemini => "permissionMode: \"full\"",
         };
         let text = format!(
-            "import {{ agent, createWorkflow, {name} }} from \"agentos\";\n\
+            "import {{ agent, claude, codex, createWorkflow, gemini }} from \"agentos\";\n\
              export default createWorkflow({{ name: \"work\" }}, async (ctx) => {{\n\
              const run = (name: string, prompt: string, options = {{}}) =>\n\
              \x20 ctx.runCli(name, {name}, prompt, {{ {allowed}, ...options }});\n\
@@ -119,6 +130,14 @@ impl Site {
         let agent = below.split_whitespace().next().expect("an agent");
         (supervisor, agent.parse().expect("an id"))
     }
+}
+
+/// All files below a folder.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let (folders, mut files): (Vec<_>, Vec<_>) =
+        children(folder).into_iter().partition(|path| path.is_dir());
+    files.extend(folders.iter().flat_map(|folder| files_below(folder)));
+    files
 }
 
 fn children(folder: &Path) -> Vec<PathBuf> {
