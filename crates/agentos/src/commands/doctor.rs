@@ -36,8 +36,8 @@ const TOOLS: [(&str, &str); 3] = [
     ("direnv", "environments of checkouts with an .envrc"),
 ];
 
-/// How long a tool may take to say its version.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a tool may take to say its version. Some agents load for seconds before they do.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How many commands are looked at.
 const COMMANDS: usize = 10_000;

@@ -11,6 +11,7 @@ mod history;
 mod interruption;
 mod mistakes;
 mod places;
+mod real_agents;
 mod scripted;
 mod support;
 mod typescript;
