@@ -21,6 +21,9 @@ use crate::terminal::text::{Line, harmless};
 use crate::terminal::tree::{self, Frame};
 use crate::{names, supervise, view};
 
+/// How many artifacts are shown with a run.
+const ARTIFACTS: usize = 20;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The run: its id, its short name, or the beginning of one
@@ -57,6 +60,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let size = output.size.map(|size| crate::terminal::size::Size { height: usize::MAX, ..size });
     lines.extend(tree::lines(&view, &Frame { now: SystemClock.now(), size, paint: output.paint }));
     lines.extend(waited_for(session, &operations, &detail.run.run_id));
+    lines.extend(kept(session, &detail));
     lines.extend(remarks(&view.run));
     output.lines(lines)?;
     Ok(ExitCode::SUCCESS)
@@ -118,6 +122,23 @@ fn waited_for(session: &Session, operations: &[UnderWay], run: &str) -> Vec<Stri
     }
     if !lines.is_empty() {
         lines.insert(0, String::new());
+    }
+    lines
+}
+
+/// What the run has kept, as far as it fits beside everything else.
+fn kept(session: &Session, detail: &RunDetail) -> Vec<String> {
+    let all = &detail.artifacts;
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let (shown, rest) = all.split_at(all.len().min(ARTIFACTS));
+    let width = session.output.size.map(|size| size.width);
+    let table = super::artifacts::table(detail, shown);
+    let mut lines = vec![String::new()];
+    lines.extend(table.lines(width, session.output.paint));
+    if !rest.is_empty() {
+        lines.push(format!("{} more: agentos artifacts {}", rest.len(), detail.run.run_id));
     }
     lines
 }

@@ -1,5 +1,6 @@
 //! The command line, as people and scripts meet it: a real binary in real repositories.
 
+mod artifacts;
 mod background;
 mod beside;
 mod circumstances;
@@ -10,6 +11,7 @@ mod history;
 mod interruption;
 mod mistakes;
 mod places;
+mod scripted;
 mod support;
 mod typescript;
 mod words;
