@@ -105,6 +105,17 @@ fn a_scenario_drives_a_whole_workflow_and_does_the_same_twice() {
     insta::assert_json_snapshot!("workflow_sessions", rows);
     let first = kept(&one, &run);
     insta::assert_snapshot!("workflow_files", first);
+    let artifacts = run["artifacts"].as_array().expect("a list");
+    assert_eq!(artifacts.len(), 8, "a stream and a transcript of each session");
+    for artifact in artifacts {
+        let session = sessions.iter().find(|row| row["id"] == artifact["agent_session_id"]);
+        let session = session.expect("it belongs to a session");
+        assert_eq!(artifact["type"], "SESSION_FILE");
+        assert_eq!(artifact["step_id"], session["workflow_step_id"]);
+        let path = one.site.repo.join(artifact["storage_path"].as_str().expect("a path"));
+        let size = path.metadata().expect("a file").len();
+        assert_eq!(artifact["size_bytes"].as_u64(), Some(size), "{}", path.display());
+    }
     let again = other.run().exits(0).document();
     assert_eq!(again["output"], run["output"]);
     assert_eq!(kept(&other, &again), first);
