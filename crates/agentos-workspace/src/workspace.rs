@@ -13,7 +13,9 @@
 pub mod adopt;
 pub mod changes;
 mod furnish;
+pub mod guard;
 pub mod id;
+pub mod include;
 pub mod isolation;
 pub mod ledger;
 pub mod marker;

@@ -151,9 +151,10 @@ impl From<OpenError> for CommandError {
             | OpenError::BranchBlocked { .. }
             | OpenError::PlaceTaken { .. }
             | OpenError::Trashed { .. } => Self::refused(message),
-            OpenError::Isolation(_) | OpenError::Ledger(_) | OpenError::File(_) => {
-                Self::failed(message)
-            }
+            OpenError::Isolation(_)
+            | OpenError::Ledger(_)
+            | OpenError::File(_)
+            | OpenError::Include(_) => Self::failed(message),
         }
     }
 }

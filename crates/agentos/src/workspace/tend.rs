@@ -4,16 +4,19 @@
 //! Nothing depends on it being done at once. Whoever is killed in between leaves a workspace that is in use by a run that
 //! has ended, and the next who comes sees that.
 
+use std::sync::Arc;
+
 use agentos_core::id::RunId;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::events::Event;
 use agentos_store::projection::WorkflowStatus;
-use agentos_store::records::{Records as _, RunRecord};
+use agentos_store::records::{NewComment, Records as _, RunRecord};
 use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::occupy::{Ending, OccupyError, Work};
-use agentos_workspace::workspace::{State, Workspace};
+use agentos_workspace::workspace::{State, Workspace, guard};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use uuid::Uuid;
 
 use super::desk::Desk;
 use crate::error::{CommandError, Result};
@@ -67,9 +70,27 @@ async fn release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<()> {
     };
     let Some(mut workspace) = all.into_iter().find(is_its) else { return Ok(()) };
     let record = store.run_detail(run).await?.run;
+    let (surroundings, found) = (Arc::clone(desk.surroundings()), workspace.clone());
+    let told = tokio::task::spawn_blocking(move || guard::end(&surroundings, &found)).await;
+    for (number, line) in told.unwrap_or_default().into_iter().enumerate() {
+        store.add_comment(remark(run, number, &line)).await?;
+    }
     let desk = desk.clone().of(&workspace)?;
     let ending = Ending { exit_code: None, error: error_of(&record) };
     desk.work(move |yard| yard.release(&mut workspace, &ending, SystemClock.now())).await
+}
+
+/// What is remarked on a run about the repository. Remarked again, it is the same remark.
+fn remark(run: RunId, number: usize, line: &str) -> NewComment {
+    NewComment {
+        id: Uuid::from_u128(run.0.as_u128() ^ (0xA6E7_0005 + number as u128)),
+        run,
+        step: None,
+        message: format!("While it ran, in the repository: {line}"),
+        metadata: None,
+        author: "agentos".to_owned(),
+        at: SystemClock.now(),
+    }
 }
 
 fn error_of(run: &RunRecord) -> Option<String> {
