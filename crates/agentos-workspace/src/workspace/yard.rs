@@ -155,6 +155,8 @@ pub struct Yard<'a> {
     pub surroundings: &'a Surroundings,
     /// The repository.
     pub repository: &'a Repository,
+    /// The checkout that whatever works in a workspace belongs to.
+    pub project: &'a Path,
     /// The folder for all workspaces.
     pub root: &'a Path,
     /// Where it is written down which there are.
@@ -243,7 +245,7 @@ impl Yard<'_> {
             kind: wanted.kind,
             state: State::Creating,
             repository: self.repository.checkout.repository.clone(),
-            repo_root: self.repository.checkout.root.clone(),
+            repo_root: self.project.to_owned(),
             branch: Some(branch),
             base,
             is_branch_ours: is_free,

@@ -151,6 +151,7 @@ impl Ground {
         Yard {
             surroundings: &self.surroundings,
             repository: &self.repository,
+            project: &self.repository.checkout.root,
             root: &self.root,
             ledger: &self.ledger,
             points,

@@ -2,7 +2,7 @@
 //!
 //! git and jj take their time, so the work is done on a thread of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentos_engine::clock::SystemClock;
@@ -28,6 +28,8 @@ use crate::session::Session;
 pub(crate) struct Desk {
     surroundings: Arc<Surroundings>,
     repository: Repository,
+    /// The checkout that runs belong to.
+    project_path: PathBuf,
     root: PathBuf,
     store: SqliteStore,
     project: Option<Uuid>,
@@ -58,6 +60,10 @@ impl Desk {
         Ok(Self {
             surroundings: Arc::new(session.surroundings.clone()),
             repository,
+            project_path: location
+                .project_path()
+                .map_err(|error| CommandError::failed(error.to_string()))?
+                .to_owned(),
             root,
             store: store.clone(),
             project: identity.map(|identity| identity.project),
@@ -79,6 +85,17 @@ impl Desk {
             .ok_or_else(|| failed(format!("{} is no checkout", workspace.repo_root.display())))?;
         self.repository = Repository::of(&self.surroundings, checkout)
             .map_err(|error| failed(error.to_string()))?;
+        Ok(self)
+    }
+
+    /// The same as seen from a folder of the repository: new workspaces are made from what it has checked out.
+    pub(crate) fn standing_in(mut self, folder: &Path) -> Result<Self> {
+        let failed = |error: String| CommandError::failed(error);
+        let found = Checkout::of_folder(&self.surroundings, folder);
+        let found = found.map_err(|error| failed(error.to_string()))?;
+        let found = found.ok_or_else(|| failed(format!("{} is no checkout", folder.display())))?;
+        self.repository =
+            Repository::of(&self.surroundings, found).map_err(|error| failed(error.to_string()))?;
         Ok(self)
     }
 
@@ -126,6 +143,7 @@ impl Desk {
         work(&Yard {
             surroundings: &self.surroundings,
             repository: &self.repository,
+            project: &self.project_path,
             root: &self.root,
             ledger: &ledger,
             points: &NoPoints,
