@@ -175,6 +175,23 @@ fn a_retried_run_plays_the_same_scenario() {
 }
 
 #[test]
+fn a_retried_run_goes_on_with_a_session_of_the_old_one() {
+    let body = r#"
+      const plan = await ctx.run("plan", async () => ctx.runCli("plan", claude, "plan"));
+      const review = await ctx.run("review", async () => ctx.runCli("review", claude, "review", { resume: "plan" }),
+        { retry: { maxAttempts: 1 } });
+      return plan.sessionId === review.sessionId;
+    "#;
+    let scenario = "[[session]]\nname = \"plan\"\nplay = [{ say = \"planned\" }]\n\
+                    [[session]]\nname = \"review\"\nplay = [{ run = \"test -e mended\" }, { say = \"fine\" }]";
+    let stage = Stage::new(body, scenario);
+    stage.run().exits(1);
+    fs::write(stage.site.repo.join("mended"), "").expect("a file");
+    let retried = stage.site.call(&["retry", "--json", &stage.site.only_run()]).exits(0).document();
+    assert_eq!(retried["output"], true, "{}", stage.said().join("\n"));
+}
+
+#[test]
 fn a_session_that_there_never_was_can_not_be_resumed() {
     let stage = Stage::of_items("resume: \"nobody\"", "{ say = \"x\" }");
     let run = stage.run().exits(1).document();
