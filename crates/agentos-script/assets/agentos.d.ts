@@ -477,8 +477,8 @@ declare module "agentos" {
     waitFor<T = unknown>(event: string, options?: { timeout?: number }): Promise<T>;
     /** Asks a person, and waits for the decision. With `diff` they are shown what was changed in the workspace. */
     approve(question: string, options?: { name?: string; timeout?: number; diff?: boolean | DiffSides }): Promise<Decision>;
-    /** Runs another workflow, and gives what it returns. */
-    invoke<T = unknown>(workflow: string, input?: unknown): Promise<T>;
+    /** Runs another workflow, and gives what it returns. It works where this one does, unless it gets a workspace of its own. */
+    invoke<T = unknown>(workflow: string, input?: unknown, options?: { workspace?: "parent" | "own" }): Promise<T>;
     /** Ends the step as skipped; whoever awaits it gets `null`. */
     skip(reason?: string): never;
 

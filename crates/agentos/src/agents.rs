@@ -15,7 +15,6 @@ use agentos_agent::usage::Usage;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::RunId;
 use agentos_engine::agent::{AgentPerformer, KnownSession, Sessions, Settings};
-use agentos_engine::shell::Workspaces;
 use agentos_process::bounds::INPUT_BYTES;
 use agentos_store::records::{Records as _, SessionRecord};
 use agentos_store::sqlite::SqliteStore;
@@ -102,7 +101,7 @@ pub(crate) fn performer(
     Ok(AgentPerformer::new(Settings {
         launcher: supervise::launcher()?,
         root: supervise::commands_folder(store.path()),
-        grounds: Box::new(Workspaces),
+        grounds: Box::new(supervise::grounds(session, store)),
         roster: roster(session)?,
         prices: session.config.prices.table.value.clone(),
         environment: environment.collect(),

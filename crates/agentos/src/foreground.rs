@@ -27,6 +27,9 @@ use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
 use crate::view::{self, Presenter, Stream};
+use crate::workspace::desk::Desk;
+use crate::workspace::homes::DeskHomes;
+use crate::workspace::tend;
 use crate::{supervise, sweep};
 
 /// How often a picture is drawn at most.
@@ -58,6 +61,8 @@ pub(crate) async fn drive(
         start(session, store, &owner, (Arc::clone(&family), FileLines::watched_by(watcher)))?;
     let scribe = tokio::spawn(scribe::follow(store.clone(), engine.events()));
     let sweeper = tokio::spawn(sweep::follow(store.clone(), engine.events()));
+    let desk = Desk::open(session, store).ok();
+    let tender = tokio::spawn(tend::follow(desk, store.clone(), engine.events()));
     let presenter =
         Presenter::new(&session.output, stream, session.surroundings.environment.clone())
             .knows(known);
@@ -81,7 +86,7 @@ pub(crate) async fn drive(
         }
         _ => engine.leave().await,
     }
-    let _gone = (scribe.await, sweeper.await);
+    let _gone = (scribe.await, sweeper.await, tender.await);
     drop(owner);
     match outcome {
         Outcome::Ended(ended) => {
@@ -164,6 +169,8 @@ fn start(
     let library = session.library(store);
     let builder = Builder::new(family, owner.id(), library);
     let performers = supervise::performers(session, store, lines.clone())?;
+    let desk = Desk::open(session, store).ok();
+    let builder = builder.homes(DeskHomes { desk, store: store.clone() });
     Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }
 

@@ -40,6 +40,7 @@ mod sweep;
 mod templates;
 mod terminal;
 mod view;
+mod workspace;
 
 pub use agentos_sdk as sdk;
 pub use app::App;

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use agentos_core::operation::OperationKind;
 use agentos_engine::artifact::ArtifactPerformer;
 use agentos_engine::files::FilesPerformer;
 use agentos_engine::git::{GitPerformer, GitSettings};
 use agentos_engine::performer::Performers;
-use agentos_engine::shell::{Settings, ShellPerformer, Workspaces};
+use agentos_engine::shell::{Settings, ShellPerformer};
+use agentos_engine::workspaces::CheckedWorkspaces;
 use agentos_process::launch::Launcher;
 use agentos_process::secret::{Secrets, is_secret_name};
 use agentos_process::supervisor;
@@ -54,22 +56,33 @@ pub(crate) fn performers(
     store: &SqliteStore,
     lines: FileLines,
 ) -> std::io::Result<Performers> {
+    let grounds = grounds(session, store);
     let agents = agents::performer(session, store, lines.clone())?;
     let env = environment(session);
     let secrets = secrets(session, &env);
-    let git = GitSettings { env: env.clone(), secrets: secrets.clone(), ..GitSettings::default() };
+    let git = GitSettings {
+        grounds: Box::new(grounds.clone()),
+        env: env.clone(),
+        secrets: secrets.clone(),
+    };
     let settings = Settings {
         secrets,
         env,
         output: Box::new(lines),
+        grounds: Box::new(grounds.clone()),
         ..Settings::new(launcher()?, commands_folder(store.path()))
     };
     Ok(Performers::new()
         .with(OperationKind::Shell, ShellPerformer::new(settings))
-        .with(OperationKind::Files, FilesPerformer::new(Workspaces))
-        .with(OperationKind::Artifact, ArtifactPerformer::new(Workspaces))
+        .with(OperationKind::Files, FilesPerformer::new(grounds.clone()))
+        .with(OperationKind::Artifact, ArtifactPerformer::new(grounds))
         .with(OperationKind::Git, GitPerformer::new(git))
         .with(OperationKind::Agent, agents))
+}
+
+/// Where runs work: in their workspaces, which are looked at before anything is done in them.
+pub(crate) fn grounds(session: &Session, store: &SqliteStore) -> CheckedWorkspaces {
+    CheckedWorkspaces::new(Arc::new(store.clone()), session.surroundings.clone())
 }
 
 /// What every command finds in its environment besides what it needs.

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::furnish::furnish;
 use super::id::WorkspaceId;
+use super::include::{IncludeError, include};
 use super::isolation::{self, Isolation, IsolationError, Site};
 use super::ledger::{Ledger, LedgerError, advance};
 use super::marker::{FolderIdentity, Marker};
@@ -36,6 +37,9 @@ pub enum OpenError {
     /// A file of ours can't be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// What it needs can't be copied into it.
+    #[error(transparent)]
+    Include(#[from] IncludeError),
     /// It is not what it should be.
     #[error(transparent)]
     NotIt(#[from] VerifyError),
@@ -116,8 +120,21 @@ pub struct Wanted {
     pub is_kind_said: bool,
     /// What it is to be made from; if nothing is said, the commit that the checkout has.
     pub base: Option<String>,
+    /// The run that it is for, which need not be there yet.
+    pub run: Option<String>,
     /// What time it is.
     pub now: Timestamp,
+}
+
+/// A workspace in somebody's hands.
+#[derive(Debug)]
+pub struct Open {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// How it was come by.
+    pub how: Opened,
+    /// The right to make and remove workspaces: to be held until the run is there that the workspace was made for.
+    pub lock: RepositoryLock,
 }
 
 /// How somebody came by a workspace.
@@ -138,6 +155,8 @@ pub struct Yard<'a> {
     pub surroundings: &'a Surroundings,
     /// The repository.
     pub repository: &'a Repository,
+    /// The checkout that whatever works in a workspace belongs to.
+    pub project: &'a Path,
     /// The folder for all workspaces.
     pub root: &'a Path,
     /// Where it is written down which there are.
@@ -157,17 +176,18 @@ impl Yard<'_> {
     ///
     /// # Errors
     /// [`OpenError`]; then nothing is left that was not there before.
-    pub fn open(&self, wanted: &Wanted) -> Result<(Workspace, Opened), OpenError> {
+    pub fn open(&self, wanted: &Wanted) -> Result<Open, OpenError> {
         root::check(self.root, self.repository)?;
         let lock = self.repository.lock()?;
         self.repair_under(&lock)?;
-        match self.ledger.find(&wanted.id)? {
-            Some(known) if known.state.is_there() => self.attach(&lock, wanted, known),
+        let (workspace, how) = match self.ledger.find(&wanted.id)? {
+            Some(known) if known.state.is_there() => self.attach(&lock, wanted, known)?,
             Some(known) if known.state == State::Trashed => {
-                Err(OpenError::Trashed { id: known.id })
+                return Err(OpenError::Trashed { id: known.id });
             }
-            known => self.make(&lock, self.plan(&lock, wanted, known)?),
-        }
+            known => self.make(&lock, self.plan(&lock, wanted, known)?)?,
+        };
+        Ok(Open { workspace, how, lock })
     }
 
     pub(super) fn site<'b>(&'b self, lock: Option<&'b RepositoryLock>) -> Site<'b> {
@@ -225,13 +245,15 @@ impl Yard<'_> {
             kind: wanted.kind,
             state: State::Creating,
             repository: self.repository.checkout.repository.clone(),
-            repo_root: self.repository.checkout.root.clone(),
+            repo_root: self.project.to_owned(),
             branch: Some(branch),
             base,
             is_branch_ours: is_free,
             is_adopted: false,
             nonce: Uuid::new_v4(),
             folder: None,
+            run: wanted.run.clone(),
+            was_there: known.is_some(),
             version: known.map_or(0, |known| known.version),
             created_at: wanted.now,
         })
@@ -250,6 +272,7 @@ impl Yard<'_> {
             is_branch_ours: is_free,
             nonce: Uuid::new_v4(),
             folder: None,
+            was_there: true,
             state: State::Creating,
             ..gone
         })
@@ -281,7 +304,7 @@ impl Yard<'_> {
         lock: &RepositoryLock,
         mut workspace: Workspace,
     ) -> Result<(Workspace, Opened), OpenError> {
-        let opened = if workspace.version == 0 { Opened::Made } else { Opened::MadeAgain };
+        let opened = if workspace.was_there { Opened::MadeAgain } else { Opened::Made };
         advance(self.ledger, &mut workspace, State::Creating)?;
         self.points.pass(Point::Recorded);
         match self.build(lock, &mut workspace) {
@@ -307,6 +330,7 @@ impl Yard<'_> {
         self.check_head(isolation, lock, workspace)?;
         workspace.folder = FolderIdentity::of(&workspace.path);
         furnish(workspace, &found, &self.ledger.database())?;
+        include(&site, &workspace.path, &found.private)?;
         verify::verify(self.surroundings, workspace)?;
         self.points.pass(Point::Furnished);
         advance(self.ledger, workspace, State::Ready)?;

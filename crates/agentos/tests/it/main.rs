@@ -9,6 +9,7 @@ mod crowd;
 mod family;
 mod history;
 mod interruption;
+mod isolated;
 mod mistakes;
 mod places;
 mod real_agents;

@@ -263,3 +263,20 @@ fn doctor_knows_each_agent_and_reads_no_key() {
     assert_eq!(named("codex")["version"], Value::Null);
     assert!(agents.iter().any(|agent| agent["name"] == "gemini"));
 }
+
+#[test]
+fn the_example_of_the_documentation_works_as_it_says() {
+    let stage = Stage::new("", "");
+    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+    let templates = stage.site.repo.join(".agent/workflows/templates");
+    fs::copy(examples.join("feature.ts"), templates.join("feature.ts")).expect("a template");
+    let scenario = examples.join("feature.toml").display().to_string();
+    let (claude, codex) =
+        (format!("claude=scripted:{scenario}"), format!("codex=scripted:{scenario}"));
+    let run =
+        ["run", "feature", "--json", "--workspace", "none", "--agent", &claude, "--agent", &codex];
+    let run = stage.site.call(&run).exits(0).document();
+    assert_eq!(run["output"]["steps"], 2);
+    assert_eq!(stage.lines("greeting.txt"), ["hello world"]);
+    stage.site.call(&["check"]).exits(0);
+}
