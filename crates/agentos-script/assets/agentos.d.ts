@@ -379,6 +379,7 @@ declare module "agentos" {
     permissionMode?: PermissionMode;
     /** Tools that the agent may use besides, by its own names for them. */
     allowedTools?: readonly string[];
+    /** How many turns it may take; only `claude` can be told. Use `timeout` and `budget` for the others. */
     maxTurns?: number;
     /** How long it may take, in milliseconds. */
     timeout?: number;
@@ -394,6 +395,7 @@ declare module "agentos" {
     resume?: string;
     /** What a further attempt of the step does with the session of the one before; `fresh` if nothing is said. */
     onRetry?: "fresh" | "continue";
+    /** MCP servers, by name. `gemini` reads them only from its own settings in the workspace. */
     mcpServers?: Readonly<Record<string, McpServer>>;
     /** Added to the agent's environment. */
     env?: Readonly<Record<string, string>>;

@@ -101,7 +101,7 @@ pub(crate) fn performer(
     Ok(AgentPerformer::new(Settings {
         launcher: supervise::launcher()?,
         root: supervise::commands_folder(store.path()),
-        grounds: Box::new(supervise::grounds(session, store)),
+        grounds: Box::new(supervise::grounds(session, store)?),
         roster: roster(session)?,
         prices: session.config.prices.table.value.clone(),
         environment: environment.collect(),

@@ -222,6 +222,7 @@ impl Watching<'_> {
                     {
                         return Outcome::Trouble(message);
                     }
+                    Ok(Event::Progress { progress, .. }) => self.presenter.note(progress),
                     Ok(_) => {}
                     // The engine left by itself: the end says why.
                     Err(RecvError::Closed) => return Outcome::Ended(ended.await),
