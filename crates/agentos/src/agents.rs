@@ -107,7 +107,7 @@ pub(crate) fn performer(
     Ok(AgentPerformer::new(Settings {
         launcher: supervise::launcher()?,
         root,
-        grounds: Box::new(supervise::grounds(session, store)),
+        grounds: Box::new(supervise::grounds(session, store)?),
         roster,
         prices: session.config.prices.table.value.clone(),
         environment: environment.collect(),

@@ -15,6 +15,7 @@ use super::isolation::{self, Isolation, IsolationError, Site};
 use super::ledger::{Ledger, LedgerError, advance};
 use super::marker::{FolderIdentity, Marker};
 use super::points::{Point, Points};
+use super::policy::{self, Policy};
 use super::repository::{Repository, RepositoryLock};
 use super::root::{self, RootError};
 use super::verify::{self, VerifyError};
@@ -133,6 +134,8 @@ pub struct Open {
     pub workspace: Workspace,
     /// How it was come by.
     pub how: Opened,
+    /// What somebody should know about it.
+    pub notes: Vec<String>,
     /// The right to make and remove workspaces: to be held until the run is there that the workspace was made for.
     pub lock: RepositoryLock,
 }
@@ -159,6 +162,8 @@ pub struct Yard<'a> {
     pub project: &'a Path,
     /// The folder for all workspaces.
     pub root: &'a Path,
+    /// How workspaces are filled.
+    pub policy: &'a Policy,
     /// Where it is written down which there are.
     pub ledger: &'a dyn Ledger,
     /// Where we may die.
@@ -180,18 +185,19 @@ impl Yard<'_> {
         root::check(self.root, self.repository)?;
         let lock = self.repository.lock()?;
         self.repair_under(&lock)?;
-        let (workspace, how) = match self.ledger.find(&wanted.id)? {
+        let (workspace, how, notes) = match self.ledger.find(&wanted.id)? {
             Some(known) if known.state.is_there() => self.attach(&lock, wanted, known)?,
             Some(known) if known.state == State::Trashed => {
                 return Err(OpenError::Trashed { id: known.id });
             }
             known => self.make(&lock, self.plan(&lock, wanted, known)?)?,
         };
-        Ok(Open { workspace, how, lock })
+        Ok(Open { workspace, how, notes, lock })
     }
 
     pub(super) fn site<'b>(&'b self, lock: Option<&'b RepositoryLock>) -> Site<'b> {
-        Site { surroundings: self.surroundings, repository: self.repository, lock }
+        let (surroundings, repository) = (self.surroundings, self.repository);
+        Site { surroundings, repository, lock, policy: self.policy }
     }
 
     /// Goes on in a workspace that was there; one whose folder is gone is made again.
@@ -200,7 +206,7 @@ impl Yard<'_> {
         lock: &RepositoryLock,
         wanted: &Wanted,
         known: Workspace,
-    ) -> Result<(Workspace, Opened), OpenError> {
+    ) -> Result<(Workspace, Opened, Vec<String>), OpenError> {
         if known.repository != self.repository.checkout.repository {
             let (id, repository) = (known.id, known.repository);
             return Err(OpenError::OtherRepository { id, repository });
@@ -217,7 +223,7 @@ impl Yard<'_> {
             }
         }
         match verify::verify(self.surroundings, &known) {
-            Ok(_) => Ok((known, Opened::Found)),
+            Ok(_) => Ok((known, Opened::Found, Vec::new())),
             Err(VerifyError::Missing { .. }) => self.make(lock, self.again(lock, known)?),
             Err(error) => Err(error.into()),
         }
@@ -303,12 +309,12 @@ impl Yard<'_> {
         &self,
         lock: &RepositoryLock,
         mut workspace: Workspace,
-    ) -> Result<(Workspace, Opened), OpenError> {
+    ) -> Result<(Workspace, Opened, Vec<String>), OpenError> {
         let opened = if workspace.was_there { Opened::MadeAgain } else { Opened::Made };
         advance(self.ledger, &mut workspace, State::Creating)?;
         self.points.pass(Point::Recorded);
         match self.build(lock, &mut workspace) {
-            Ok(()) => Ok((workspace, opened)),
+            Ok(notes) => Ok((workspace, opened, notes)),
             Err(error) => {
                 // Whatever can't be taken back now is by the next who comes.
                 let _left = self.take_back(lock, workspace);
@@ -317,7 +323,11 @@ impl Yard<'_> {
         }
     }
 
-    fn build(&self, lock: &RepositoryLock, workspace: &mut Workspace) -> Result<(), OpenError> {
+    fn build(
+        &self,
+        lock: &RepositoryLock,
+        workspace: &mut Workspace,
+    ) -> Result<Vec<String>, OpenError> {
         let (isolation, site) = (isolation::of(workspace.kind), self.site(Some(lock)));
         let folder = workspace.path.parent().unwrap_or(self.root);
         files::make_folder(folder)?;
@@ -330,12 +340,13 @@ impl Yard<'_> {
         self.check_head(isolation, lock, workspace)?;
         workspace.folder = FolderIdentity::of(&workspace.path);
         furnish(workspace, &found, &self.ledger.database())?;
+        let notes = policy::fill(&site, workspace)?;
         include(&site, &workspace.path, &found.private)?;
         verify::verify(self.surroundings, workspace)?;
         self.points.pass(Point::Furnished);
         advance(self.ledger, workspace, State::Ready)?;
         self.points.pass(Point::Ready);
-        Ok(())
+        Ok(notes)
     }
 
     /// A new one is at its base, whatever filters and hooks have done.

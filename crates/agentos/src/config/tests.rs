@@ -75,7 +75,10 @@ fn without_anything_there_are_defaults() {
         shell.env = {}  (default)
         shell.pass = []  (default)
         workspace.kind = "auto"  (default)
+        workspace.lfs = "pull"  (default)
         workspace.path = ""  (default)
+        workspace.setup = ""  (default)
+        workspace.submodules = "none"  (default)
         "#);
 }
 
@@ -94,7 +97,10 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         shell.env = {}  (default)
         shell.pass = []  (default)
         workspace.kind = "auto"  (default)
+        workspace.lfs = "pull"  (default)
         workspace.path = ""  (default)
+        workspace.setup = ""  (default)
+        workspace.submodules = "none"  (default)
         "#);
     let variables = [
         ("AGENTOS_RUN_CONCURRENCY", "4"),
@@ -112,7 +118,10 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         shell.env = {}  (default)
         shell.pass = []  (default)
         workspace.kind = "auto"  (default)
+        workspace.lfs = "pull"  (default)
         workspace.path = ""  (default)
+        workspace.setup = ""  (default)
+        workspace.submodules = "none"  (default)
         "#);
     place.flags = Flags { color: Some(ColorChoice::Never), verbosity: 2, concurrency: Some(5) };
     insta::assert_snapshot!(place.rows(), @r#"
@@ -125,7 +134,10 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         shell.env = {}  (default)
         shell.pass = []  (default)
         workspace.kind = "auto"  (default)
+        workspace.lfs = "pull"  (default)
         workspace.path = ""  (default)
+        workspace.setup = ""  (default)
+        workspace.submodules = "none"  (default)
         "#);
 }
 

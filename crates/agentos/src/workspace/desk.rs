@@ -15,6 +15,7 @@ use agentos_workspace::workspace::Workspace;
 use agentos_workspace::workspace::id::WorkspaceId;
 use agentos_workspace::workspace::isolation::IsolationError;
 use agentos_workspace::workspace::points::NoPoints;
+use agentos_workspace::workspace::policy::Policy;
 use agentos_workspace::workspace::repository::Repository;
 use agentos_workspace::workspace::root;
 use agentos_workspace::workspace::yard::{OpenError, Yard};
@@ -31,6 +32,7 @@ pub(crate) struct Desk {
     /// The checkout that runs belong to.
     project_path: PathBuf,
     root: PathBuf,
+    policy: Policy,
     store: SqliteStore,
     project: Option<Uuid>,
 }
@@ -65,6 +67,7 @@ impl Desk {
                 .map_err(|error| CommandError::failed(error.to_string()))?
                 .to_owned(),
             root,
+            policy: session.config.workspace.policy(),
             store: store.clone(),
             project: identity.map(|identity| identity.project),
         })
@@ -145,6 +148,7 @@ impl Desk {
             repository: &self.repository,
             project: &self.project_path,
             root: &self.root,
+            policy: &self.policy,
             ledger: &ledger,
             points: &NoPoints,
         })
