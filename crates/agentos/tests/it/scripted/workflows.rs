@@ -111,6 +111,9 @@ fn a_scenario_drives_a_whole_workflow_and_does_the_same_twice() {
         let session = sessions.iter().find(|row| row["id"] == artifact["agent_session_id"]);
         let session = session.expect("it belongs to a session");
         assert_eq!(artifact["type"], "SESSION_FILE");
+        let name = artifact["name"].as_str().expect("a name");
+        let (stem, _) = name.split_once('.').expect("an extension");
+        assert_eq!(session["name"], *stem);
         assert_eq!(artifact["step_id"], session["workflow_step_id"]);
         let path = one.site.repo.join(artifact["storage_path"].as_str().expect("a path"));
         let size = path.metadata().expect("a file").len();
