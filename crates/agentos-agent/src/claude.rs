@@ -46,8 +46,7 @@ impl Agent for Claude {
         if let Some(turns) = request.max_turns {
             say("--max-turns", &turns.to_string());
         }
-        // What a session that is resumed has cost before would count.
-        if let (Some(usd), Session::New(_)) = (request.max_usd, &request.session) {
+        if let Some(usd) = request.max_usd {
             say("--max-budget-usd", &usd.to_string());
         }
         let mut files = Vec::new();
@@ -74,6 +73,10 @@ impl Agent for Claude {
     }
 
     fn takes_session_id(&self) -> bool {
+        true
+    }
+
+    fn tells_cost(&self) -> bool {
         true
     }
 
