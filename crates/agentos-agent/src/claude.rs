@@ -8,6 +8,7 @@ mod stream;
 use crate::agent::{
     Agent, Command, Facts, Request, RequestError, Session, Translator, short_enough, shown,
 };
+use crate::mcp::for_claude;
 use crate::permission::Permission;
 use crate::usage::Baseline;
 
@@ -54,7 +55,10 @@ impl Agent for Claude {
             let path = request.folder.join(format!("mcp-{}.json", request.session.id()));
             say("--mcp-config", &shown(&path));
             argv.push("--strict-mcp-config".to_owned());
-            let servers = serde_json::json!({ "mcpServers": request.mcp_servers });
+            let servers = request.mcp_servers.iter();
+            let servers: serde_json::Map<String, serde_json::Value> =
+                servers.map(|(name, server)| (name.clone(), for_claude(server))).collect();
+            let servers = serde_json::json!({ "mcpServers": servers });
             files.push((path, servers.to_string()));
         }
         let (flag, id) = match &request.session {
