@@ -86,7 +86,11 @@ impl Words {
 
 /// An agent as it is configured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(
+    default,
+    deny_unknown_fields,
+    expecting = "an agent is a table: [agents.NAME] with `command` and so on"
+)]
 pub struct AgentSpec {
     /// How it is driven; by its name if left out, else by a template.
     #[serde(skip_serializing_if = "Option::is_none")]

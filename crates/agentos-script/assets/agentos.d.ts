@@ -368,7 +368,7 @@ declare module "agentos" {
   /** An MCP server: a command that is started, or an address. */
   export type McpServer =
     | { command: string; args?: readonly string[]; env?: Readonly<Record<string, string>> }
-    | { url: string; headers?: Readonly<Record<string, string>> };
+    | { url: string; type?: "http" | "sse"; headers?: Readonly<Record<string, string>> };
 
   export interface SessionOptions {
     /** The model; the agent's own choice if nothing is said. */

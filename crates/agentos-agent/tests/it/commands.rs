@@ -148,3 +148,34 @@ fn mistakes_in_a_configuration_are_named() {
     assert!(mistake("codex", "scenario = \"x\"").contains("kind `scripted`"));
     assert_eq!(mistake("mine", "command = [\"sh\", \"-c\", \"echo ${HOME} '{print $1}'\"]"), "");
 }
+
+#[test]
+fn mistakes_of_the_configuration_are_noticed() {
+    for (name, text) in [
+        ("mine", "command = \"\""),
+        ("mine", "command = \"my-agent {prompt}\""),
+        ("mine", "command = [\"a\"]\nargs = [\"-x\"]"),
+        ("mine", "command = [\"a\"]\nresume = []"),
+        ("mine", "command = [\"a\"]\nresume = [\"a\", \"{prompt}\"]"),
+        ("mine", "command = [\"a\", \"{promt}\"]"),
+        ("my agent", "command = [\"a\"]"),
+        ("my:agent", "command = [\"a\"]"),
+        ("claude", "model = \"--yolo\""),
+    ] {
+        let spec: AgentSpec = toml::from_str(text).expect("a configuration");
+        assert!(spec.mistake(name).is_some(), "[agents.{name:?}] {text}");
+    }
+    let wrong = toml::from_str::<BTreeMap<String, AgentSpec>>("claude = \"x\"").unwrap_err();
+    assert!(wrong.to_string().contains("an agent is a table"), "{wrong}");
+}
+
+#[test]
+fn what_is_filled_in_is_not_filled_in_again() {
+    let mine = "[mine]\ncommand = [\"a\", \"{system}|{prompt}\", \"{prompt}\"]";
+    let mine = roster(mine).member("mine", &BTreeMap::new()).expect("an agent").agent;
+    let asked = Request { system_prompt: Some("say {prompt} {model}".into()), ..request() };
+    let command = mine.command(&asked).expect("a command");
+    assert_eq!(command.argv, ["a", "say {prompt} {model}|write it", "write it"]);
+    let option = Request { prompt: "--help".into(), ..request() };
+    assert!(matches!(mine.command(&option), Err(RequestError::Unsupported { .. })));
+}

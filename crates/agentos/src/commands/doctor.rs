@@ -50,6 +50,9 @@ struct Report {
     problems: Vec<String>,
 }
 
+/// Most that is told of what a program says about its version, in characters.
+const VERSION: usize = 80;
+
 #[derive(Serialize)]
 struct ToolReport {
     name: &'static str,
@@ -101,7 +104,8 @@ fn version_of(program: &str) -> Option<String> {
     let answer = Tool::new(program).args(["--version"]).timeout(PATIENCE).run();
     answer.ok().filter(Answer::is_success).map(|answer| {
         let text = String::from_utf8_lossy(&answer.output).into_owned();
-        text.lines().next().unwrap_or_default().trim().to_owned()
+        // Whatever it says, it says it on one line of the report.
+        text.lines().next().unwrap_or_default().trim().chars().take(VERSION).collect()
     })
 }
 

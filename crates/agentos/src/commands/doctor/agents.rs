@@ -19,23 +19,36 @@ use crate::terminal::text::Line;
 pub(super) struct AgentReport {
     name: String,
     program: String,
-    /// What it says about itself; none if it is not there.
+    /// What it says about itself; none if it is not there, or nobody knows how to ask it.
     version: Option<String>,
-    /// The version that this version of AgentOS was tested with.
-    tested_version: &'static str,
+    /// The version that this version of AgentOS was tested with; none for commands of the configuration.
+    tested_version: Option<&'static str>,
     is_tested: bool,
     /// Where it has a key or a login from; none if nothing of that kind was found.
     credentials: Option<String>,
-    install: &'static str,
+    install: Option<&'static str>,
+    /// What is wrong with its configuration, if anything.
+    problem: Option<String>,
 }
 
-/// Looks at every agent that is a program of its own.
+/// Looks at every agent.
 pub(super) fn look(session: &Session) -> Result<Vec<AgentReport>> {
     let roster = roster(session, Path::new(""))?;
     let mut found = Vec::new();
     for name in roster.names() {
-        let Ok(member) = roster.member(&name, &BTreeMap::new()) else { continue };
-        let Some(facts) = member.agent.facts() else { continue };
+        let member = match roster.member(&name, &BTreeMap::new()) {
+            Ok(member) => member,
+            // The built-in one has nothing to play unless somebody says so.
+            Err(_) if !session.config.agents.specs.value.contains_key(&name) => continue,
+            Err(error) => {
+                found.push(unasked(name, Some(error.to_string())));
+                continue;
+            }
+        };
+        let Some(facts) = member.agent.facts() else {
+            found.push(unasked(name, None));
+            continue;
+        };
         let version = version_of(&facts.program);
         let is_tested = version.as_deref().is_some_and(|version| is(version, facts.tested));
         let credentials = key(session, &member.env, &facts).or_else(|| login(session, &facts));
@@ -43,13 +56,28 @@ pub(super) fn look(session: &Session) -> Result<Vec<AgentReport>> {
             name,
             program: facts.program,
             version,
-            tested_version: facts.tested,
+            tested_version: Some(facts.tested),
             is_tested,
             credentials,
-            install: facts.install,
+            install: Some(facts.install),
+            problem: None,
         });
     }
     Ok(found)
+}
+
+/// An agent of the configuration: nothing is known of it that could be asked.
+fn unasked(name: String, problem: Option<String>) -> AgentReport {
+    AgentReport {
+        name,
+        program: String::new(),
+        version: None,
+        tested_version: None,
+        is_tested: false,
+        credentials: None,
+        install: None,
+        problem,
+    }
 }
 
 /// Whether the version is among what a program says about itself.
@@ -81,12 +109,18 @@ fn login(session: &Session, facts: &Facts) -> Option<String> {
 impl AgentReport {
     pub(super) fn line(&self) -> Line {
         let line = Line::of(Tone::Plain, &format!("{:<10}", self.name));
+        let (Some(install), Some(tested)) = (self.install, self.tested_version) else {
+            return match &self.problem {
+                Some(problem) => line.with(Tone::Warning, problem),
+                None => line.with(Tone::Faint, "as the configuration says"),
+            };
+        };
         let Some(version) = &self.version else {
-            return line.with(Tone::Faint, &format!("not found ({})", self.install));
+            return line.with(Tone::Faint, &format!("not found ({install})"));
         };
         let mut line = line.with(Tone::Good, version);
         if !self.is_tested {
-            line.push(Tone::Warning, &format!("  not tested, {} was", self.tested_version));
+            line.push(Tone::Warning, &format!("  not tested, {tested} was"));
         }
         match &self.credentials {
             Some(credentials) => line.push(Tone::Faint, &format!("  {credentials}")),

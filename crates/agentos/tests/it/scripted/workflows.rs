@@ -310,7 +310,7 @@ fn doctor_knows_each_agent_and_reads_no_key() {
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(&tool, mode).expect("it can be executed");
     let config = format!(
-        "[agents.claude]\ncommand = {:?}\n[agents.codex]\ncommand = \"/nowhere/codex\"\n",
+        "[agents.claude]\ncommand = {:?}\n[agents.codex]\ncommand = \"/nowhere/codex\"\n[agents.mine]\ncommand = [\"mine\"]\n",
         tool.display().to_string()
     );
     fs::write(stage.site.repo.join(".agent/config.toml"), config).expect("a file");
@@ -325,6 +325,7 @@ fn doctor_knows_each_agent_and_reads_no_key() {
     assert_eq!(named("claude")["is_tested"], true);
     assert_eq!(named("claude")["credentials"], "key in ANTHROPIC_API_KEY");
     assert_eq!(named("codex")["version"], Value::Null);
+    assert_eq!(named("mine")["problem"], Value::Null, "those of the configuration are there too");
     assert!(agents.iter().any(|agent| agent["name"] == "gemini"));
 }
 
