@@ -352,3 +352,31 @@ fn what_a_run_changes_in_the_repository_is_remarked_on_it_and_put_right() {
     assert_eq!(comments, expected.map(|line| format!("{begin}{line}")));
     assert_eq!(yard.git(&yard.root, &["config", "core.bare"]), "false");
 }
+
+#[test]
+fn a_setup_command_is_executed_once_in_each_workspace_after_it_was_approved() {
+    let yard = Yard::new();
+    let log = yard.stand.at("setups");
+    let config = yard.root.join(".agent/config.toml");
+    let command = format!("echo $AGENT_WORKSPACE_ID >> {}; echo ready > ready.txt", log.display());
+    fs::write(&config, format!("[workspace]\nsetup = \"{command}\"\n")).expect("a file");
+    let refused = yard.run(&["run", "work"]).exits(4);
+    assert!(refused.err.contains("which you have not approved"), "{}", refused.err);
+    assert!(yard.workspaces().is_empty() && !log.exists());
+    yard.run(&["run", "here"]).exits(0);
+    let run = yard.run(&["run", "work", "--json", "--allow-setup"]).exits(0).document();
+    assert!(text(&run["output"]["seen"]).contains("ready.txt"), "{run}");
+    let named = ["run", "work", "--workspace-id", "fix"];
+    yard.run(&named).exits(0);
+    yard.run(&["workspace", "run", "fix", "--", "true"]).exits(0);
+    assert_eq!(
+        crate::support::lines(&log),
+        [name(&run), "fix".to_owned()],
+        "approved, and done once"
+    );
+    fs::write(&config, "[workspace]\nsetup = \"echo no >&2; exit 3\"\n").expect("a file");
+    yard.run(&["run", "work"]).exits(4);
+    let failed = yard.run(&["run", "work", "--json", "--allow-setup"]).exits(1).document();
+    let error = failed["error"].to_string();
+    assert!(error.contains("exit status 3") && error.contains("no"), "{error}");
+}
