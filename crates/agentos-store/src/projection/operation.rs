@@ -307,9 +307,9 @@ fn session_files(
     };
     let files = said.and_then(|said| said.get("files")).and_then(Value::as_array);
     let rows = files.into_iter().flatten().filter_map(|file| {
-        let name = text(file, "name")?;
+        let (name, part) = (text(file, "name")?, text(file, "part")?);
         let row = artifact(at, step, operation, (&Value::Null, file));
-        Some(ArtifactRow { part: Some(name.clone()), name, ..row })
+        Some(ArtifactRow { part: Some(part), name, ..row })
     });
     rows.collect()
 }

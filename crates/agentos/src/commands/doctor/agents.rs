@@ -2,7 +2,7 @@
 //! is read.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentos_agent::agent::Facts;
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub(super) struct AgentReport {
 
 /// Looks at every agent that is a program of its own.
 pub(super) fn look(session: &Session) -> Result<Vec<AgentReport>> {
-    let roster = roster(session)?;
+    let roster = roster(session, Path::new(""))?;
     let mut found = Vec::new();
     for name in roster.names() {
         let Ok(member) = roster.member(&name, &BTreeMap::new()) else { continue };

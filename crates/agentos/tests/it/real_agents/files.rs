@@ -41,6 +41,9 @@ fn writes_a_file(agent: RealAgent) {
         let stream = site.read(&path.replace(".txt", ".jsonl")).expect("and the stream");
         assert!(stream.contains(first["sessionId"].as_str().expect("an id")), "{stream}");
     }
+    let artifacts = document["artifacts"].as_array().expect("a list");
+    let kept = artifacts.iter().filter(|kept| kept["type"] == "SESSION_FILE").count();
+    assert_eq!(kept, 4, "a stream and a transcript for each: {artifacts:#?}");
 }
 
 #[test]

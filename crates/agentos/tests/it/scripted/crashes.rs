@@ -96,9 +96,8 @@ fn a_session_that_the_agent_has_forgotten_begins_anew() {
     kill(supervisor, Signal::KILL);
     kill(agent, Signal::KILL);
     until("all are dead", || !is_alive(supervisor) && !is_alive(agent));
-    for folder in stage.site.command_folders() {
-        fs::remove_dir_all(folder.join("agents")).expect("its memory");
-    }
+    let memory = stage.site.repo.join(".agentos/issue_workflow.db.commands/scripted");
+    fs::remove_dir_all(memory).expect("its memory");
     go(&stage);
     let run = stage.resume().exits(0).document();
     assert_eq!(run["output"]["text"], "there");

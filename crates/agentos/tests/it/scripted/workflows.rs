@@ -111,6 +111,9 @@ fn a_scenario_drives_a_whole_workflow_and_does_the_same_twice() {
         let session = sessions.iter().find(|row| row["id"] == artifact["agent_session_id"]);
         let session = session.expect("it belongs to a session");
         assert_eq!(artifact["type"], "SESSION_FILE");
+        let name = artifact["name"].as_str().expect("a name");
+        let (stem, _) = name.split_once('.').expect("an extension");
+        assert_eq!(session["name"], *stem);
         assert_eq!(artifact["step_id"], session["workflow_step_id"]);
         let path = one.site.repo.join(artifact["storage_path"].as_str().expect("a path"));
         let size = path.metadata().expect("a file").len();
@@ -172,6 +175,23 @@ fn a_retried_run_plays_the_same_scenario() {
     let retried = stage.site.call(&["retry", "--json", &run]).exits(0).document();
     assert_eq!(retried["output"]["text"], "done");
     assert_eq!(session(&retried)["model"], "scripted");
+}
+
+#[test]
+fn a_retried_run_goes_on_with_a_session_of_the_old_one() {
+    let body = r#"
+      const plan = await ctx.run("plan", async () => ctx.runCli("plan", claude, "plan"));
+      const review = await ctx.run("review", async () => ctx.runCli("review", claude, "review", { resume: "plan" }),
+        { retry: { maxAttempts: 1 } });
+      return plan.sessionId === review.sessionId;
+    "#;
+    let scenario = "[[session]]\nname = \"plan\"\nplay = [{ say = \"planned\" }]\n\
+                    [[session]]\nname = \"review\"\nplay = [{ run = \"test -e mended\" }, { say = \"fine\" }]";
+    let stage = Stage::new(body, scenario);
+    stage.run().exits(1);
+    fs::write(stage.site.repo.join("mended"), "").expect("a file");
+    let retried = stage.site.call(&["retry", "--json", &stage.site.only_run()]).exits(0).document();
+    assert_eq!(retried["output"], true, "{}", stage.said().join("\n"));
 }
 
 #[test]
@@ -262,4 +282,21 @@ fn doctor_knows_each_agent_and_reads_no_key() {
     assert_eq!(named("claude")["credentials"], "key in ANTHROPIC_API_KEY");
     assert_eq!(named("codex")["version"], Value::Null);
     assert!(agents.iter().any(|agent| agent["name"] == "gemini"));
+}
+
+#[test]
+fn the_example_of_the_documentation_works_as_it_says() {
+    let stage = Stage::new("", "");
+    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+    let templates = stage.site.repo.join(".agent/workflows/templates");
+    fs::copy(examples.join("feature.ts"), templates.join("feature.ts")).expect("a template");
+    let scenario = examples.join("feature.toml").display().to_string();
+    let (claude, codex) =
+        (format!("claude=scripted:{scenario}"), format!("codex=scripted:{scenario}"));
+    let run =
+        ["run", "feature", "--json", "--workspace", "none", "--agent", &claude, "--agent", &codex];
+    let run = stage.site.call(&run).exits(0).document();
+    assert_eq!(run["output"]["steps"], 2);
+    assert_eq!(stage.lines("greeting.txt"), ["hello world"]);
+    stage.site.call(&["check"]).exits(0);
 }
