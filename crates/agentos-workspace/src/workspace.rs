@@ -12,6 +12,7 @@
 
 pub mod adopt;
 pub mod changes;
+pub mod direnv;
 mod furnish;
 pub mod guard;
 pub mod id;
