@@ -10,18 +10,26 @@
 //! - A workspace has a [`marker`] in its private folder. It is verified after it was made and whenever it is about to be
 //!   used. If it is not what it should be, that is an error; nothing falls back to another folder.
 
+pub mod backup;
 mod furnish;
 pub mod id;
 pub mod isolation;
 pub mod ledger;
 pub mod marker;
+pub(crate) mod plumbing;
 pub mod points;
 pub mod porcelain;
+pub mod removal;
 mod repair;
 pub mod repository;
+pub mod restore;
 pub mod root;
 mod state;
+pub mod survey;
+pub mod trash;
+pub mod verdict;
 pub mod verify;
+pub mod view;
 pub mod yard;
 
 use std::fmt;

@@ -16,7 +16,11 @@ impl Yard<'_> {
     /// # Errors
     /// [`OpenError`]
     pub fn repair(&self) -> Result<Vec<Workspace>, OpenError> {
-        let is_needed = self.ledger.all()?.iter().any(|workspace| self.is_half_made(workspace));
+        let is_needed = self
+            .ledger
+            .all()?
+            .iter()
+            .any(|workspace| self.is_half_made(workspace) || workspace.state == State::Trashed);
         if !is_needed {
             return Ok(Vec::new());
         }
@@ -25,6 +29,7 @@ impl Yard<'_> {
     }
 
     pub(super) fn repair_under(&self, lock: &RepositoryLock) -> Result<Vec<Workspace>, OpenError> {
+        self.finish_removals(lock).map_err(Box::new)?;
         let mut repaired = Vec::new();
         for workspace in self.ledger.all()? {
             // Under the lock, somebody who is making it can't be: it is read after the lock was taken.

@@ -14,6 +14,7 @@ use super::isolation::{self, Isolation, IsolationError, Site};
 use super::ledger::{Ledger, LedgerError, advance};
 use super::marker::{FolderIdentity, Marker};
 use super::points::{Point, Points};
+use super::removal::CleanError;
 use super::repository::{Repository, RepositoryLock};
 use super::root::{self, RootError};
 use super::verify::{self, VerifyError};
@@ -95,6 +96,9 @@ pub enum OpenError {
         /// Where.
         path: PathBuf,
     },
+    /// What was about to be removed can't be dealt with.
+    #[error(transparent)]
+    Removal(#[from] Box<CleanError>),
     /// It is on its way out.
     #[error(
         "the workspace {id} was moved to the trash; bring it back with `agentos workspace restore {id}`"

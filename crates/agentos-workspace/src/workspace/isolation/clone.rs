@@ -10,7 +10,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Isolation, IsolationError, Site, commit_in_git, head_in_git, tip_in_git};
+use super::{
+    Isolation, IsolationError, Site, commit_in_git, delete_branch_in_git, head_in_git, tip_in_git,
+};
 use crate::checkout::{Checkout, Kind as Keeper};
 use crate::workspace::marker::Marker;
 use crate::workspace::porcelain::line;
@@ -96,6 +98,20 @@ impl Isolation for LocalClone {
             return Ok(());
         }
         fetch(site, &site.repository.checkout.root, &workspace.path, &format!("+{name}:{name}"))
+    }
+
+    /// The repository never knew of it.
+    fn forget(&self, _: &Site<'_>, _: &Workspace) -> Result<(), IsolationError> {
+        Ok(())
+    }
+
+    fn delete_branch(
+        &self,
+        site: &Site<'_>,
+        branch: &str,
+        tip: &str,
+    ) -> Result<bool, IsolationError> {
+        delete_branch_in_git(site, branch, tip)
     }
 }
 
