@@ -34,3 +34,4 @@ pub mod switch;
 pub mod takeover;
 mod trouble;
 mod worker;
+pub mod workspaces;

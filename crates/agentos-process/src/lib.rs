@@ -9,7 +9,8 @@
 //! Each try of an operation has a directory. All that is known about it is in there, so that anybody can go on where
 //! somebody died: [`launch`] starts a command or finds it, [`attached`] follows it, [`supervisor`] keeps it within its
 //! limits while nobody else lives, and ends it so that nothing is left. Where `exit.json` is, nothing of the command is
-//! alive. [`tool`] is for short programs that are over before anybody could miss them.
+//! alive. [`tool`] is for short programs that are over before anybody could miss them, [`interactive`] for those that belong
+//! to the user at the terminal.
 
 pub mod attached;
 pub mod bounds;
@@ -21,6 +22,7 @@ pub mod environment;
 pub mod exit;
 pub mod frame;
 mod group;
+pub mod interactive;
 pub mod launch;
 pub mod leftovers;
 mod lock;

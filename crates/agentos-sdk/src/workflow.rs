@@ -42,6 +42,8 @@ pub struct WorkflowConfig {
     pub retry: RetryPolicy,
     /// A JSON schema for the input.
     pub input: Option<Value>,
+    /// Where it works: `auto`, `worktree`, `clone`, `jj` or `none`.
+    pub workspace: Option<String>,
 }
 
 impl Default for WorkflowConfig {
@@ -53,6 +55,7 @@ impl Default for WorkflowConfig {
             deadline: None,
             retry: RetryPolicy::default(),
             input: None,
+            workspace: None,
         }
     }
 }
@@ -130,6 +133,14 @@ impl Workflow {
     #[must_use]
     pub fn input(mut self, schema: Value) -> Self {
         self.config.input = Some(schema);
+        self
+    }
+
+    /// Works in a workspace of this kind unless whoever starts it says otherwise: `auto`, `worktree`, `clone`, `jj`, or
+    /// `none` for the checkout itself.
+    #[must_use]
+    pub fn workspace(mut self, kind: impl Into<String>) -> Self {
+        self.config.workspace = Some(kind.into());
         self
     }
 

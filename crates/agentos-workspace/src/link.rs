@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,9 @@ pub struct Link {
     /// The workspace that the checkout is, if AgentOS made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<String>,
+    /// The checkout that the workspace was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repo_root: Option<PathBuf>,
 }
 
 impl Link {

@@ -62,6 +62,8 @@ pub struct StateLocation {
     pub checkout: Result<Option<Checkout>, Arc<CheckoutError>>,
     /// The workspace that this is, if AgentOS made it.
     pub workspace_id: Option<String>,
+    /// The checkout that the workspace was made from: what is started in a workspace belongs there, and outlives it.
+    pub maker: Option<Checkout>,
     /// The current folder, a real path; none if it is gone.
     folder: Option<PathBuf>,
     global_folder: Option<PathBuf>,
@@ -79,6 +81,7 @@ impl StateLocation {
             why: Why::Outside,
             checkout: Checkout::find(surroundings).map_err(Arc::new),
             workspace_id: None,
+            maker: None,
             folder: surroundings.cwd.as_deref().and_then(|folder| real_folder(folder).ok()),
             global_folder: surroundings.home.as_ref().map(|home| home.join(FOLDER)),
             looked_at: Vec::new(),
@@ -131,7 +134,7 @@ impl StateLocation {
             Some(found) => {
                 self.note(format!("{} is {}", metadata::VARIABLE, file.display()));
                 let database = absolute(&found.database, &file)?;
-                self.workspace_id = Some(found.workspace_id);
+                self.is_workspace(Some(found.workspace_id), found.repo_root, surroundings);
                 self.settle(database, Why::Workspace);
                 Ok(true)
             }
@@ -148,7 +151,21 @@ impl StateLocation {
         let folder = self.folder.as_deref();
         let file = folder.and_then(|folder| metadata::file_for(surroundings, folder));
         let found = file.and_then(|file| metadata::load(&file).ok().flatten());
-        self.workspace_id = found.map(|found| found.workspace_id);
+        if let Some(found) = found {
+            self.is_workspace(Some(found.workspace_id), found.repo_root, surroundings);
+        }
+    }
+
+    fn is_workspace(
+        &mut self,
+        id: Option<String>,
+        repo_root: Option<PathBuf>,
+        surroundings: &Surroundings,
+    ) {
+        let maker = repo_root.filter(|_| id.is_some());
+        let maker = maker.map(|root| Checkout::of_folder(surroundings, &root));
+        self.maker = maker.and_then(|found| found.ok().flatten());
+        self.workspace_id = id;
     }
 
     fn is_linked(&self) -> bool {
@@ -164,7 +181,7 @@ impl StateLocation {
         if let Some(link) = Link::load(checkout)? {
             self.note("the checkout is linked".to_owned());
             let database = absolute(&link.database, &checkout.private)?;
-            self.workspace_id = link.workspace_id;
+            self.is_workspace(link.workspace_id, link.repo_root, surroundings);
             self.settle(database, Why::Linked);
             return Ok(());
         }
@@ -240,11 +257,15 @@ impl StateLocation {
         })
     }
 
-    /// The root of the checkout; outside of every repository, the current folder.
+    /// The root of the checkout; in a workspace, of the one that it was made from; outside of every repository, the current
+    /// folder.
     ///
     /// # Errors
     /// [`CheckoutError`]
     pub fn project_path(&self) -> Result<&Path, Arc<CheckoutError>> {
+        if let Some(maker) = &self.maker {
+            return Ok(&maker.root);
+        }
         let checkout = self.checkout.as_ref().map_err(Arc::clone)?;
         let root = checkout.as_ref().map(|checkout| checkout.root.as_path());
         root.or(self.folder.as_deref()).ok_or_else(|| Arc::new(CheckoutError::NoCurrentFolder))
@@ -256,6 +277,9 @@ impl StateLocation {
     /// [`IdentityError`]
     pub fn identity(&self) -> Result<Option<Identity>, IdentityError> {
         let identity = match (&self.checkout, &self.folder) {
+            _ if self.maker.is_some() => {
+                self.maker.as_ref().map(Identity::load).transpose()?.flatten()
+            }
             (Ok(Some(checkout)), _) => Identity::load(checkout)?,
             (Ok(None), Some(folder)) => Some(Identity::of_folder(folder)),
             _ => None,

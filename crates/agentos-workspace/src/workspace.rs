@@ -10,12 +10,15 @@
 //! - A workspace has a [`marker`] in its private folder. It is verified after it was made and whenever it is about to be
 //!   used. If it is not what it should be, that is an error; nothing falls back to another folder.
 
+pub mod adopt;
 pub mod backup;
+pub mod changes;
 mod furnish;
 pub mod id;
 pub mod isolation;
 pub mod ledger;
 pub mod marker;
+pub mod occupy;
 pub(crate) mod plumbing;
 pub mod points;
 pub mod porcelain;
@@ -113,6 +116,12 @@ pub struct Workspace {
     pub nonce: Uuid,
     /// Which folder it is, once it is there.
     pub folder: Option<FolderIdentity>,
+    /// The run that it was made for, and later the one that works in it.
+    #[serde(default)]
+    pub run: Option<String>,
+    /// Whether it was in somebody's hands before it was made this time.
+    #[serde(default)]
+    pub was_there: bool,
     /// How often it was written down; 0 if it was not yet.
     pub version: u32,
     /// When it was first made.

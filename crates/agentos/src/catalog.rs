@@ -41,6 +41,8 @@ pub(crate) struct Listed {
     pub(crate) replaces_built_in: bool,
     /// The schema of its input.
     pub(crate) input: Option<Value>,
+    /// Where it says that it works: a kind of workspace.
+    pub(crate) workspace: Option<String>,
     /// The hash of its definition.
     pub(crate) definition: String,
     #[serde(skip)]
@@ -49,7 +51,7 @@ pub(crate) struct Listed {
 
 #[derive(Debug, Clone)]
 enum Source {
-    Rust(Workflow),
+    Rust(Box<Workflow>),
     Template(Arc<Definition>),
 }
 
@@ -125,6 +127,7 @@ impl Catalog {
             file: Some(format!("{WORKFLOWS_FOLDER}/{}", definition.sources().entry)),
             replaces_built_in: self.workflows.find(&config.name).is_some(),
             input: config.input.clone(),
+            workspace: config.workspace.as_ref().and_then(kind_of),
             definition: definition.hash().to_owned(),
             source: Source::Template(Arc::clone(definition)),
         }
@@ -151,6 +154,12 @@ impl Catalog {
     }
 }
 
+/// `"none"`, or `{ kind: "none" }`.
+fn kind_of(workspace: &Value) -> Option<String> {
+    let kind = workspace.get("kind").unwrap_or(workspace);
+    kind.as_str().map(str::to_owned)
+}
+
 fn of_rust(workflow: &Workflow) -> Listed {
     let config = workflow.config();
     Listed {
@@ -160,8 +169,9 @@ fn of_rust(workflow: &Workflow) -> Listed {
         file: None,
         replaces_built_in: false,
         input: config.input.clone(),
+        workspace: config.workspace.clone(),
         definition: workflow.definition(),
-        source: Source::Rust(workflow.clone()),
+        source: Source::Rust(Box::new(workflow.clone())),
     }
 }
 

@@ -14,7 +14,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use crate::catalog::Catalog;
 use crate::commands::{
     approve, cancel, check, config, db, doctor, init, logs, resume, retry, run, show, signal,
-    status, workflows,
+    status, workflows, workspace,
 };
 use crate::config::Flags;
 use crate::error::{CommandError, Result};
@@ -65,6 +65,8 @@ enum Command {
     Workflows(workflows::Args),
     /// Read all workflow templates with a critical eye
     Check(check::Args),
+    /// Checkouts in which somebody works and nobody else
+    Workspace(workspace::Args),
     /// The checkpoint database
     Db(db::Args),
     /// Show the configuration, and where each value comes from
@@ -163,6 +165,7 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             Command::Signal(args) => signal::run(session, &args).await,
             Command::Approve(args) => approve::run(session, &args).await,
             Command::Doctor(args) => doctor::run(session, &args).await,
+            Command::Workspace(args) => workspace::run(session, &args).await,
             Command::Executor { database } => executor::serve(session, &database).await,
             Command::Db(_)
             | Command::Workflows(_)

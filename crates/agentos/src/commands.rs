@@ -15,6 +15,7 @@ pub(crate) mod show;
 pub(crate) mod signal;
 pub(crate) mod status;
 pub(crate) mod workflows;
+pub(crate) mod workspace;
 
 use std::process::ExitCode;
 
@@ -40,6 +41,10 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
     }
     if let Some(place) = detail.run.error.as_ref().and_then(place_of) {
         session.output.note(&format!("it failed at {place}"));
+    }
+    if let (Some(_), Some(path)) = (&detail.run.workspace_id, &detail.run.workspace_dir) {
+        let branch = detail.run.branch_name.as_deref().unwrap_or("no branch");
+        session.output.note(&format!("its work is on {branch}, in {path}"));
     }
     Ok(match detail.run.status {
         WorkflowStatus::Completed => ExitCode::SUCCESS,

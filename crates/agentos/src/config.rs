@@ -16,6 +16,7 @@ mod script;
 mod secrets;
 pub(crate) mod setting;
 mod shell;
+pub(crate) mod workspace;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ pub(crate) use script::Script;
 pub(crate) use secrets::Secrets;
 use setting::Row;
 pub(crate) use shell::Shell;
+pub(crate) use workspace::Workspace;
 
 /// Where values come from.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +73,8 @@ pub(crate) struct Config {
     pub(crate) secrets: Secrets,
     /// `[script]`
     pub(crate) script: Script,
+    /// `[workspace]`
+    pub(crate) workspace: Workspace,
 }
 
 /// What one source says.
@@ -82,6 +86,7 @@ struct Layer {
     shell: shell::Layer,
     secrets: secrets::Layer,
     script: script::Layer,
+    workspace: workspace::Layer,
 }
 
 impl Config {
@@ -112,6 +117,7 @@ impl Config {
             self.script.rows(),
             self.secrets.rows(),
             self.shell.rows(),
+            self.workspace.rows(),
         ]
         .concat();
         rows.sort_by_key(|row| row.key);
@@ -147,6 +153,7 @@ impl Layer {
             run: run::Layer::of_environment(environment)?,
             output: output::Layer::of_environment(environment)?,
             log: log::Layer::of_environment(environment)?,
+            workspace: workspace::Layer::of_environment(environment)?,
             ..Self::default()
         })
     }
@@ -160,6 +167,7 @@ impl Layer {
             shell: shell::Layer::of_file(written.shell, file),
             secrets: secrets::Layer::of_file(written.secrets, file),
             script: script::Layer::of_file(written.script, file),
+            workspace: workspace::Layer::of_file(written.workspace, file),
         })
     }
 
@@ -172,6 +180,7 @@ impl Layer {
             shell: self.shell.over(below.shell),
             secrets: self.secrets.over(below.secrets),
             script: self.script.over(below.script),
+            workspace: self.workspace.over(below.workspace),
         }
     }
 
@@ -183,6 +192,7 @@ impl Layer {
             shell: self.shell.or_default(),
             secrets: self.secrets.or_default(),
             script: self.script.or_default(),
+            workspace: self.workspace.or_default(),
         }
     }
 }
@@ -197,6 +207,7 @@ struct Written {
     shell: shell::Written,
     secrets: secrets::Written,
     script: script::Written,
+    workspace: workspace::Written,
 }
 
 #[cfg(test)]

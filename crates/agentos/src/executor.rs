@@ -20,6 +20,8 @@ use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
+use crate::workspace::desk::Desk;
+use crate::workspace::tend;
 use crate::{supervise, sweep};
 
 /// The hidden verb.
@@ -113,7 +115,7 @@ fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Re
     let lines = FileLines::default();
     let library = session.library(store);
     let engine = Builder::new(Arc::new(unheld(store)), owner, library)
-        .performers(supervise::performers(session, store.path(), lines.clone())?)
+        .performers(supervise::performers(session, store, lines.clone())?)
         .lines(lines)
         .bell(watch)
         .limits(Limits {
@@ -123,5 +125,7 @@ fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Re
         .start()?;
     tokio::spawn(scribe::follow(store.clone(), engine.events()));
     tokio::spawn(sweep::follow(store.clone(), engine.events()));
+    let desk = Desk::open(session, store).ok();
+    tokio::spawn(tend::follow(desk, store.clone(), engine.events()));
     Ok(engine)
 }

@@ -27,6 +27,8 @@ use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
 use crate::view::{self, Presenter, Stream};
+use crate::workspace::desk::Desk;
+use crate::workspace::tend;
 use crate::{supervise, sweep};
 
 /// How often a picture is drawn at most.
@@ -58,6 +60,8 @@ pub(crate) async fn drive(
         start(session, store, &owner, (Arc::clone(&family), FileLines::watched_by(watcher)))?;
     let scribe = tokio::spawn(scribe::follow(store.clone(), engine.events()));
     let sweeper = tokio::spawn(sweep::follow(store.clone(), engine.events()));
+    let desk = Desk::open(session, store).ok();
+    let tender = tokio::spawn(tend::follow(desk, store.clone(), engine.events()));
     let presenter =
         Presenter::new(&session.output, stream, session.surroundings.environment.clone())
             .knows(known);
@@ -81,7 +85,7 @@ pub(crate) async fn drive(
         }
         _ => engine.leave().await,
     }
-    let _gone = (scribe.await, sweeper.await);
+    let _gone = (scribe.await, sweeper.await, tender.await);
     drop(owner);
     match outcome {
         Outcome::Ended(ended) => {
@@ -163,7 +167,7 @@ fn start(
     let limits = Limits { slots: SLOTS, linger: Duration::MAX, ..Limits::default() };
     let library = session.library(store);
     let builder = Builder::new(family, owner.id(), library);
-    let performers = supervise::performers(session, store.path(), lines.clone())?;
+    let performers = supervise::performers(session, store, lines.clone())?;
     Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }
 

@@ -39,6 +39,7 @@ mod sweep;
 mod templates;
 mod terminal;
 mod view;
+mod workspace;
 
 pub use agentos_sdk as sdk;
 pub use app::App;

@@ -42,8 +42,11 @@ impl Session {
         catalog: Catalog,
         flags: Flags,
     ) -> Result<Self> {
-        let checkout = location.as_ref().ok().and_then(|location| location.checkout.as_ref().ok());
-        let checkout = checkout.and_then(Option::as_ref).map(|checkout| checkout.root.as_path());
+        let found = location.as_ref().ok();
+        let checkout = found.and_then(|found| found.checkout.as_ref().ok()?.as_ref());
+        // The configuration of a workspace is that of the checkout it was made from.
+        let checkout = found.and_then(|found| found.maker.as_ref()).or(checkout);
+        let checkout = checkout.map(|checkout| checkout.root.as_path());
         let config = Config::load(&Sources {
             environment: &surroundings.environment,
             home: surroundings.home.as_deref(),

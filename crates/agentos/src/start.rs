@@ -7,7 +7,7 @@ use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::folder::RunFolder;
 use agentos_store::place::Place;
-use agentos_store::records::{Project, Records as _};
+use agentos_store::records::{Project, RecordError, Records as _};
 use agentos_store::run::{CreateError, NewRun};
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
@@ -18,6 +18,7 @@ use uuid::Uuid;
 use crate::catalog::Listed;
 use crate::error::{CommandError, Result};
 use crate::inputs::FileInput;
+use crate::workspace::Placed;
 
 /// How many readable ids are tried.
 const NAMES: u64 = 1_000;
@@ -29,6 +30,38 @@ pub(crate) struct NewRunRequest<'a> {
     pub(crate) files: Vec<FileInput>,
     /// Who drives it from the start; if nobody does, whoever finds it.
     pub(crate) owner: Option<OwnerId>,
+    /// What it is called.
+    pub(crate) names: RunNames,
+    /// Where it works.
+    pub(crate) placed: &'a Placed,
+}
+
+/// What a run is called: made before there is a workspace for it, and that before there is the run.
+#[derive(Debug, Clone)]
+pub(crate) struct RunNames {
+    pub(crate) run: RunId,
+    pub(crate) run_id: String,
+    choice: u64,
+}
+
+impl RunNames {
+    /// Names that no run has yet.
+    pub(crate) async fn new(store: &SqliteStore, workflow: &str) -> Result<Self> {
+        let run = RunId(Uuid::now_v7());
+        for choice in 0..NAMES {
+            let run_id = short_name(run, workflow, choice);
+            match store.find_run(&run_id).await {
+                Err(RecordError::NotFound { .. }) => return Ok(Self { run, run_id, choice }),
+                Ok(_) | Err(RecordError::Ambiguous { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(no_name(workflow))
+    }
+}
+
+fn no_name(workflow: &str) -> CommandError {
+    CommandError::failed(format!("no readable id is left for a run of `{workflow}`"))
 }
 
 /// Creates a run in the checkout, and answers with its id.
@@ -37,7 +70,7 @@ pub(crate) async fn create(
     prepared: &Prepared,
     request: NewRunRequest<'_>,
 ) -> Result<RunId> {
-    let run = RunId(Uuid::now_v7());
+    let run = request.names.run;
     let folder = RunFolder::new(&prepared.project_path, run);
     folder.create().map_err(|error| CommandError::failed(error.to_string()))?;
     let context = folder.path().join("context");
@@ -51,47 +84,52 @@ pub(crate) async fn create(
         definition_version: Some(definition.1),
         context_dir: Some(context.to_string_lossy().into_owned()),
         log_file_path: Some(folder.log_file().to_string_lossy().into_owned()),
-        ..place_of(prepared)
+        ..place_of(prepared, request.placed)
     };
+    let context_path = context.to_string_lossy().into_owned();
+    let home = Home { context_path, ..home_of(prepared, request.placed) };
     let start = request.workflow.start(run, input, SystemClock.now())?;
-    create_named(store, start, (place, request.owner), prepared).await?;
+    let start = RunStarted { home, ..start };
+    create_named(store, start, (place, request.owner), request.names.choice).await?;
     Ok(run)
 }
 
 /// Where whatever is started from this checkout belongs.
-pub(crate) fn place_of(prepared: &Prepared) -> Place {
-    let root = prepared.project_path.to_string_lossy().into_owned();
+fn place_of(prepared: &Prepared, placed: &Placed) -> Place {
+    let root = &prepared.project_path;
+    let workspace = placed.workspace.as_ref();
     Place {
         project: Some(prepared.identity.project),
         worktree_id: Some(prepared.identity.worktree.clone()),
-        work_dir: Some(root.clone()),
-        workspace_dir: Some(root),
+        work_dir: Some(root.to_string_lossy().into_owned()),
+        workspace_dir: Some(placed.path(root).to_string_lossy().into_owned()),
+        workspace_id: workspace.map(|workspace| workspace.id.to_string()),
+        branch_name: workspace.and_then(|workspace| workspace.branch.clone()),
         ..Place::default()
     }
 }
 
-/// What a run of this checkout calls itself.
-pub(crate) fn home_of(prepared: &Prepared, run_id: String) -> Home {
-    let root = prepared.project_path.to_string_lossy().into_owned();
+/// Where a run of this checkout works. What it is called is not said yet.
+fn home_of(prepared: &Prepared, placed: &Placed) -> Home {
+    let root = &prepared.project_path;
     Home {
-        run_id,
         project_id: prepared.identity.project.to_string(),
-        project_path: root.clone(),
-        workspace_path: root,
+        project_path: root.to_string_lossy().into_owned(),
+        workspace_path: placed.path(root).to_string_lossy().into_owned(),
         ..Home::default()
     }
 }
 
+/// Creates it under the first name that is free, from this choice on.
 async fn create_named(
     store: &SqliteStore,
     start: RunStarted,
     (place, owner): (Place, Option<OwnerId>),
-    prepared: &Prepared,
+    first: u64,
 ) -> Result<()> {
-    for choice in 0..NAMES {
+    for choice in first..NAMES {
         let run_id = short_name(start.run, start.workflow.as_str(), choice);
-        let context_path = place.context_dir.clone().unwrap_or_default();
-        let home = Home { context_path, ..home_of(prepared, run_id) };
+        let home = Home { run_id, ..start.home.clone() };
         let first = RunStarted { home, ..start.clone() };
         let new = NewRun {
             run: start.run,
@@ -107,7 +145,7 @@ async fn create_named(
             Err(error) => return Err(error.into()),
         }
     }
-    Err(CommandError::failed(format!("no readable id is left for a run of `{}`", start.workflow)))
+    Err(no_name(start.workflow.as_str()))
 }
 
 /// The database may know another project at this path: then the git directory was made anew, and the history was not. The
@@ -120,7 +158,8 @@ pub(crate) async fn adopt(
     let path = prepared.project_path.to_string_lossy();
     let known = store.projects().await?.into_iter().find(|known| known.path == path);
     let other = known.filter(|known| known.id != prepared.identity.project);
-    let (Some(other), Ok(Some(checkout))) = (other, &location.checkout) else {
+    let checkout = location.checkout.as_ref().ok().and_then(Option::as_ref);
+    let (Some(other), Some(checkout)) = (other, location.maker.as_ref().or(checkout)) else {
         return Ok(prepared);
     };
     let identity = Identity::adopt(checkout, other.id)
@@ -134,16 +173,8 @@ pub(crate) async fn register(
     prepared: &Prepared,
     workflow: &Listed,
 ) -> Result<(Uuid, u32)> {
+    register_project(store, prepared).await?;
     let (now, project) = (SystemClock.now(), prepared.identity.project);
-    let path = prepared.project_path.to_string_lossy().into_owned();
-    let name = prepared.project_path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let known = store.projects().await?;
-    if !known.iter().any(|known| known.id == project && known.path == path) {
-        let created_at =
-            known.iter().find(|known| known.id == project).map_or(now, |known| known.created_at);
-        let name = name.unwrap_or_else(|| path.clone());
-        store.put_project(Project { id: project, name, path, created_at, updated_at: now }).await?;
-    }
     let new = workflow.kept(project, now);
     let version = store.put_definition(new).await?;
     let definitions = store.definitions(Some(project)).await?;
@@ -152,4 +183,20 @@ pub(crate) async fn register(
         CommandError::failed(format!("the definition of `{}` is gone", workflow.name))
     })?;
     Ok((id, version))
+}
+
+/// Writes the project down, if it is not.
+pub(crate) async fn register_project(store: &SqliteStore, prepared: &Prepared) -> Result<()> {
+    let (now, project) = (SystemClock.now(), prepared.identity.project);
+    let path = prepared.project_path.to_string_lossy().into_owned();
+    let name = prepared.project_path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let known = store.projects().await?;
+    if known.iter().any(|known| known.id == project && known.path == path) {
+        return Ok(());
+    }
+    let created_at =
+        known.iter().find(|known| known.id == project).map_or(now, |known| known.created_at);
+    let name = name.unwrap_or_else(|| path.clone());
+    store.put_project(Project { id: project, name, path, created_at, updated_at: now }).await?;
+    Ok(())
 }

@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use agentos_core::operation::OperationKind;
 use agentos_engine::files::FilesPerformer;
 use agentos_engine::performer::Performers;
-use agentos_engine::shell::{Settings, ShellPerformer, Workspaces};
+use agentos_engine::shell::{Settings, ShellPerformer};
+use agentos_engine::workspaces::CheckedWorkspaces;
 use agentos_process::launch::Launcher;
 use agentos_process::secret::{Secrets, is_secret_name};
 use agentos_process::supervisor;
+use agentos_store::sqlite::SqliteStore;
 
 use crate::lines::FileLines;
 use crate::session::Session;
@@ -42,20 +45,22 @@ pub(crate) fn commands_folder(database: &Path) -> PathBuf {
 /// Those who perform what the runs of this database order.
 pub(crate) fn performers(
     session: &Session,
-    database: &Path,
+    store: &SqliteStore,
     lines: FileLines,
 ) -> std::io::Result<Performers> {
+    let grounds = CheckedWorkspaces::new(Arc::new(store.clone()), session.surroundings.clone());
     let launcher = Launcher::new(std::env::current_exe()?, [VERB]);
     let env = environment(session);
     let settings = Settings {
         secrets: secrets(session, &env),
         env,
         output: Box::new(lines),
-        ..Settings::new(launcher, commands_folder(database))
+        grounds: Box::new(grounds.clone()),
+        ..Settings::new(launcher, commands_folder(store.path()))
     };
     Ok(Performers::new()
         .with(OperationKind::Shell, ShellPerformer::new(settings))
-        .with(OperationKind::Files, FilesPerformer::new(Workspaces)))
+        .with(OperationKind::Files, FilesPerformer::new(grounds)))
 }
 
 /// What every command finds in its environment besides what it needs.

@@ -15,7 +15,8 @@ use crate::identity::{Identity, IdentityError};
 pub struct Prepared {
     /// Who the checkout is.
     pub identity: Identity,
-    /// The root of the checkout; outside of every repository, the current folder.
+    /// The root of the checkout; in a workspace, of the one that it was made from; outside of every repository, the
+    /// current folder.
     pub project_path: PathBuf,
 }
 
@@ -57,8 +58,9 @@ impl StateLocation {
         if let Some(file) = self.database.file() {
             self.make_folder_of(file)?;
         }
-        let identity = match &self.checkout {
-            Ok(Some(checkout)) => Identity::make(checkout)?,
+        let identity = match (&self.maker, &self.checkout) {
+            (Some(maker), _) => Identity::make(maker)?,
+            (None, Ok(Some(checkout))) => Identity::make(checkout)?,
             _ => Identity::of_folder(&project_path),
         };
         Ok(Prepared { identity: self.in_workspace(identity), project_path })

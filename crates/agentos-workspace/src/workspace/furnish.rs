@@ -18,14 +18,24 @@ pub(super) fn furnish(
     found: &Checkout,
     database: &str,
 ) -> Result<(), FileError> {
+    let id = Some(workspace.id.to_string());
+    let repo_root = Some(workspace.repo_root.clone());
+    Link { database: database.to_owned(), workspace_id: id, repo_root }.write(found)?;
+    link_database(found, database)?;
+    describe(workspace, found, database)
+}
+
+/// Puts the file there that describes it.
+pub(super) fn describe(
+    workspace: &Workspace,
+    found: &Checkout,
+    database: &str,
+) -> Result<(), FileError> {
     hide(&found.repository)?;
-    let (database, id) = (database.to_owned(), workspace.id.to_string());
-    Link { database: database.clone(), workspace_id: Some(id) }.write(found)?;
-    link_database(found, &database)?;
-    if Document::load(&workspace.path).ok().flatten().is_none() {
-        Document::new(workspace, database).write(&workspace.path)?;
+    if Document::load(&workspace.path).ok().flatten().is_some() {
+        return Ok(());
     }
-    Ok(())
+    Document::new(workspace, database.to_owned()).write(&workspace.path)
 }
 
 /// Tells git and jj to overlook our file at the root of a checkout. Only the list that all worktrees share can say so

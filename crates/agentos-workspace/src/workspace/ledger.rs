@@ -21,6 +21,17 @@ pub enum LedgerError {
     Unusable(String),
 }
 
+/// How a run stands, as far as its workspace is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunStanding {
+    /// There is no such run.
+    Unknown,
+    /// It has not ended.
+    Open,
+    /// It has.
+    Ended,
+}
+
 /// Workspaces as they are written down.
 pub trait Ledger: Send + Sync {
     /// The workspace of this id.
@@ -49,6 +60,12 @@ pub trait Ledger: Send + Sync {
     /// # Errors
     /// [`LedgerError`]
     fn forget(&self, id: &WorkspaceId) -> Result<(), LedgerError>;
+
+    /// How the run stands for which a workspace was made, or which works in it.
+    ///
+    /// # Errors
+    /// [`LedgerError`]
+    fn run_standing(&self, run: &str) -> Result<RunStanding, LedgerError>;
 
     /// The database that the ledger is kept in: what a workspace is linked to. A path, or an address.
     fn database(&self) -> String;

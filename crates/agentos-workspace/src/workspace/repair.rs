@@ -3,9 +3,12 @@
 //! What is written down as being made, although nobody holds the repository's lock, was left half done. Nobody was told of
 //! it, so nobody's work is in it: whatever there is of it is taken back. Each kind looks for itself at what is on disk and
 //! what git or jj know, and leaves alone what is not certain to be of this making.
+//!
+//! The lock is also held until the run exists that a workspace was made for. So one that is ready for a run that there is
+//! not is such a leftover too. And one that is in use by a run that has ended is not in use.
 
 use super::isolation;
-use super::ledger::advance;
+use super::ledger::{RunStanding, advance};
 use super::repository::RepositoryLock;
 use super::yard::{OpenError, Yard};
 use super::{State, Workspace};
@@ -16,11 +19,12 @@ impl Yard<'_> {
     /// # Errors
     /// [`OpenError`]
     pub fn repair(&self) -> Result<Vec<Workspace>, OpenError> {
-        let is_needed = self
-            .ledger
-            .all()?
-            .iter()
-            .any(|workspace| self.is_half_made(workspace) || workspace.state == State::Trashed);
+        let mut is_needed = false;
+        for workspace in self.ledger.all()? {
+            is_needed |= self.is_half_made(&workspace)?
+                || self.is_left(&workspace)?
+                || workspace.state == State::Trashed;
+        }
         if !is_needed {
             return Ok(Vec::new());
         }
@@ -31,19 +35,36 @@ impl Yard<'_> {
     pub(super) fn repair_under(&self, lock: &RepositoryLock) -> Result<Vec<Workspace>, OpenError> {
         self.finish_removals(lock).map_err(Box::new)?;
         let mut repaired = Vec::new();
-        for workspace in self.ledger.all()? {
-            // Under the lock, somebody who is making it can't be: it is read after the lock was taken.
-            if self.is_half_made(&workspace) {
+        // Read under the lock: nobody is making any of them.
+        for mut workspace in self.ledger.all()? {
+            if self.is_half_made(&workspace)? {
                 self.take_back(lock, workspace.clone())?;
+                repaired.push(workspace);
+            } else if self.is_left(&workspace)? {
+                advance(self.ledger, &mut workspace, State::Released)?;
                 repaired.push(workspace);
             }
         }
         Ok(repaired)
     }
 
-    fn is_half_made(&self, workspace: &Workspace) -> bool {
-        workspace.state == State::Creating
-            && workspace.repository == self.repository.checkout.repository
+    fn is_half_made(&self, workspace: &Workspace) -> Result<bool, OpenError> {
+        if workspace.repository != self.repository.checkout.repository {
+            return Ok(false);
+        }
+        Ok(match (workspace.state, &workspace.run) {
+            (State::Creating, _) => true,
+            (State::Ready, Some(run)) => self.ledger.run_standing(run)? == RunStanding::Unknown,
+            _ => false,
+        })
+    }
+
+    /// Whether it is in use by a run that has ended.
+    fn is_left(&self, workspace: &Workspace) -> Result<bool, OpenError> {
+        Ok(match (workspace.state, &workspace.run) {
+            (State::InUse, Some(run)) => self.ledger.run_standing(run)? == RunStanding::Ended,
+            _ => false,
+        })
     }
 
     /// Takes back what there is of a workspace that is being made, and writes that down.
@@ -54,8 +75,8 @@ impl Yard<'_> {
     ) -> Result<(), OpenError> {
         let isolation = isolation::of(workspace.kind);
         isolation.undo(&self.site(Some(lock)), &workspace)?;
-        if workspace.version <= 1 {
-            // It never was there, and its name is free again.
+        if !workspace.was_there {
+            // Nobody ever worked in it, and its name is free again.
             return Ok(self.ledger.forget(&workspace.id)?);
         }
         workspace.folder = None;

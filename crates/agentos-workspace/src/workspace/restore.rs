@@ -192,6 +192,7 @@ impl Yard<'_> {
             branch: manifest.workspace.branch.clone().filter(|_| manifest.tip.is_some()),
             nonce: Uuid::new_v4(),
             folder: None,
+            was_there: true,
             version: known.map_or(0, |known| known.version),
             ..manifest.workspace.clone()
         })
@@ -227,6 +228,8 @@ impl Yard<'_> {
         self.points.pass(Point::Furnished);
         advance(self.ledger, workspace, State::Ready)?;
         self.points.pass(Point::Ready);
+        // Somebody's work is in it: one that is only ready may be taken back with its run.
+        advance(self.ledger, workspace, State::Released)?;
         Ok(())
     }
 }

@@ -120,8 +120,21 @@ pub struct Wanted {
     pub is_kind_said: bool,
     /// What it is to be made from; if nothing is said, the commit that the checkout has.
     pub base: Option<String>,
+    /// The run that it is for, which need not be there yet.
+    pub run: Option<String>,
     /// What time it is.
     pub now: Timestamp,
+}
+
+/// A workspace in somebody's hands.
+#[derive(Debug)]
+pub struct Open {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// How it was come by.
+    pub how: Opened,
+    /// The right to make and remove workspaces: to be held until the run is there that the workspace was made for.
+    pub lock: RepositoryLock,
 }
 
 /// How somebody came by a workspace.
@@ -161,17 +174,18 @@ impl Yard<'_> {
     ///
     /// # Errors
     /// [`OpenError`]; then nothing is left that was not there before.
-    pub fn open(&self, wanted: &Wanted) -> Result<(Workspace, Opened), OpenError> {
+    pub fn open(&self, wanted: &Wanted) -> Result<Open, OpenError> {
         root::check(self.root, self.repository)?;
         let lock = self.repository.lock()?;
         self.repair_under(&lock)?;
-        match self.ledger.find(&wanted.id)? {
-            Some(known) if known.state.is_there() => self.attach(&lock, wanted, known),
+        let (workspace, how) = match self.ledger.find(&wanted.id)? {
+            Some(known) if known.state.is_there() => self.attach(&lock, wanted, known)?,
             Some(known) if known.state == State::Trashed => {
-                Err(OpenError::Trashed { id: known.id })
+                return Err(OpenError::Trashed { id: known.id });
             }
-            known => self.make(&lock, self.plan(&lock, wanted, known)?),
-        }
+            known => self.make(&lock, self.plan(&lock, wanted, known)?)?,
+        };
+        Ok(Open { workspace, how, lock })
     }
 
     pub(super) fn site<'b>(&'b self, lock: Option<&'b RepositoryLock>) -> Site<'b> {
@@ -236,6 +250,8 @@ impl Yard<'_> {
             is_adopted: false,
             nonce: Uuid::new_v4(),
             folder: None,
+            run: wanted.run.clone(),
+            was_there: known.is_some(),
             version: known.map_or(0, |known| known.version),
             created_at: wanted.now,
         })
@@ -254,6 +270,7 @@ impl Yard<'_> {
             is_branch_ours: is_free,
             nonce: Uuid::new_v4(),
             folder: None,
+            was_there: true,
             state: State::Creating,
             ..gone
         })
@@ -285,7 +302,7 @@ impl Yard<'_> {
         lock: &RepositoryLock,
         mut workspace: Workspace,
     ) -> Result<(Workspace, Opened), OpenError> {
-        let opened = if workspace.version == 0 { Opened::Made } else { Opened::MadeAgain };
+        let opened = if workspace.was_there { Opened::MadeAgain } else { Opened::Made };
         advance(self.ledger, &mut workspace, State::Creating)?;
         self.points.pass(Point::Recorded);
         match self.build(lock, &mut workspace) {

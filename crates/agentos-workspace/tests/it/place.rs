@@ -10,7 +10,7 @@ use agentos_testing::repo::Playground;
 use agentos_workspace::checkout::Checkout;
 use agentos_workspace::surroundings::Surroundings;
 use agentos_workspace::workspace::id::WorkspaceId;
-use agentos_workspace::workspace::ledger::{Ledger, LedgerError};
+use agentos_workspace::workspace::ledger::{Ledger, LedgerError, RunStanding};
 use agentos_workspace::workspace::points::{NoPoints, Points};
 use agentos_workspace::workspace::repository::Repository;
 use agentos_workspace::workspace::yard::{OpenError, Opened, Wanted, Yard};
@@ -113,7 +113,7 @@ impl Place {
 
 pub(crate) fn wanted(id: &str, kind: Kind) -> Wanted {
     let id: WorkspaceId = id.parse().unwrap();
-    Wanted { id, kind, is_kind_said: true, base: None, now: NOW }
+    Wanted { id, kind, is_kind_said: true, base: None, run: None, now: NOW }
 }
 
 /// What a yard stands on, made from two paths: so other processes can do it too.
@@ -162,7 +162,7 @@ impl Ground {
         wanted: &Wanted,
         points: &dyn Points,
     ) -> Result<(Workspace, Opened), OpenError> {
-        self.yard(points).open(wanted)
+        self.yard(points).open(wanted).map(|open| (open.workspace, open.how))
     }
 }
 
@@ -213,6 +213,15 @@ impl Ledger for FileLedger {
     fn forget(&self, id: &WorkspaceId) -> Result<(), LedgerError> {
         self.change(|rows| rows.remove(id));
         Ok(())
+    }
+
+    /// A run is a file beside the ledger, with a word in it once it has ended.
+    fn run_standing(&self, run: &str) -> Result<RunStanding, LedgerError> {
+        Ok(match fs::read_to_string(self.file.with_file_name(run)) {
+            Err(_) => RunStanding::Unknown,
+            Ok(text) if text.is_empty() => RunStanding::Open,
+            Ok(_) => RunStanding::Ended,
+        })
     }
 
     fn database(&self) -> String {

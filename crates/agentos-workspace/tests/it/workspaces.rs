@@ -118,6 +118,7 @@ fn a_linked_checkout_stays_linked_when_everything_ignored_is_cleaned_away() {
     let link = Link {
         database: own(&made.main).display().to_string(),
         workspace_id: Some("fix-abcdef".to_owned()),
+        repo_root: None,
     };
     link.write(&linked).unwrap();
     made.playground.git(&made.workspace, ["clean", "-fdxq"]);
@@ -141,7 +142,7 @@ fn a_link_may_lead_to_the_global_database_because_somebody_has_named_it() {
     let global = own(&made.playground.home());
     fs::create_dir(global.parent().unwrap()).unwrap();
     fs::write(&global, "x").unwrap();
-    let link = Link { database: global.display().to_string(), workspace_id: None };
+    let link = Link { database: global.display().to_string(), workspace_id: None, repo_root: None };
     link.write(&checkout(&made.playground, &made.workspace)).unwrap();
     assert_eq!(database(&locate(&made.playground, &made.workspace)), global);
 }

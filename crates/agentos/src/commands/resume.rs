@@ -19,7 +19,7 @@ use super::report;
 use crate::error::{CommandError, ErrorKind, Result};
 use crate::session::{Opened, Session};
 use crate::view::Stream;
-use crate::{executor, foreground, names, start};
+use crate::{executor, foreground, names, start, workspace};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["run", "due"]))]
@@ -64,6 +64,9 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     let run = names::find(store, name).await?;
     if args.latest {
         switch_to_latest(session, &opened, run).await?;
+    }
+    if !store.head(run).await?.standing.is_ended() {
+        workspace::ensure(session, store, &store.run_detail(run).await?.run).await?;
     }
     if args.detach {
         check_free(store, run).await?;
@@ -153,6 +156,13 @@ async fn resume_due(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     let opened = session.open()?;
     let store = &opened.store;
+    for due in &due {
+        let run = store.run_detail(due.run).await?.run;
+        if let Err(error) = workspace::ensure(session, store, &run).await {
+            // The others go on all the same.
+            session.output.note(&format!("{}: {}", run.run_id, error.message));
+        }
+    }
     if args.detach {
         executor::ensure(store, &opened.prepared.project_path).await?;
         session.output.note(&format!("{} left to the background executor", runs(due.len())));

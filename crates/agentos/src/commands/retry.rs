@@ -19,7 +19,8 @@ use super::report;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::view::Stream;
-use crate::{executor, foreground, names, scribe};
+use crate::workspace::tend;
+use crate::{executor, foreground, names, scribe, workspace};
 
 /// How many readable ids are tried.
 const NAMES: u64 = 1_000;
@@ -44,9 +45,14 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let old = names::find_detail(store, &args.run).await?;
     // What is seen to its end here is ours from the start: an executor that lives must not find it first.
     let owner = if args.detach { None } else { Some(foreground::enlist(store)?) };
+    let placed = workspace::ensure(session, store, &old.run).await?;
     let run = make(session, store, &old, owner.as_ref().map(Owner::id)).await?;
+    let record = store.run_detail(run).await?.run;
+    if let Some(placed) = placed {
+        tend::occupy(session, store, &record, placed).await?;
+    }
     scribe::write(store, run).await;
-    let name = store.run_detail(run).await?.run.run_id;
+    let name = record.run_id;
     session.output.note(&format!("{name} goes on with what {} has finished", old.run.run_id));
     let Some(owner) = owner else {
         executor::ensure(store, &opened.prepared.project_path).await?;

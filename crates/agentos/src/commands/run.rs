@@ -4,18 +4,20 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use agentos_core::id::RunId;
 use agentos_core::value::Value;
 use agentos_sdk::check_input;
 use agentos_store::records::Records as _;
-use agentos_store::sqlite::Owner;
+use agentos_store::sqlite::{Owner, SqliteStore};
 use clap::ArgMatches;
 
 use super::report;
 use crate::error::{CommandError, Result};
 use crate::inputs::{Given, assemble, files, given_flags};
 use crate::session::{Opened, Session};
-use crate::start::{self, NewRunRequest};
+use crate::start::{self, NewRunRequest, RunNames};
 use crate::view::Stream;
+use crate::workspace::{self, Placed, WorkspaceArgs, choose, tend};
 use crate::{executor, foreground, scribe};
 
 /// The longest input that is read, in bytes.
@@ -35,9 +37,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     input_file: Option<PathBuf>,
 
-    /// Where the run works: `none` is the checkout itself
-    #[arg(long, value_name = "KIND")]
-    workspace: Option<String>,
+    #[command(flatten)]
+    place: WorkspaceArgs,
 
     /// Leave the run to the background executor, and return at once
     #[arg(long)]
@@ -54,7 +55,6 @@ pub(crate) async fn run(
     matches: Option<&ArgMatches>,
 ) -> Result<ExitCode> {
     let workflow = session.catalog.find(&args.name)?;
-    check_workspace(args.workspace.as_deref())?;
     for twin in session.catalog.twins(&args.name) {
         session.output.note(&twin);
     }
@@ -63,18 +63,27 @@ pub(crate) async fn run(
     check(&args.name, workflow.input.as_ref(), &value)?;
     let folder = session.surroundings.cwd.clone().unwrap_or_default();
     let files = files(workflow.input.as_ref(), &value, &folder)?;
-    if args.workspace.is_none() {
-        session.output.note(
-            "the run works in this checkout itself; nothing keeps it apart from your own work",
-        );
-    }
+    let choice = choose::choose(session, &args.place, workflow.workspace.as_deref())?;
     let Opened { store, prepared } = session.open()?;
     let prepared = start::adopt(&store, session.location()?, prepared).await?;
     // What is seen to its end here is ours from the start: an executor that lives must not find it first.
     let owner = if args.detach { None } else { Some(foreground::enlist(&store)?) };
     let owned_by = owner.as_ref().map(Owner::id);
-    let request = NewRunRequest { workflow: &workflow, input: value, files, owner: owned_by };
-    let run = start::create(&store, &prepared, request).await?;
+    start::register_project(&store, &prepared).await?;
+    let names = RunNames::new(&store, &workflow.name).await?;
+    let (run, called) = (names.run, (names.run.to_string(), names.run_id.clone()));
+    let placed =
+        workspace::place(session, &store, (choice, args.place.base.clone()), called).await?;
+    let request = NewRunRequest {
+        workflow: &workflow,
+        input: value,
+        files,
+        owner: owned_by,
+        names,
+        placed: &placed,
+    };
+    start::create(&store, &prepared, request).await?;
+    begin(session, &store, run, placed).await?;
     scribe::write(&store, run).await;
     let Some(owner) = owner else {
         executor::ensure(&store, &prepared.project_path).await?;
@@ -89,14 +98,14 @@ pub(crate) async fn run(
     report(session, &detail, args.json)
 }
 
-/// Until there are workspaces, every run works in the checkout itself.
-fn check_workspace(kind: Option<&str>) -> Result<()> {
-    match kind {
-        None | Some("none") => Ok(()),
-        Some(other) => Err(CommandError::usage(format!(
-            "this version has no workspaces of the kind `{other}`"
-        ))
-        .hint("use `--workspace none`: the run works in the checkout itself")),
+/// The run is there, so its workspace is in use.
+async fn begin(session: &Session, store: &SqliteStore, run: RunId, placed: Placed) -> Result<()> {
+    match placed.workspace {
+        Some(workspace) if !placed.is_shared => {
+            let record = store.run_detail(run).await?.run;
+            tend::occupy(session, store, &record, workspace).await
+        }
+        _ => Ok(()),
     }
 }
 

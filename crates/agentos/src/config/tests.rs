@@ -74,6 +74,8 @@ fn without_anything_there_are_defaults() {
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
+        workspace.kind = "auto"  (default)
+        workspace.path = ""  (default)
         "#);
 }
 
@@ -91,6 +93,8 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
+        workspace.kind = "auto"  (default)
+        workspace.path = ""  (default)
         "#);
     let variables = [
         ("AGENTOS_RUN_CONCURRENCY", "4"),
@@ -107,6 +111,8 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
+        workspace.kind = "auto"  (default)
+        workspace.path = ""  (default)
         "#);
     place.flags = Flags { color: Some(ColorChoice::Never), verbosity: 2, concurrency: Some(5) };
     insta::assert_snapshot!(place.rows(), @r#"
@@ -118,6 +124,8 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
+        workspace.kind = "auto"  (default)
+        workspace.path = ""  (default)
         "#);
 }
 
@@ -175,7 +183,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: unknown key `run.concurency`; did you mean `concurrency`?
         /repo/.agent/config.toml:2:1: unknown key `run.timeout`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: unknown key `rum`; did you mean `run`?
-        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `run`, `output`, `log`, `shell`, `secrets`, `script`
+        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `run`, `output`, `log`, `shell`, `secrets`, `script`, `workspace`
         /repo/.agent/config.toml:1:19: `run.concurrency`: must be between 1 and 10000
         /repo/.agent/config.toml:2:15: `run.concurrency`: invalid type: string "four", expected a whole number
         /repo/.agent/config.toml:1:7: `run`: invalid type: integer `3`, expected a table
@@ -186,7 +194,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: duplicate key
         /repo/.agent/config.toml:2:5: unknown key `run.x`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: key with no value, expected `=`
-        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `run`, `output`, `log`, `shell`, `secrets`, `script`
+        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `run`, `output`, `log`, `shell`, `secrets`, `script`, `workspace`
         "#);
 }
 

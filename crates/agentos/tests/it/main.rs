@@ -7,6 +7,7 @@ mod commands;
 mod crowd;
 mod family;
 mod interruption;
+mod isolated;
 mod mistakes;
 mod places;
 mod support;

@@ -25,7 +25,7 @@ fn wrong_usage_is_answered_with_what_was_wrong_and_what_to_do() {
         ("input_file_broken", 2, &["run", "greet", "--input-file", "broken.json"]),
         ("file_missing", 2, &["run", "greet", "--name", "Ada", "--brief", "no.md"]),
         ("file_that_is_a_folder", 2, &["run", "greet", "--name", "Ada", "--brief", "."]),
-        ("workspace_kind", 2, &["run", "greet", "--name", "Ada", "--workspace", "clone"]),
+        ("workspace_kind", 2, &["run", "greet", "--name", "Ada", "--workspace", "tree"]),
         ("unknown_status", 2, &["status", "--status", "done"]),
         ("nothing_to_resume", 2, &["resume"]),
     ];

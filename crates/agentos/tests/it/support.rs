@@ -112,6 +112,8 @@ impl Stand {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(folder);
         command.env_clear().envs(self.playground.environment()).env("TZ", "UTC");
+        // Most of these tests look at what workflows do in the checkout itself.
+        command.env("AGENTOS_WORKSPACE_KIND", "none");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Call { command, input: None }
     }

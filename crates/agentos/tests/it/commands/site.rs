@@ -61,6 +61,7 @@ impl Site {
         let mut command = Command::new(foundry());
         command.args(arguments).current_dir(&self.repo);
         command.env_clear().envs(self.playground.environment()).env("TZ", "UTC");
+        command.env("AGENTOS_WORKSPACE_KIND", "none");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -1,0 +1,7 @@
+//! Where runs work: workspaces as the store keeps them, and the look at one before anything is done in it.
+
+mod ground;
+mod ledger;
+
+pub use ground::CheckedWorkspaces;
+pub use ledger::{StoreLedger, workspace_of};

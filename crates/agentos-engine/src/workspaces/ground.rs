@@ -1,0 +1,103 @@
+//! Before anything is done in a workspace, it is looked at: what is not the workspace that was made fails the operation,
+//! and nothing is done anywhere else in its place.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentos_core::entry::Home;
+use agentos_core::failure::{Failure, FailureKind};
+use agentos_store::records::Records;
+use agentos_workspace::metadata;
+use agentos_workspace::surroundings::Surroundings;
+use agentos_workspace::workspace::Workspace;
+use agentos_workspace::workspace::verify::verify;
+use async_trait::async_trait;
+
+use super::workspace_of;
+use crate::shell::{Ground, Grounds};
+
+/// Runs work in their workspaces, which are looked at before.
+#[derive(Clone)]
+pub struct CheckedWorkspaces {
+    records: Arc<dyn Records>,
+    surroundings: Arc<Surroundings>,
+}
+
+impl CheckedWorkspaces {
+    /// The workspaces of a store, as git sees them in these surroundings.
+    #[must_use]
+    pub fn new(records: Arc<dyn Records>, surroundings: Surroundings) -> Self {
+        Self { records, surroundings: Arc::new(surroundings) }
+    }
+
+    async fn workspace(&self, home: &Home) -> Result<Option<Workspace>, Failure> {
+        let rows = self.records.workspaces().await;
+        let rows = rows.map_err(|error| {
+            Failure::new(FailureKind::Error, format!("workspaces can't be looked up: {error}"))
+        })?;
+        let known = rows.iter().filter(|row| row.path == home.workspace_path);
+        Ok(known.filter_map(workspace_of).find(|workspace| workspace.state.is_there()))
+    }
+}
+
+#[async_trait]
+impl Grounds for CheckedWorkspaces {
+    async fn of(&self, home: &Home) -> Result<Ground, Failure> {
+        if home.workspace_path.is_empty() {
+            let message = "the run has no workspace to work in; start it with one";
+            return Err(refused(message.to_owned()));
+        }
+        let known = self.workspace(home).await?;
+        let path = PathBuf::from(&home.workspace_path);
+        let (id, file) = match known {
+            Some(workspace) => {
+                let file = workspace.path.join(metadata::FILE).display().to_string();
+                let id = workspace.id.to_string();
+                self.check(workspace).await?;
+                (id, file)
+            }
+            None if home.workspace_path == home.project_path => {
+                (home.run_id.clone(), String::new())
+            }
+            None => {
+                return Err(refused(format!(
+                    "the workspace {} is gone; `agentos resume` makes it again from its branch",
+                    path.display()
+                )));
+            }
+        };
+        Ok(Ground { path, env: environment(home, id, file) })
+    }
+}
+
+impl CheckedWorkspaces {
+    async fn check(&self, workspace: Workspace) -> Result<(), Failure> {
+        let surroundings = Arc::clone(&self.surroundings);
+        let looked = tokio::task::spawn_blocking(move || {
+            verify(&surroundings, &workspace).map(|_| ()).map_err(|error| error.to_string())
+        });
+        match looked.await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(why)) => Err(refused(format!(
+                "{why}; nothing was done. `agentos workspace status` shows it, `agentos resume` makes one that is gone \
+                 again"
+            ))),
+            Err(error) => Err(refused(format!("the workspace can't be looked at: {error}"))),
+        }
+    }
+}
+
+fn environment(home: &Home, id: String, metadata: String) -> BTreeMap<String, String> {
+    let env = [
+        ("AGENT_WORKSPACE_ID", id),
+        ("AGENT_WORKSPACE_PATH", home.workspace_path.clone()),
+        (metadata::VARIABLE, metadata),
+        ("AGENT_WORKSPACE_REPO_ROOT", home.project_path.clone()),
+    ];
+    env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn refused(message: String) -> Failure {
+    Failure::new(FailureKind::NonRetryable, message)
+}

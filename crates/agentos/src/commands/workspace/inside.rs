@@ -1,0 +1,70 @@
+//! Something of the user's, executed inside of a workspace: in the user's terminal, with the user's environment less what
+//! would lead git elsewhere.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_process::interactive::Interactive;
+use agentos_workspace::metadata;
+use agentos_workspace::workspace::Workspace;
+use agentos_workspace::workspace::occupy::{Ending, Work};
+
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+use crate::signals::Signals;
+use crate::workspace::desk::Desk;
+
+/// Executes it, and writes down that somebody was at work.
+pub(super) async fn execute(
+    session: &Session,
+    desk: &Desk,
+    mut workspace: Workspace,
+    words: &[OsString],
+) -> Result<ExitCode> {
+    let (program, arguments) =
+        words.split_first().ok_or_else(|| CommandError::usage("there is no command"))?;
+    let interactive = Interactive {
+        program: program.clone(),
+        arguments: arguments.to_vec(),
+        folder: workspace.path.clone(),
+        environment: environment(session, &workspace),
+    };
+    let command = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let work = Work { command: Some(command), ..Work::default() };
+    let mut workspace = desk
+        .work(move |yard| {
+            yard.occupy(&mut workspace, &work, SystemClock.now())?;
+            Ok::<_, agentos_workspace::workspace::occupy::OccupyError>(workspace)
+        })
+        .await?;
+    // Whoever is interrupted at the terminal decides for itself; we wait for its end and write that down.
+    let _listening = Signals::listen()?;
+    let ran = tokio::task::spawn_blocking(move || interactive.run()).await;
+    let ran =
+        ran.map_err(|error| CommandError::failed(format!("nobody waited for it: {error}")))?;
+    let ending = match &ran {
+        Ok(code) => Ending { exit_code: Some(*code), error: None },
+        Err(error) => Ending { exit_code: None, error: Some(error.to_string()) },
+    };
+    desk.work(move |yard| yard.release(&mut workspace, &ending, SystemClock.now())).await?;
+    let code = ran.map_err(|error| CommandError::failed(error.to_string()))?;
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+fn environment(session: &Session, workspace: &Workspace) -> BTreeMap<OsString, OsString> {
+    let inherited = session.surroundings.environment.iter();
+    let inherited = inherited.filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_"));
+    let mut environment: BTreeMap<OsString, OsString> =
+        inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
+    environment.extend([
+        ("AGENT_WORKSPACE_ID".into(), workspace.id.as_str().into()),
+        ("AGENT_WORKSPACE_PATH".into(), workspace.path.clone().into()),
+        (metadata::VARIABLE.into(), workspace.path.join(metadata::FILE).into()),
+        ("AGENT_WORKSPACE_REPO_ROOT".into(), workspace.repo_root.clone().into()),
+        // Shells believe it where it leads to the same folder.
+        ("PWD".into(), workspace.path.clone().into()),
+    ]);
+    environment
+}

@@ -1,0 +1,74 @@
+//! `agentos workspace list`: which workspaces there are.
+
+use std::process::ExitCode;
+
+use agentos_engine::workspaces::workspace_of;
+use agentos_store::records::Records as _;
+use agentos_workspace::workspace::{State, Workspace};
+use serde_json::json;
+
+use crate::error::Result;
+use crate::session::Session;
+use crate::terminal::paint::Tone;
+use crate::terminal::table::{Column, Table};
+use crate::terminal::text::Line;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Also those that are gone
+    #[arg(long)]
+    all: bool,
+
+    /// Print a JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let rows = match session.look()? {
+        Some(store) => store.workspaces().await?,
+        None => Vec::new(),
+    };
+    let rows: Vec<_> = rows
+        .into_iter()
+        .filter(|row| args.all || row.status.as_str() != State::Gone.as_str())
+        .collect();
+    if args.json {
+        session.output.document(&json!({ "items": rows, "total": rows.len() }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let workspaces: Vec<Workspace> = rows.iter().filter_map(workspace_of).collect();
+    if workspaces.is_empty() {
+        session
+            .output
+            .note("no workspaces; runs get one each, and `agentos workspace run` makes one");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new(&[
+        Column::precious("WORKSPACE"),
+        Column::text("KIND"),
+        Column::text("STATE"),
+        Column::text("BRANCH"),
+        Column::text("PATH"),
+    ]);
+    for workspace in &workspaces {
+        table.row(row(workspace));
+    }
+    let output = &session.output;
+    output.lines(table.lines(output.size.map(|size| size.width), output.paint))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(workspace: &Workspace) -> Vec<Line> {
+    let kind = match workspace.is_adopted {
+        true => format!("{} (yours)", workspace.kind),
+        false => workspace.kind.to_string(),
+    };
+    vec![
+        Line::of(Tone::Strong, workspace.id.as_str()),
+        Line::of(Tone::Plain, &kind),
+        Line::of(Tone::Plain, workspace.state.as_str()),
+        Line::of(Tone::Plain, workspace.branch.as_deref().unwrap_or_default()),
+        Line::of(Tone::Faint, &workspace.path.to_string_lossy()),
+    ]
+}

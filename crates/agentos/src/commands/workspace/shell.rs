@@ -1,0 +1,34 @@
+//! `agentos workspace shell`: the user's shell in a workspace.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use agentos_workspace::workspace::verify::verify;
+
+use super::{inside, not_found};
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+use crate::workspace::desk::Desk;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The workspace
+    id: String,
+}
+
+pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let Some(_) = session.look()? else { return Err(not_found(&args.id)) };
+    let opened = session.open()?;
+    let desk = Desk::open(session, &opened.store)?;
+    let all = desk.all().await?;
+    let found = all.into_iter().find(|workspace| workspace.id.as_str() == args.id);
+    let workspace =
+        found.filter(|found| found.state.is_there()).ok_or_else(|| not_found(&args.id))?;
+    verify(&session.surroundings, &workspace)
+        .map_err(|error| CommandError::refused(error.to_string()))?;
+    let desk = desk.of(&workspace)?;
+    let shell = session.surroundings.variable("SHELL").unwrap_or("/bin/sh".as_ref());
+    let words: [OsString; 1] = [shell.to_owned()];
+    session.output.note(&format!("in {}; `exit` leaves it", workspace.path.display()));
+    inside::execute(session, &desk, workspace, &words).await
+}

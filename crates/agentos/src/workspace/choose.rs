@@ -1,0 +1,135 @@
+//! Which kind of workspace a run gets.
+//!
+//! The command line is heard first, then the environment, the workflow's own config, the configuration files; if nobody says
+//! anything, what suits the repository.
+
+use agentos_process::tool::Tool;
+use agentos_workspace::git;
+use agentos_workspace::workspace::Kind;
+use agentos_workspace::workspace::id::WorkspaceId;
+
+use super::WorkspaceArgs;
+use crate::config::setting::Origin;
+use crate::config::workspace::WantedKind;
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+
+/// Names the workspace that something was started in.
+const INHERITED: &str = "AGENT_WORKSPACE_ID";
+
+/// Where a run is to work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// In the checkout itself.
+    Checkout,
+    /// In the workspace that this command was started in.
+    Inherited(String),
+    /// In a workspace: of this id, or a new one.
+    Own {
+        /// Its id, if somebody has named it.
+        id: Option<WorkspaceId>,
+        /// Its kind.
+        kind: Kind,
+        /// Whether somebody has asked for just this kind.
+        is_said: bool,
+    },
+}
+
+/// Decides. What could surprise somebody is told.
+pub(crate) fn choose(
+    session: &Session,
+    args: &WorkspaceArgs,
+    workflow: Option<&str>,
+) -> Result<Choice> {
+    let said = args.workspace.as_deref().map(flag).transpose()?;
+    let id = args.workspace_id.as_deref().map(str::parse::<WorkspaceId>).transpose();
+    let id = id.map_err(|error| CommandError::usage(error.to_string()))?;
+    if said == Some(WantedKind::None) && (id.is_some() || args.base.is_some()) {
+        let message = "`--workspace none` is the checkout itself: it has no id and no base";
+        return Err(CommandError::usage(message));
+    }
+    let location = session.location()?;
+    if said.is_none() && id.is_none() && args.base.is_none() {
+        if let Some(inherited) = &location.workspace_id {
+            return Ok(Choice::Inherited(inherited.clone()));
+        }
+        if session.surroundings.variable(INHERITED).is_some() && is_where_it_was_started(session) {
+            // Around it is a run that works in a checkout itself.
+            return Ok(Choice::Checkout);
+        }
+    }
+    let is_named = id.is_some();
+    let wanted = match (said, is_named) {
+        (Some(said), _) => said,
+        // Whoever names a workspace wants one.
+        (None, true) => WantedKind::Auto,
+        (None, false) => configured(session, workflow)?,
+    };
+    let kind = match wanted {
+        WantedKind::None => return Ok(Choice::Checkout),
+        WantedKind::Own(kind) => Some(kind),
+        WantedKind::Auto => suitable(session, is_named)?,
+    };
+    let is_said = matches!(wanted, WantedKind::Own(_));
+    Ok(kind.map_or(Choice::Checkout, |kind| Choice::Own { id, kind, is_said }))
+}
+
+fn flag(text: &str) -> Result<WantedKind> {
+    WantedKind::parse(text).ok_or_else(|| {
+        CommandError::usage(format!("there are no workspaces of the kind `{text}`"))
+            .hint("there are `worktree`, `clone`, `jj`, `auto`, and `none` for the checkout itself")
+    })
+}
+
+/// What nobody has said on the command line.
+fn configured(session: &Session, workflow: Option<&str>) -> Result<WantedKind> {
+    let setting = &session.config.workspace.kind;
+    let is_ours = matches!(setting.origin, Origin::Environment(_) | Origin::Flag);
+    match workflow.filter(|_| !is_ours) {
+        None => Ok(setting.value),
+        Some(text) => WantedKind::parse(text).ok_or_else(|| {
+            CommandError::usage(format!("the workflow's `workspace` is `{text}`"))
+                .hint(format!("it {}", WantedKind::MUST))
+        }),
+    }
+}
+
+/// What suits the repository; none if there can be no workspace.
+pub(crate) fn suitable(session: &Session, is_named: bool) -> Result<Option<Kind>> {
+    let location = session.location()?;
+    let checkout = location.checkout.as_ref().ok().and_then(Option::as_ref);
+    let without = |why: &str| -> Result<Option<Kind>> {
+        if is_named {
+            return Err(CommandError::usage(format!("there can be no workspace: {why}")));
+        }
+        session.output.note(&format!(
+            "{why}: the run works in this folder itself; nothing keeps it apart from your own work"
+        ));
+        Ok(None)
+    };
+    let Some(checkout) = checkout else { return without("this is not in a repository") };
+    if checkout.root.join(".jj").is_dir() && is_there(session, "jj") {
+        return Ok(Some(Kind::Jj));
+    }
+    if checkout.kind == agentos_workspace::checkout::Kind::Jj {
+        return without("jj is not installed");
+    }
+    match git::head(&session.surroundings, &checkout.root) {
+        Ok(Some(_)) => Ok(Some(Kind::Worktree)),
+        Ok(None) => without("the repository has no commit yet"),
+        Err(error) => Err(CommandError::failed(error.to_string())),
+    }
+}
+
+fn is_there(session: &Session, program: &str) -> bool {
+    let tool = Tool::new(program).only_environment(session.surroundings.environment.clone());
+    tool.args(["--version"]).run().is_ok_and(|answer| answer.is_success())
+}
+
+/// Whether we stand where the run around us works.
+fn is_where_it_was_started(session: &Session) -> bool {
+    let path = session.surroundings.variable("AGENT_WORKSPACE_PATH").map(std::path::Path::new);
+    let folder = session.surroundings.cwd.as_deref().and_then(|folder| folder.canonicalize().ok());
+    path.and_then(|path| path.canonicalize().ok())
+        .is_some_and(|path| folder.is_some_and(|folder| folder.starts_with(path)))
+}

@@ -1,0 +1,159 @@
+//! Whoever makes and finds workspaces here: the repository, the folder for them, and the ledger in the database.
+//!
+//! git and jj take their time, so the work is done on a thread of its own.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentos_engine::clock::SystemClock;
+use agentos_engine::workspaces::{StoreLedger, workspace_of};
+use agentos_store::records::Records as _;
+use agentos_store::sqlite::SqliteStore;
+use agentos_workspace::checkout::Checkout;
+use agentos_workspace::surroundings::Surroundings;
+use agentos_workspace::workspace::Workspace;
+use agentos_workspace::workspace::id::WorkspaceId;
+use agentos_workspace::workspace::isolation::IsolationError;
+use agentos_workspace::workspace::points::NoPoints;
+use agentos_workspace::workspace::repository::Repository;
+use agentos_workspace::workspace::root;
+use agentos_workspace::workspace::yard::{OpenError, Yard};
+use uuid::Uuid;
+
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+
+/// Whoever makes and finds workspaces.
+#[derive(Clone)]
+pub(crate) struct Desk {
+    surroundings: Arc<Surroundings>,
+    repository: Repository,
+    root: PathBuf,
+    store: SqliteStore,
+    project: Option<Uuid>,
+}
+
+impl Desk {
+    /// For the repository that the command stands in.
+    pub(crate) fn open(session: &Session, store: &SqliteStore) -> Result<Self> {
+        let location = session.location()?;
+        let checkout = location.checkout.as_ref().map_err(|error| {
+            CommandError::failed(format!("it is not known which checkout this is: {error}"))
+        })?;
+        let checkout = checkout.clone().ok_or_else(|| {
+            CommandError::usage("this is not in a repository, so there can be no workspace")
+                .hint("change into a repository, or say `--workspace none`")
+        })?;
+        // A clone is a repository of its own; its maker's is meant.
+        let checkout = match &location.maker {
+            Some(maker) if maker.repository != checkout.repository => maker.clone(),
+            _ => checkout,
+        };
+        let identity =
+            location.identity().map_err(|error| CommandError::failed(error.to_string()))?;
+        let repository = Repository::of(&session.surroundings, checkout)
+            .map_err(|error| CommandError::failed(error.to_string()))?;
+        let root = root::find(&session.surroundings, session.config.workspace.folder().as_deref())
+            .map_err(|error| CommandError::usage(error.to_string()))?;
+        Ok(Self {
+            surroundings: Arc::new(session.surroundings.clone()),
+            repository,
+            root,
+            store: store.clone(),
+            project: identity.map(|identity| identity.project),
+        })
+    }
+
+    /// The same for the repository of a workspace that is known.
+    pub(crate) fn of(mut self, workspace: &Workspace) -> Result<Self> {
+        let failed = |error: String| {
+            let message = format!(
+                "the repository of the workspace {} can't be used: {error}",
+                workspace.path.display()
+            );
+            CommandError::failed(message)
+        };
+        let checkout = Checkout::of_folder(&self.surroundings, &workspace.repo_root);
+        let checkout = checkout.map_err(|error| failed(error.to_string()))?;
+        let checkout = checkout
+            .ok_or_else(|| failed(format!("{} is no checkout", workspace.repo_root.display())))?;
+        self.repository = Repository::of(&self.surroundings, checkout)
+            .map_err(|error| failed(error.to_string()))?;
+        Ok(self)
+    }
+
+    pub(crate) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    pub(crate) fn surroundings(&self) -> &Arc<Surroundings> {
+        &self.surroundings
+    }
+
+    /// The workspace of this id, as it is written down.
+    pub(crate) async fn find(&self, id: &WorkspaceId) -> Result<Option<Workspace>> {
+        Ok(self.all().await?.into_iter().find(|workspace| workspace.id == *id))
+    }
+
+    /// All of them.
+    pub(crate) async fn all(&self) -> Result<Vec<Workspace>> {
+        Ok(self.store.workspaces().await?.iter().filter_map(workspace_of).collect())
+    }
+
+    /// Does something that waits for git or jj.
+    pub(crate) async fn work<T, E>(
+        &self,
+        work: impl FnOnce(&Yard<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T>
+    where
+        T: Send + 'static,
+        E: Into<CommandError> + Send + 'static,
+    {
+        let desk = self.clone();
+        let done = tokio::task::spawn_blocking(move || desk.work_here(work));
+        match done.await {
+            Ok(done) => done.map_err(Into::into),
+            Err(error) => {
+                Err(CommandError::failed(format!("a workspace could not be seen to: {error}")))
+            }
+        }
+    }
+
+    fn work_here<T, E>(&self, work: impl FnOnce(&Yard<'_>) -> Result<T, E>) -> Result<T, E> {
+        let database = self.store.path().to_string_lossy().into_owned();
+        let store = Arc::new(self.store.clone());
+        let ledger = StoreLedger::new(store, Arc::new(SystemClock), self.project, database);
+        work(&Yard {
+            surroundings: &self.surroundings,
+            repository: &self.repository,
+            root: &self.root,
+            ledger: &ledger,
+            points: &NoPoints,
+        })
+    }
+}
+
+impl From<OpenError> for CommandError {
+    fn from(error: OpenError) -> Self {
+        let message = error.to_string();
+        match error {
+            OpenError::Root(_) => Self::usage(message),
+            OpenError::Isolation(
+                IsolationError::NoCommit { .. }
+                | IsolationError::NoSuchBase { .. }
+                | IsolationError::Unsuitable { .. },
+            ) => Self::usage(message),
+            OpenError::NotIt(_)
+            | OpenError::OtherBase { .. }
+            | OpenError::OtherKind { .. }
+            | OpenError::OtherRepository { .. }
+            | OpenError::BranchTaken { .. }
+            | OpenError::BranchBlocked { .. }
+            | OpenError::PlaceTaken { .. }
+            | OpenError::Trashed { .. } => Self::refused(message),
+            OpenError::Isolation(_) | OpenError::Ledger(_) | OpenError::File(_) => {
+                Self::failed(message)
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A run has its workspace while it lives: that is written down when it begins and when it ends, and what it has committed
+//! is brought into the repository.
+//!
+//! Nothing depends on it being done at once. Whoever is killed in between leaves a workspace that is in use by a run that
+//! has ended, and the next who comes sees that.
+
+use agentos_core::id::RunId;
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::events::Event;
+use agentos_store::projection::WorkflowStatus;
+use agentos_store::records::{Records as _, RunRecord};
+use agentos_store::sqlite::SqliteStore;
+use agentos_workspace::workspace::occupy::{Ending, OccupyError, Work};
+use agentos_workspace::workspace::{State, Workspace};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::desk::Desk;
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+
+impl From<OccupyError> for CommandError {
+    fn from(error: OccupyError) -> Self {
+        Self::failed(error.to_string())
+    }
+}
+
+/// A run begins, or goes on, to work in its workspace.
+pub(crate) async fn occupy(
+    session: &Session,
+    store: &SqliteStore,
+    run: &RunRecord,
+    mut workspace: Workspace,
+) -> Result<()> {
+    let desk = Desk::open(session, store)?.of(&workspace)?;
+    let work = Work {
+        run: Some(run.id.to_string()),
+        run_id: Some(run.run_id.clone()),
+        workflow: Some(run.workflow.clone()),
+        command: None,
+    };
+    desk.work(move |yard| yard.occupy(&mut workspace, &work, SystemClock.now())).await
+}
+
+/// Sees to the workspace of every run that ends, until there are no more events.
+pub(crate) async fn follow(desk: Option<Desk>, store: SqliteStore, mut events: Receiver<Event>) {
+    loop {
+        match events.recv().await {
+            Ok(Event::Committed { run, standing, .. }) if standing.is_ended() => {
+                if let Some(desk) = &desk
+                    && let Err(error) = release(desk, &store, run).await
+                {
+                    tracing::warn!(%run, %error, "the workspace of a run that has ended");
+                }
+            }
+            Ok(_) | Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+async fn release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<()> {
+    let id = run.to_string();
+    let all = desk.all().await?;
+    let is_its = |workspace: &Workspace| {
+        workspace.run.as_ref() == Some(&id) && workspace.state == State::InUse
+    };
+    let Some(mut workspace) = all.into_iter().find(is_its) else { return Ok(()) };
+    let record = store.run_detail(run).await?.run;
+    let desk = desk.clone().of(&workspace)?;
+    let ending = Ending { exit_code: None, error: error_of(&record) };
+    desk.work(move |yard| yard.release(&mut workspace, &ending, SystemClock.now())).await
+}
+
+fn error_of(run: &RunRecord) -> Option<String> {
+    if run.status == WorkflowStatus::Completed {
+        return None;
+    }
+    let message = run.error.as_ref().and_then(|error| error.get("message")?.as_str());
+    Some(message.unwrap_or(run.status.as_str()).to_owned())
+}
