@@ -148,6 +148,17 @@ impl Yard<'_> {
         }
     }
 
+    /// The backup that a workspace was removed with, if it was: an older one does not say how it was in the end.
+    pub(super) fn last_words(&self, gone: &Workspace) -> Result<Option<u32>, RestoreError> {
+        let Some(last) = self.backups(&gone.id)?.pop() else { return Ok(None) };
+        if gone.state != State::Gone {
+            return Ok(None);
+        }
+        let manifest = self.manifest_of(&last)?;
+        // Since then it was written down twice: that it is in the trash, and that it is gone.
+        Ok((manifest.workspace.version + 2 == gone.version).then_some(last.number))
+    }
+
     fn manifest_of(&self, backup: &Backup) -> Result<Manifest, RestoreError> {
         let path = &backup.archive;
         let damaged =

@@ -16,6 +16,7 @@ use super::marker::{FolderIdentity, Marker};
 use super::points::{Point, Points};
 use super::removal::CleanError;
 use super::repository::{Repository, RepositoryLock};
+use super::restore::RestoreError;
 use super::root::{self, RootError};
 use super::verify::{self, VerifyError};
 use super::{Kind, State, Workspace};
@@ -96,6 +97,9 @@ pub enum OpenError {
         /// Where.
         path: PathBuf,
     },
+    /// It was removed, and can't be restored.
+    #[error(transparent)]
+    Restore(#[from] Box<RestoreError>),
     /// What was about to be removed can't be dealt with.
     #[error(transparent)]
     Removal(#[from] Box<CleanError>),
@@ -182,6 +186,12 @@ impl Yard<'_> {
             Some(known) if known.state.is_there() => self.attach(&lock, wanted, known)?,
             Some(known) if known.state == State::Trashed => {
                 return Err(OpenError::Trashed { id: known.id });
+            }
+            Some(known) if let Some(number) = self.last_words(&known).map_err(Box::new)? => {
+                // It was removed with work in it: that comes back.
+                let restored = self.restore_under(&lock, &known.id, Some(number));
+                let (restored, _) = restored.map_err(Box::new)?;
+                (self.attach(&lock, wanted, restored)?.0, Opened::MadeAgain)
             }
             known => self.make(&lock, self.plan(&lock, wanted, known)?)?,
         };

@@ -1,5 +1,8 @@
 //! No work is lost: what is in a workspace, what becomes of it, and how it comes back.
 
+mod deeds;
+mod hunt;
+mod kills;
 mod look;
 mod mess;
 mod owned;
@@ -29,9 +32,13 @@ promises! {
     look::commits_stay_on_their_branch,
     there_and_back::what_was_cleaned_by_force_comes_back_as_it_was,
     owned::a_link_in_its_place_is_not_removed,
+    hunt::nothing_is_lost_whatever_state_it_is_in,
+    kills::whoever_is_killed_while_removing_loses_nothing,
+    kills::whoever_is_killed_while_restoring_loses_nothing,
     owned::nothing_is_left_of_what_is_cleaned;
     git:
     there_and_back::a_snapshot_leaves_everything_as_it_is,
+    there_and_back::whoever_goes_on_finds_what_was_removed,
     there_and_back::an_older_backup_can_be_chosen,
     there_and_back::what_can_be_made_again_is_not_kept,
     there_and_back::too_much_for_the_archive_is_refused,

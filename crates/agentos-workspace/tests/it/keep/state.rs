@@ -38,6 +38,17 @@ impl Whole {
     }
 }
 
+/// Says only what differs.
+pub(crate) fn assert_same(found: &Whole, wanted: &Whole, when: &str) {
+    if found != wanted {
+        let (found, wanted) = (format!("{found:#?}"), format!("{wanted:#?}"));
+        let lost = wanted.lines().filter(|line| !found.contains(line));
+        let new = found.lines().filter(|line| !wanted.contains(line));
+        let (lost, new): (Vec<_>, Vec<_>) = (lost.collect(), new.collect());
+        panic!("{when}: lost:\n{}\nnew:\n{}", lost.join("\n"), new.join("\n"));
+    }
+}
+
 fn said(place: &Place, workspace: &Workspace) -> BTreeMap<String, String> {
     let mut said = BTreeMap::new();
     let path = &workspace.path;
@@ -62,9 +73,27 @@ fn said(place: &Place, workspace: &Workspace) -> BTreeMap<String, String> {
     for question in questions {
         said.insert(question.join(" "), try_git(place, path, question));
     }
+    for inside in inner_repositories(path) {
+        for question in &questions[..6] {
+            let name = format!("{}: {}", inside.display(), question.join(" "));
+            said.insert(name, try_git(place, &inside, question));
+        }
+    }
     let branch = workspace.branch.clone().unwrap();
     said.insert("log".to_owned(), try_git(place, path, &["reflog", "--format=%H %gs", &branch]));
     said
+}
+
+/// Repositories at most two folders deep.
+fn inner_repositories(path: &Path) -> Vec<PathBuf> {
+    let folders = |path: &Path| -> Vec<PathBuf> {
+        let inside = fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
+        let folders = inside.filter(|entry| entry.file_type().unwrap().is_dir());
+        folders.map(|entry| entry.path()).filter(|path| !path.ends_with(".git")).collect()
+    };
+    let first = folders(path);
+    let second: Vec<PathBuf> = first.iter().flat_map(|folder| folders(folder)).collect();
+    first.into_iter().chain(second).filter(|folder| folder.join(".git").exists()).collect()
 }
 
 /// What git says, whether it likes the question or not.
@@ -100,5 +129,8 @@ pub(crate) fn sweep(place: &Place) {
 pub(crate) fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
     let path = folder.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
+    if path.is_dir() {
+        fs::remove_dir_all(&path).unwrap();
+    }
     fs::write(path, content).unwrap();
 }

@@ -6,9 +6,10 @@ use agentos_workspace::workspace::backup::{BackupError, Keeping};
 use agentos_workspace::workspace::points::NoPoints;
 use agentos_workspace::workspace::removal::CleanError;
 use agentos_workspace::workspace::restore::RestoreError;
+use agentos_workspace::workspace::yard::Opened;
 
 use super::mess;
-use super::state::{Whole, clean, look, restore, sweep, write};
+use super::state::{Whole, assert_same, clean, look, restore, sweep, write};
 use crate::place::Place;
 
 pub(crate) fn what_was_cleaned_by_force_comes_back_as_it_was(place: &Place) {
@@ -27,22 +28,11 @@ pub(crate) fn what_was_cleaned_by_force_comes_back_as_it_was(place: &Place) {
     sweep(place);
     place.git(&place.repo, &["gc", "--quiet", "--prune=now"]);
     let back = restore(place, "fix-1");
-    similar_asserts(&Whole::of(place, &back), &before);
+    assert_same(&Whole::of(place, &back), &before, "restored");
     assert_eq!(back.path, made.path);
     // It is a workspace like any other.
     place.open("fix-1");
     clean(place, "fix-1", true).unwrap();
-}
-
-/// Says only what differs.
-fn similar_asserts(found: &Whole, wanted: &Whole) {
-    if found != wanted {
-        let (found, wanted) = (format!("{found:#?}"), format!("{wanted:#?}"));
-        let lost = wanted.lines().filter(|line| !found.contains(line));
-        let new = found.lines().filter(|line| !wanted.contains(line));
-        let (lost, new): (Vec<_>, Vec<_>) = (lost.collect(), new.collect());
-        panic!("lost:\n{}\nnew:\n{}", lost.join("\n"), new.join("\n"));
-    }
 }
 
 pub(crate) fn a_snapshot_leaves_everything_as_it_is(place: &Place) {
@@ -54,12 +44,25 @@ pub(crate) fn a_snapshot_leaves_everything_as_it_is(place: &Place) {
     let ground = place.ground();
     let backup = ground.yard(&NoPoints).snapshot(&made, &Keeping::default()).unwrap();
     assert_eq!(backup.number, 1);
-    similar_asserts(&Whole::of(place, &made), &before);
+    assert_same(&Whole::of(place, &made), &before, "untouched");
     assert_eq!(place.traces(), traces);
     let shown = place.git(&place.repo, &["show", "refs/agentos/backup/fix-1/1:README.md"]);
     assert_eq!(shown, "# Changed");
     let refused = ground.yard(&NoPoints).restore(&made.id, None).unwrap_err();
     assert!(matches!(refused, RestoreError::StillThere { .. }), "{refused}");
+}
+
+pub(crate) fn whoever_goes_on_finds_what_was_removed(place: &Place) {
+    let (made, _) = place.open("fix-1");
+    write(&made.path, "notes.txt", "not committed");
+    clean(place, "fix-1", true).unwrap();
+    let (again, how) = place.open("fix-1");
+    assert_eq!(how, Opened::MadeAgain);
+    assert_eq!(fs::read_to_string(again.path.join("notes.txt")).unwrap(), "not committed");
+    // What was removed without a backup since is not confused with the older one.
+    fs::remove_file(again.path.join("notes.txt")).unwrap();
+    assert_eq!(clean(place, "fix-1", false).unwrap().backup, None);
+    assert!(!place.open("fix-1").0.path.join("notes.txt").exists());
 }
 
 pub(crate) fn an_older_backup_can_be_chosen(place: &Place) {
@@ -114,7 +117,7 @@ pub(crate) fn too_much_for_the_archive_is_refused(place: &Place) {
         panic!("{refused}")
     };
     assert!(largest[0].contains("large.db"), "{largest:?}");
-    similar_asserts(&Whole::of(place, &made), &before);
+    assert_same(&Whole::of(place, &made), &before, "untouched");
     assert_eq!(place.traces(), traces);
 }
 

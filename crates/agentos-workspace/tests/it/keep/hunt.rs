@@ -1,0 +1,58 @@
+//! The hunt for lost work: workspaces in whatever state chance brings about are cleaned by force, git throws away what it
+//! can, and they are restored. Every byte has to be there again, and git and jj have to say the same as before.
+
+use agentos_testing::chance::Chance;
+use agentos_workspace::workspace::Kind;
+
+use super::deeds::{ANYWHERE, IN_GIT, IN_JJ, Scene};
+use super::state::{Whole, assert_same, clean, look, restore, sweep, try_git};
+use crate::place::Place;
+
+/// How many workspaces of each kind: few in the tests, many in the soak.
+fn cases(kind: Kind) -> u64 {
+    match (std::env::var_os("AGENTOS_SOAK").is_some(), kind) {
+        (true, Kind::Jj) => 25,
+        (true, _) => 150,
+        (false, Kind::Jj) => 1,
+        (false, _) => 12,
+    }
+}
+
+/// How many things happen in one.
+const DEEDS: u64 = 9;
+
+pub(crate) fn nothing_is_lost_whatever_state_it_is_in(outer: &Place) {
+    let library = outer.playground.repository("library");
+    let here = if outer.kind == Kind::Jj { &IN_JJ[..] } else { &IN_GIT[..] };
+    let deeds = [&ANYWHERE[..], here].concat();
+    let mut restored = 0;
+    for seed in 1..=cases(outer.kind) {
+        let place = Place::new(outer.kind);
+        let mut chance = Chance::new(format!("hunt {seed}"));
+        let (made, _) = place.open("fix-1");
+        let mut told = format!("seed {seed}:");
+        for number in 0..DEEDS {
+            let (name, deed) = chance.pick(&deeds);
+            deed(&Scene { place: &place, made: &made, number, library: &library });
+            told = format!("{told} {name},");
+        }
+        // jj records whatever it sees whenever it is asked.
+        look(&place, &made);
+        let before = Whole::of(&place, &made);
+        let cleaned = clean(&place, "fix-1", true).unwrap_or_else(|error| panic!("{told} {error}"));
+        assert!(!made.path.exists(), "{told}");
+        sweep(&place);
+        try_git(&place, &place.repo, &["reflog", "expire", "--expire=now", "HEAD", "main"]);
+        try_git(&place, &place.repo, &["gc", "--quiet", "--prune=now"]);
+        assert!(cleaned.backup.is_some(), "{told}");
+        assert_same(&Whole::of(&place, &restore(&place, "fix-1")), &before, &told);
+        restored += 1;
+    }
+    #[expect(clippy::print_stdout, reason = "the soak keeps this line")]
+    {
+        println!(
+            "summary: {restored} of the kind {} cleaned by force and restored to the byte",
+            outer.kind
+        );
+    }
+}
