@@ -17,6 +17,7 @@ mod furnish;
 pub mod id;
 pub mod isolation;
 pub mod ledger;
+pub mod limits;
 pub mod marker;
 pub mod occupy;
 pub(crate) mod plumbing;

@@ -8,6 +8,7 @@
 //! Nothing ambient is read: the environment and the folders come in as [`Sources`].
 
 mod file;
+mod keeping;
 mod log;
 mod mistake;
 mod output;

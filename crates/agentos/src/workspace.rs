@@ -2,6 +2,7 @@
 
 pub(crate) mod choose;
 pub(crate) mod desk;
+pub(crate) mod removal;
 pub(crate) mod tend;
 
 use std::path::{Path, PathBuf};

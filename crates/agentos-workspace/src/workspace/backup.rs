@@ -308,7 +308,8 @@ fn keep_commits(
     if workspace.kind == Kind::Clone {
         let from = workspace.path.to_string_lossy();
         let how = ["-c", "protocol.version=2", "fetch", "--quiet", "--no-tags"];
-        let how = how.into_iter().chain(["--no-write-fetch-head", "--", &*from, &held]);
+        let how = how.into_iter().chain(["--no-write-fetch-head", "--no-recurse-submodules"]);
+        let how = how.chain(["--", &*from, &held]);
         plumbing.call(repository, how)?;
     }
     Ok(manifest.head.iter().cloned().chain([held]).collect())

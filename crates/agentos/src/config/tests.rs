@@ -74,8 +74,15 @@ fn without_anything_there_are_defaults() {
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
+        workspace.backup_max_size = "256MiB"  (default)
+        workspace.cleanup_on_complete = false  (default)
         workspace.kind = "auto"  (default)
+        workspace.max_age = ""  (default)
+        workspace.max_size = ""  (default)
+        workspace.max_total_size = ""  (default)
+        workspace.min_free_disk = ""  (default)
         workspace.path = ""  (default)
+        workspace.reproducible = []  (default)
         "#);
 }
 
@@ -93,8 +100,15 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
+        workspace.backup_max_size = "256MiB"  (default)
+        workspace.cleanup_on_complete = false  (default)
         workspace.kind = "auto"  (default)
+        workspace.max_age = ""  (default)
+        workspace.max_size = ""  (default)
+        workspace.max_total_size = ""  (default)
+        workspace.min_free_disk = ""  (default)
         workspace.path = ""  (default)
+        workspace.reproducible = []  (default)
         "#);
     let variables = [
         ("AGENTOS_RUN_CONCURRENCY", "4"),
@@ -111,8 +125,15 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
+        workspace.backup_max_size = "256MiB"  (default)
+        workspace.cleanup_on_complete = false  (default)
         workspace.kind = "auto"  (default)
+        workspace.max_age = ""  (default)
+        workspace.max_size = ""  (default)
+        workspace.max_total_size = ""  (default)
+        workspace.min_free_disk = ""  (default)
         workspace.path = ""  (default)
+        workspace.reproducible = []  (default)
         "#);
     place.flags = Flags { color: Some(ColorChoice::Never), verbosity: 2, concurrency: Some(5) };
     insta::assert_snapshot!(place.rows(), @r#"
@@ -124,8 +145,15 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
+        workspace.backup_max_size = "256MiB"  (default)
+        workspace.cleanup_on_complete = false  (default)
         workspace.kind = "auto"  (default)
+        workspace.max_age = ""  (default)
+        workspace.max_size = ""  (default)
+        workspace.max_total_size = ""  (default)
+        workspace.min_free_disk = ""  (default)
         workspace.path = ""  (default)
+        workspace.reproducible = []  (default)
         "#);
 }
 

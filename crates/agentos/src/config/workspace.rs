@@ -8,6 +8,7 @@ use toml::Spanned;
 
 use super::ConfigError;
 use super::file::File;
+use super::keeping::{self, Age, Keeping, Size};
 use super::setting::{Row, Setting, said};
 use crate::terminal::Environment;
 
@@ -67,11 +68,16 @@ pub(crate) struct Workspace {
     pub(crate) kind: Setting<WantedKind>,
     /// The folder for all of them; empty: in the user's cache.
     pub(crate) path: Setting<String>,
+    /// What becomes of them.
+    pub(crate) keeping: Keeping,
 }
 
 impl Workspace {
     pub(super) fn rows(&self) -> Vec<Row> {
-        vec![Row::of("workspace.kind", &self.kind), Row::of("workspace.path", &self.path)]
+        let mut rows =
+            vec![Row::of("workspace.kind", &self.kind), Row::of("workspace.path", &self.path)];
+        rows.extend(self.keeping.rows());
+        rows
     }
 
     /// The folder for all workspaces, if somebody has said.
@@ -86,6 +92,13 @@ impl Workspace {
 pub(super) struct Written {
     kind: Option<Spanned<WantedKind>>,
     path: Option<Spanned<String>>,
+    cleanup_on_complete: Option<Spanned<bool>>,
+    max_size: Option<Spanned<Size>>,
+    max_total_size: Option<Spanned<Size>>,
+    max_age: Option<Spanned<Age>>,
+    min_free_disk: Option<Spanned<Size>>,
+    backup_max_size: Option<Spanned<Size>>,
+    reproducible: Option<Spanned<Vec<String>>>,
 }
 
 /// `[workspace]` as one source says it.
@@ -93,6 +106,7 @@ pub(super) struct Written {
 pub(super) struct Layer {
     kind: Option<Setting<WantedKind>>,
     path: Option<Setting<String>>,
+    keeping: keeping::Layer,
 }
 
 impl Layer {
@@ -110,17 +124,34 @@ impl Layer {
         Self {
             kind: written.kind.map(|kind| file.setting(kind, |kind| kind)),
             path: written.path.map(|path| file.setting(path, |path| path)),
+            keeping: keeping::Layer::of_file(
+                keeping::Written {
+                    cleanup_on_complete: written.cleanup_on_complete,
+                    max_size: written.max_size,
+                    max_total_size: written.max_total_size,
+                    max_age: written.max_age,
+                    min_free_disk: written.min_free_disk,
+                    backup_max_size: written.backup_max_size,
+                    reproducible: written.reproducible,
+                },
+                file,
+            ),
         }
     }
 
     pub(super) fn over(self, below: Self) -> Self {
-        Self { kind: self.kind.or(below.kind), path: self.path.or(below.path) }
+        Self {
+            kind: self.kind.or(below.kind),
+            path: self.path.or(below.path),
+            keeping: self.keeping.over(below.keeping),
+        }
     }
 
     pub(super) fn or_default(self) -> Workspace {
         Workspace {
             kind: self.kind.unwrap_or(Setting::default(WantedKind::Auto)),
             path: self.path.unwrap_or(Setting::default(String::new())),
+            keeping: self.keeping.or_default(),
         }
     }
 }

@@ -8,6 +8,7 @@ mod crowd;
 mod family;
 mod interruption;
 mod isolated;
+mod kept;
 mod mistakes;
 mod places;
 mod support;

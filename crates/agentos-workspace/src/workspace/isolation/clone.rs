@@ -163,9 +163,10 @@ fn adopt_remotes(site: &Site<'_>, clone: &Path) -> Result<(), IsolationError> {
 }
 
 fn fetch(site: &Site<'_>, to: &Path, from: &Path, what: &str) -> Result<(), IsolationError> {
-    let how = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--"];
+    let how = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
+    let how = how.into_iter().chain(["--no-recurse-submodules", "--"]);
     let from = from.to_string_lossy();
-    site.porcelain().git(to, how.into_iter().chain([&*from, what]))?;
+    site.porcelain().git(to, how.chain([&*from, what]))?;
     Ok(())
 }
 

@@ -75,7 +75,8 @@ pub(super) fn restore_private(
     if workspace.kind == Kind::Clone {
         let from = workspace.repository.to_string_lossy();
         let how = ["-c", "protocol.version=2", "fetch", "--quiet", "--no-tags"];
-        let how = how.into_iter().chain(["--no-write-fetch-head", "--", &*from, &backup.commit]);
+        let how = how.into_iter().chain(["--no-write-fetch-head", "--no-recurse-submodules"]);
+        let how = how.chain(["--", &*from, &backup.commit]);
         plumbing.call(Stand::checkout(&workspace.path), how)?;
     }
     let marker = Path::new(marker::PATH);
