@@ -10,7 +10,8 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 
 use crate::release::{
-    crowd_of_runs, crowd_of_workspaces, engine_kills, store_bench, testing_binary,
+    crowd_of_runs, crowd_of_workspaces, engine_kills, hunt_for_lost_work, store_bench,
+    testing_binary,
 };
 use crate::shell::{self, CommandLine, say};
 
@@ -26,13 +27,14 @@ The long suites, and the last time each passed. Run them with `cargo xtask soak`
 ";
 
 /// The suites: a name for the record, and the command line.
-fn suites() -> [(&'static str, CommandLine); 5] {
+fn suites() -> [(&'static str, CommandLine); 6] {
     [
         ("simulate", testing_binary("simulate", &["soak"])),
         ("store", store_bench("crowd", &[])),
         ("kills", engine_kills()),
         ("runs", crowd_of_runs()),
         ("workspaces", crowd_of_workspaces()),
+        ("lost work", hunt_for_lost_work()),
     ]
 }
 

@@ -1,8 +1,9 @@
 //! No work is lost: what is in a workspace, what becomes of it, and how it comes back.
 
 mod deeds;
+mod findings;
 mod hunt;
-mod kills;
+pub(crate) mod kills;
 mod look;
 mod mess;
 mod owned;

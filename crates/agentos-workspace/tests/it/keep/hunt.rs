@@ -8,25 +8,37 @@ use super::deeds::{ANYWHERE, IN_GIT, IN_JJ, Scene};
 use super::state::{Whole, assert_same, clean, look, restore, sweep, try_git};
 use crate::place::Place;
 
-/// How many workspaces of each kind: few in the tests, many in the soak.
-fn cases(kind: Kind) -> u64 {
-    match (std::env::var_os("AGENTOS_SOAK").is_some(), kind) {
-        (true, Kind::Jj) => 25,
-        (true, _) => 150,
-        (false, Kind::Jj) => 1,
-        (false, _) => 12,
-    }
-}
-
 /// How many things happen in one.
 const DEEDS: u64 = 9;
 
 pub(crate) fn nothing_is_lost_whatever_state_it_is_in(outer: &Place) {
+    hunt(outer, if outer.kind == Kind::Jj { 1 } else { 12 });
+}
+
+/// The same with the big numbers, for the soak.
+#[test]
+fn nothing_is_lost_in_many() {
+    if std::env::var_os("AGENTOS_SOAK").is_none() {
+        return hunt(&Place::new(Kind::Worktree), 1);
+    }
+    let cases = [(Kind::Worktree, 150), (Kind::Clone, 150), (Kind::Jj, 25)];
+    std::thread::scope(|threads| {
+        for (kind, cases) in cases {
+            threads.spawn(move || hunt(&Place::new(kind), cases));
+        }
+    });
+    #[expect(clippy::print_stdout, reason = "the soak keeps this line")]
+    {
+        let told = cases.map(|(kind, cases)| format!("{cases} of the kind {kind}")).join(", ");
+        println!("summary: {told} in states of chance, cleaned by force and restored to the byte");
+    }
+}
+
+fn hunt(outer: &Place, cases: u64) {
     let library = outer.playground.repository("library");
     let here = if outer.kind == Kind::Jj { &IN_JJ[..] } else { &IN_GIT[..] };
     let deeds = [&ANYWHERE[..], here].concat();
-    let mut restored = 0;
-    for seed in 1..=cases(outer.kind) {
+    for seed in 1..=cases {
         let place = Place::new(outer.kind);
         let mut chance = Chance::new(format!("hunt {seed}"));
         let (made, _) = place.open("fix-1");
@@ -46,13 +58,5 @@ pub(crate) fn nothing_is_lost_whatever_state_it_is_in(outer: &Place) {
         try_git(&place, &place.repo, &["gc", "--quiet", "--prune=now"]);
         assert!(cleaned.backup.is_some(), "{told}");
         assert_same(&Whole::of(&place, &restore(&place, "fix-1")), &before, &told);
-        restored += 1;
-    }
-    #[expect(clippy::print_stdout, reason = "the soak keeps this line")]
-    {
-        println!(
-            "summary: {restored} of the kind {} cleaned by force and restored to the byte",
-            outer.kind
-        );
     }
 }

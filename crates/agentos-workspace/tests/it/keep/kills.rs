@@ -1,7 +1,7 @@
 //! Whoever is killed while removing or restoring a workspace is cleaned up after by the next who comes, and nothing is lost.
 
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use agentos_workspace::workspace::backup::Keeping;
 use agentos_workspace::workspace::points::{NoPoints, Point};
@@ -31,15 +31,20 @@ fn removes_or_restores_and_dies() {
     }
 }
 
-/// Does it in a process of its own, which dies at this point.
+/// Starts a process of its own that does it, and dies at this point.
 #[expect(clippy::disallowed_methods, reason = "these tests are about processes")]
-fn die(place: &Place, verb: &str, point: Point) {
+pub(crate) fn start(place: &Place, id: &str, verb: &str, point: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["keep::kills::removes_or_restores_and_dies", "--exact", "--nocapture"]);
     let (playground, repo) = (place.playground.path(), &place.repo);
-    let (playground, repo, point) = (playground.display(), repo.display(), point.as_str());
-    command.env(PART, format!("{playground}\n{repo}\nfix-1\n{verb}\n{point}"));
-    let output = command.stdin(Stdio::null()).output().unwrap();
+    let (playground, repo) = (playground.display(), repo.display());
+    command.env(PART, format!("{playground}\n{repo}\n{id}\n{verb}\n{point}"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn die(place: &Place, verb: &str, point: Point) {
+    let point = point.as_str();
+    let output = start(place, "fix-1", verb, point).wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.signal(), Some(9), "{verb} at {point}: {said}");
 }
