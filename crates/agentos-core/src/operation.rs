@@ -197,6 +197,15 @@ impl Request {
         Self { kind: OperationKind::Approve, name, args, timer: timeout, site: None }
     }
 
+    /// The same, with what whoever answers should know: a part of its arguments.
+    #[must_use]
+    pub fn about(mut self, key: &str, value: Value) -> Self {
+        if let Some(args) = self.args.as_object_mut() {
+            args.insert(key.to_owned(), value);
+        }
+        self
+    }
+
     /// The same, asked for at this place in the source.
     #[must_use]
     pub fn at(mut self, site: Site) -> Self {

@@ -107,10 +107,12 @@ fn execute(
         return Err(RebaseError::Empty);
     };
     let ForkRequest { at, run, home, old_names, new_names, now, .. } = request;
+    // Whoever worked in the place of an agent goes on doing so, unless somebody else is named.
+    let agents = if home.agents.is_empty() { old.home.agents.clone() } else { home.agents };
     let start = RunStarted {
         run,
         forked_from: Some(old.run),
-        home,
+        home: Home { agents, ..home }.into(),
         // Nobody waits for a fork.
         parent: None,
         // It has as long as the old one had.

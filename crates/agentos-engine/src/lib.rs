@@ -10,6 +10,8 @@
 //! woken by its timer or by a message. Whoever dies leaves its runs to others: a dead owner is one whose lock can be
 //! taken. Nothing is done in the world before the entry that orders it is committed.
 
+pub mod agent;
+pub mod artifact;
 pub mod background;
 pub mod clock;
 mod drive;
@@ -18,6 +20,7 @@ pub mod events;
 pub mod family;
 pub mod files;
 pub mod fork;
+pub mod git;
 pub mod held;
 pub mod library;
 pub mod lines;

@@ -62,6 +62,11 @@ pub trait OutputSink: Send + Sync + 'static {
 
     /// Keeps a piece of which nothing is kept yet; `position` is how many bytes came before it.
     fn write(&self, whose: &Whose, position: u64, frame: &Frame);
+
+    /// Keeps a remark of whoever performs it, which is no output and does not count.
+    fn remark(&self, whose: &Whose, text: &str) {
+        let _ = (whose, text);
+    }
 }
 
 /// Keeps nothing: the output stays in the command's directory.
@@ -190,7 +195,7 @@ fn failed(message: String) -> Failure {
 }
 
 /// Ends a command, as often as it takes.
-async fn end(directory: Directory) {
+pub(crate) async fn end(directory: Directory) {
     loop {
         let path = directory.path().to_owned();
         match tokio::task::spawn_blocking(move || launch::stop(&path)).await {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// A moment of the steady clock.
-pub(crate) type Moment = Duration;
+pub type Moment = Duration;
 
 /// Milliseconds since 1970.
 pub(crate) fn time_of_day_ms() -> u64 {
@@ -16,12 +16,13 @@ pub(crate) fn time_of_day_ms() -> u64 {
 }
 
 /// The steady clock.
-pub(crate) fn moment() -> Moment {
+#[must_use]
+pub fn moment() -> Moment {
     duration(clock_gettime(ClockId::Monotonic))
 }
 
 /// Lets time pass. Only for the rounds of a bounded wait whose end nobody tells of.
-pub(crate) fn pause(length: Duration) {
+pub fn pause(length: Duration) {
     let _all_of_it = rustix::thread::nanosleep(&timespec(length));
 }
 

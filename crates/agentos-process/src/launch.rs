@@ -142,7 +142,10 @@ pub fn stop(path: &Path) -> Result<(), FollowError> {
 }
 
 /// Says that the command is to be ended, without waiting for it.
-fn request_stop(directory: &Directory) -> io::Result<()> {
+///
+/// # Errors
+/// The directory is gone or can't be written.
+pub fn request_stop(directory: &Directory) -> io::Result<()> {
     std::fs::write(directory.stop(), b"")?;
     wake::call(directory);
     Ok(())

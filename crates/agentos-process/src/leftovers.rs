@@ -4,6 +4,9 @@
 //! They are found by the operation's mark in their environment, by the supervisor's session, and by descent from either.
 //! A process that has cleared its environment, made a session of its own and lost its parents is found only by the command's
 //! control group, if it has one.
+//!
+//! A short program ([`crate::tool`]) has no supervisor. What is left of one whose caller was killed is found by its mark
+//! alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,6 +20,7 @@ use crate::clock::{moment, pause};
 use crate::group::Group;
 use crate::processes::{Process, below, load_all};
 use crate::started::{Started, boot};
+use crate::token::Token;
 
 /// Why leftovers could not be ended.
 #[derive(Debug, Error)]
@@ -25,7 +29,7 @@ pub enum LeftoverError {
     #[error("the processes of this machine can't be listed: {0}; is /proc mounted?")]
     Unseen(#[from] io::Error),
     /// They live on.
-    #[error("{} of a dead supervisor can't be ended: {pids:?}; end them by hand", amount(pids.len()))]
+    #[error("{} that nobody owns can't be ended: {pids:?}; end them by hand", amount(pids.len()))]
     Alive {
         /// Which.
         pids: Vec<i32>,
@@ -43,14 +47,31 @@ pub(crate) fn end(started: &Started, grace: Duration) -> Result<u32, LeftoverErr
     if started.boot != boot() {
         return Ok(0);
     }
+    let ended = end_all(|| belonging(started), grace)?;
+    if let Some(group) = group(started) {
+        group.remove();
+    }
+    Ok(ended)
+}
+
+/// Ends everything that carries a mark, and what is below it: TERM, grace, then KILL until nothing is left. Returns how many
+/// there were.
+///
+/// # Errors
+/// [`LeftoverError`]
+pub fn end_marked(mark: &Token, grace: Duration) -> Result<u32, LeftoverError> {
+    end_all(|| alive(|process| mark.is_in(&process.environment()), []), grace)
+}
+
+fn end_all(
+    find: impl Fn() -> io::Result<Vec<Process>>,
+    grace: Duration,
+) -> Result<u32, LeftoverError> {
     let mut ended = BTreeSet::new();
     let begun = moment();
     loop {
-        let left = belonging(started)?;
+        let left = find()?;
         if left.is_empty() {
-            if let Some(group) = group(started) {
-                group.remove();
-            }
             return Ok(u32::try_from(ended.len()).unwrap_or(u32::MAX));
         }
         let waited = moment() - begun;
@@ -71,10 +92,19 @@ pub(crate) fn end(started: &Started, grace: Duration) -> Result<u32, LeftoverErr
 
 /// What is alive of a start, whether its supervisor lives or not.
 fn belonging(started: &Started) -> io::Result<Vec<Process>> {
+    let members = group(started).iter().flat_map(Group::members).collect::<Vec<i32>>();
+    alive(|process| is_of(process, started), members)
+}
+
+/// What is alive of those that are meant and of everything below them.
+fn alive(
+    is_meant: impl Fn(&Process) -> bool,
+    members: impl IntoIterator<Item = i32>,
+) -> io::Result<Vec<Process>> {
     let all = load_all()?;
     let mut tops: BTreeSet<i32> =
-        all.values().filter(|process| is_of(process, started)).map(|process| process.pid).collect();
-    tops.extend(group(started).iter().flat_map(Group::members));
+        all.values().filter(|process| is_meant(process)).map(|process| process.pid).collect();
+    tops.extend(members);
     let found = below(&all, &tops);
     tops.extend(found);
     let ours = ourselves(&all);

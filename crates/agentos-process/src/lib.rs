@@ -12,10 +12,11 @@
 //! alive. [`tool`] is for short programs that are over before anybody could miss them, [`interactive`] for those that belong
 //! to the user at the terminal.
 
+pub mod at_work;
 pub mod attached;
 pub mod bounds;
 pub mod case;
-mod clock;
+pub mod clock;
 pub mod detached;
 pub mod directory;
 pub mod environment;

@@ -14,7 +14,7 @@ pub const VARIABLE: &str = "AGENTOS_OPERATION";
 /// Between two marks.
 const BETWEEN: char = ':';
 
-/// The mark of one try of one operation. Never used twice.
+/// The mark of one try of one operation. Never used for another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Token(String);
@@ -37,6 +37,14 @@ impl Token {
             let _written = write!(text, "{byte:02x}");
         }
         Ok(Self(text))
+    }
+
+    /// The one that anybody can tell again who knows what it stands for: for short programs that leave no record of their
+    /// own. What can't be part of a mark is written as `-`.
+    #[must_use]
+    pub fn of(what: &str) -> Self {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric();
+        Self(what.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).collect())
     }
 
     /// The mark.

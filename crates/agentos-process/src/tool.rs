@@ -92,6 +92,8 @@ pub struct Answer {
     pub output: Vec<u8>,
     /// The beginning of what it complained of, at most [`COMPLAINT_BYTES`].
     pub complaint: Vec<u8>,
+    /// Whether it had more to say than was wanted, and was killed.
+    pub is_cut: bool,
 }
 
 impl Answer {
@@ -124,6 +126,7 @@ pub struct Tool {
     changes: BTreeMap<OsString, Option<OsString>>,
     timeout: Duration,
     output_bytes: usize,
+    is_cut_short: bool,
     lock: Option<Arc<File>>,
 }
 
@@ -138,6 +141,7 @@ impl Tool {
             changes: BTreeMap::new(),
             timeout: TIMEOUT,
             output_bytes: OUTPUT_BYTES,
+            is_cut_short: false,
             lock: None,
         }
     }
@@ -191,6 +195,14 @@ impl Tool {
         self
     }
 
+    /// Takes the beginning of what it says for an answer: once it has said more than this, it is killed.
+    #[must_use]
+    pub fn cut_output(mut self, limit: usize) -> Self {
+        self.output_bytes = limit;
+        self.is_cut_short = true;
+        self
+    }
+
     /// Lets it hold a lock for as long as it lives: if we are killed, the tool goes on, and whoever waits for the lock
     /// waits for the tool. The file has to be empty, because the tool finds it where it would read from.
     #[must_use]
@@ -213,7 +225,7 @@ impl Tool {
         let mut running = Running { child, is_over: false };
         let answer = self.listen(&mut running);
         if answer.is_err() {
-            running.kill();
+            let _ended = running.kill();
         }
         answer
     }
@@ -253,12 +265,18 @@ impl Tool {
             let ended = running.ended().map_err(failed)?;
             output.read_what_is_there().map_err(failed)?;
             complaint.read_what_is_there().map_err(failed)?;
+            if output.is_over_limit && self.is_cut_short {
+                let status = running.kill().map_err(failed)?;
+                let (output, complaint) = (output.kept, complaint.kept);
+                return Ok(Answer { status, output, complaint, is_cut: true });
+            }
             if output.is_over_limit {
                 let limit = self.output_bytes;
                 return Err(ToolError::TooMuchOutput { command: self.to_text(), limit });
             }
             if let Some(status) = ended {
-                return Ok(Answer { status, output: output.kept, complaint: complaint.kept });
+                let (output, complaint) = (output.kept, complaint.kept);
+                return Ok(Answer { status, output, complaint, is_cut: false });
             }
             let left = deadline.left();
             if left.is_zero() {
@@ -331,15 +349,15 @@ impl Running {
     }
 
     /// Ends it with everything it has started, and waits for it, so that nothing is left of it.
-    fn kill(&mut self) {
-        if self.is_over {
-            return;
-        }
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+    fn kill(&mut self) -> io::Result<ExitStatus> {
+        if !self.is_over
+            && let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+        {
             // It may just have ended.
             let _ended = kill_process_group(group, Signal::KILL);
         }
-        let _ended = self.child.wait();
+        let status = self.child.wait();
         self.is_over = true;
+        status
     }
 }

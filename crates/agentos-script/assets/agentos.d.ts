@@ -133,8 +133,25 @@ declare module "agentos" {
     metadata?: Json;
   }
 
-  /** What is kept: a text, or a file of the workspace. */
+  /**
+   * What is kept: a text, or files of the workspace: a file, a folder with everything in it, or a pattern as `logs/*.txt`.
+   */
   export type Artifact = ArtifactOptions & ({ content: string; file?: undefined } | { file: string; content?: undefined });
+
+  /** What was kept. */
+  export interface StoredArtifact {
+    readonly name: string;
+    /** Where it is, relative to the project. */
+    readonly path: string;
+    readonly sizeBytes: number;
+    /** Missing if it is several files. */
+    readonly sha256?: string;
+    readonly mimeType?: string;
+    /** How many files it has. */
+    readonly files: number;
+    /** How much was left out: symbolic links are not kept. */
+    readonly skipped?: number;
+  }
 
   /** What a person decided. */
   export interface Decision {
@@ -182,21 +199,232 @@ declare module "agentos" {
     copy(from: string, to: string, options?: { createDirs?: boolean }): Promise<void>;
   }
 
-  /** The version control of the workspace. */
-  export interface Git {
-    ensureBranch(name: string): Promise<unknown>;
-    getCurrentBranch(): Promise<string | null>;
-    commit(message: string): Promise<unknown>;
-    getCurrentCommit(): Promise<string | null>;
-    stageAll(): Promise<void>;
-    status(): Promise<unknown>;
-    diff(): Promise<unknown>;
-    log(): Promise<unknown>;
+  /** A branch that is there and checked out. */
+  export interface Branch {
+    readonly branch: string;
+    /** Its commit; `null` before the first. */
+    readonly head: string | null;
+    /** Whether it was made for this. */
+    readonly created: boolean;
+    /** Whether something else was checked out before. */
+    readonly switched: boolean;
   }
 
+  export interface CommitOptions {
+    /** Who wrote it; whoever git is configured for if nothing is said. */
+    author?: { readonly name: string; readonly email: string };
+    /** Lines at the end of the message: `{ "Reviewed-by": "Ada <ada@example.com>" }`. */
+    trailers?: Readonly<Record<string, string | readonly string[]>>;
+    /** Stages everything first. */
+    all?: boolean;
+    /** Makes it even if it changes nothing. */
+    allowEmpty?: boolean;
+    /** Whether it is signed; as git is configured if nothing is said. */
+    sign?: boolean;
+    /** Leaves out the hooks that could refuse it. */
+    noVerify?: boolean;
+    /** How long it may take with its hooks, in milliseconds; ten minutes if nothing is said. */
+    timeout?: number;
+  }
+
+  /** A commit that was made, or was not needed. */
+  export interface Committed {
+    /** It, or if there was nothing to commit the one that is checked out. */
+    readonly commitSha: string;
+    /** The branch that it is on; `null` if none is checked out. */
+    readonly branch: string | null;
+    /** Whether it was made for this. If not, there was nothing to commit. */
+    readonly created: boolean;
+  }
+
+  export type ChangeKind =
+    | "added" | "modified" | "deleted" | "renamed" | "copied" | "retyped" | "untracked" | "conflicted";
+
+  /** How the files of the workspace stand. */
+  export interface GitStatus {
+    /** What is checked out; `null` if it is a commit. */
+    readonly branch: string | null;
+    /** Its commit; `null` before the first. */
+    readonly head: string | null;
+    /** The branch that it follows. */
+    readonly upstream: string | null;
+    /** How many commits that one does not have. */
+    readonly ahead: number;
+    /** How many commits only that one has. */
+    readonly behind: number;
+    /** What was begun and is not over. */
+    readonly operation: "merge" | "rebase" | "cherry-pick" | "revert" | "bisect" | null;
+    /** Whether nothing is changed. */
+    readonly clean: boolean;
+    /** How many files are changed at all. */
+    readonly total: number;
+    readonly staged: number;
+    readonly unstaged: number;
+    readonly untracked: number;
+    readonly conflicted: number;
+    /** The changed files, or the first of them. */
+    readonly entries: readonly GitStatusEntry[];
+    /** Whether there are more. */
+    readonly truncated: boolean;
+  }
+
+  export interface GitStatusEntry {
+    readonly path: string;
+    /** Where it was, if it was renamed or copied. */
+    readonly from?: string;
+    /** The two letters that git shows for it, such as `" M"`. */
+    readonly code: string;
+    readonly kind: ChangeKind;
+  }
+
+  /** What is compared with what. */
+  export interface DiffSides {
+    /** The old side; what is checked out if nothing is said. */
+    from?: string;
+    /** The new side; the files as they are if nothing is said. */
+    to?: string;
+    /** The new side is what is staged. */
+    staged?: boolean;
+    /** The old side is where the two sides parted. */
+    mergeBase?: boolean;
+    /** Only these files and folders. They are paths, not patterns. */
+    paths?: readonly string[];
+    /** Whether files that are not part of the history yet count; yes if nothing is said. */
+    untracked?: boolean;
+  }
+
+  export interface DiffOptions extends DiffSides {
+    /** Only numbers, no text. */
+    stat?: boolean;
+    /** How long the text may be, in bytes; 256 KiB if nothing is said, never more than 1 MiB. */
+    textBytes?: number;
+    /** How many changed files are named at most; 1,000 if nothing is said, never more than 10,000. */
+    limit?: number;
+  }
+
+  /** What differs. */
+  export interface Diff {
+    readonly filesChanged: number;
+    readonly insertions: number;
+    readonly deletions: number;
+    /** The files, or the first of them. */
+    readonly files: readonly {
+      readonly path: string;
+      /** Where it was, if it has another name now. */
+      readonly from?: string;
+      readonly insertions: number;
+      readonly deletions: number;
+      readonly binary: boolean;
+    }[];
+    /** Whether there are more files. */
+    readonly truncated: boolean;
+    /** The difference as text, or its beginning; missing with `stat`. */
+    readonly text?: string;
+    /** Whether the text goes on. */
+    readonly textTruncated: boolean;
+  }
+
+  export interface LoggedCommit {
+    readonly sha: string;
+    readonly parents: readonly string[];
+    readonly authorName: string;
+    readonly authorEmail: string;
+    /** As RFC 3339 has it. */
+    readonly authoredAt: string;
+    readonly committedAt: string;
+    readonly subject: string;
+    /** The whole message, or the beginning of a long one. */
+    readonly message: string;
+  }
+
+  /** The history of the workspace. Each call is made once, however often the run is interrupted. */
+  export interface Git {
+    /** Sees to it that this branch exists and is checked out; `from` says where it begins if there is none yet. */
+    ensureBranch(name: string, options?: { from?: string; timeout?: number }): Promise<Branch>;
+    /** The branch that is checked out; `null` if it is a commit. */
+    getCurrentBranch(): Promise<string | null>;
+    /**
+     * Commits what is staged, or with `all` everything. If there is nothing to commit, `created` is `false`; files that
+     * were changed and not staged make it throw, and so does a hook that refuses.
+     */
+    commit(message: string, options?: CommitOptions): Promise<Committed>;
+    /** The commit that is checked out; `null` before the first. */
+    getCurrentCommit(): Promise<string | null>;
+    /** Makes everything that was changed, added or removed part of the next commit. */
+    stageAll(): Promise<{ readonly staged: number }>;
+    status(options?: { limit?: number }): Promise<GitStatus>;
+    /** What differs: between the files and what is checked out, unless it is said otherwise. */
+    diff(options?: DiffOptions): Promise<Diff>;
+    /** Commits, the latest first; 20 if nothing is said. */
+    log(options?: { limit?: number; from?: string; to?: string; paths?: readonly string[] }): Promise<readonly LoggedCommit[]>;
+  }
+
+  /**
+   * What an agent may do without asking. `readOnly`: look, and change nothing. `acceptEdits`: change files of the workspace;
+   * commands only within the agent's own sandbox, or if they are among `allowedTools`. `full`: everything that you may do.
+   */
+  export type PermissionMode = "readOnly" | "acceptEdits" | "full";
+
+  /** An MCP server: a command that is started, or an address. */
+  export type McpServer =
+    | { command: string; args?: readonly string[]; env?: Readonly<Record<string, string>> }
+    | { url: string; headers?: Readonly<Record<string, string>> };
+
+  export interface SessionOptions {
+    /** The model; the agent's own choice if nothing is said. */
+    model?: string;
+    /** Said to the model before the prompt, besides what the agent says itself. */
+    systemPrompt?: string;
+    /** `acceptEdits` if nothing is said. */
+    permissionMode?: PermissionMode;
+    /** Tools that the agent may use besides, by its own names for them. */
+    allowedTools?: readonly string[];
+    maxTurns?: number;
+    /** How long it may take, in milliseconds. */
+    timeout?: number;
+    /** How long it may say nothing, in milliseconds; half an hour if nothing is said, for ever if it is 0. */
+    idleTimeout?: number;
+    /** How much it may use, in tokens (sent and written) and US dollars. It is ended when it uses more. */
+    budget?: { tokens?: number; usd?: number };
+    /** Whether the answer is to be JSON. An answer that is not is asked for again, once. */
+    json?: boolean;
+    /** What the JSON is to look like. */
+    schema?: JsonSchema | SchemaLike<unknown>;
+    /** The name of an earlier session of this run that is gone on with. */
+    resume?: string;
+    /** What a further attempt of the step does with the session of the one before; `fresh` if nothing is said. */
+    onRetry?: "fresh" | "continue";
+    mcpServers?: Readonly<Record<string, McpServer>>;
+    /** Added to the agent's environment. */
+    env?: Readonly<Record<string, string>>;
+    /** Where, relative to the workspace. */
+    cwd?: string;
+    /** Whether the call throws if the session was no success; yes if nothing is said. Otherwise see `exitReason`. */
+    check?: boolean;
+  }
+
+  /** How a session ended. */
+  export type ExitReason =
+    | "completed" | "auth" | "rate_limit" | "api" | "request" | "max_turns" | "budget" | "permission_denied" | "malformed"
+    | "dropped" | "killed" | "timeout" | "idle" | "unknown_session" | "not_started" | "refused" | "answer" | "exit";
+
   /** What a session of a coding agent came to. */
-  export interface SessionResult {
+  export interface SessionResult<T = unknown> {
+    /** What the agent said last. */
     readonly text: string;
+    /** The answer as JSON, if that was asked for. */
+    readonly json: T;
+    /** What the agent calls the session. */
+    readonly sessionId: string | null;
+    readonly agent: string;
+    readonly model: string | null;
+    readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly cachedTokens: number };
+    /** In US dollars; `null` if it is not known. */
+    readonly cost: number | null;
+    readonly exitReason: ExitReason;
+    readonly exitCode: number | null;
+    /** Why it was no success, if that does not throw. */
+    readonly message?: string;
   }
 
   /**
@@ -222,16 +450,31 @@ declare module "agentos" {
     phase<T>(name: string, body: (ctx: WorkflowContext<Input>) => T | Promise<T>): Promise<T>;
     /** Executes a command in the workspace. Throws if the command says that it failed, unless `check` is `false`. */
     shell(command: string, options?: ShellOptions): Promise<ShellResult>;
-    /** A session of a coding agent in the workspace. */
-    runCli(name: string, agent: Agent, prompt: string): Promise<SessionResult>;
-    /** Keeps a text or a file with the run. */
-    artifact(name: string, content: Artifact): Promise<unknown>;
+    /**
+     * A session of a coding agent in the workspace. Throws if it is no success, unless `check` is `false`; the error's
+     * `detail.exit_reason` says why.
+     */
+    runCli<const S extends JsonSchema>(
+      name: string,
+      agent: Agent,
+      prompt: string,
+      options: Omit<SessionOptions, "schema"> & { schema: S },
+    ): Promise<SessionResult<FromSchema<S>>>;
+    runCli<T>(
+      name: string,
+      agent: Agent,
+      prompt: string,
+      options: Omit<SessionOptions, "schema"> & { schema: SchemaLike<T> },
+    ): Promise<SessionResult<T>>;
+    runCli(name: string, agent: Agent, prompt: string, options?: SessionOptions): Promise<SessionResult>;
+    /** Keeps a text or files with the run. `agentos artifacts RUN` lists them. */
+    artifact(name: string, content: Artifact): Promise<StoredArtifact>;
     /** Waits, in milliseconds. The run needs no memory and no process in the meantime. */
     sleep(ms: number): Promise<void>;
     /** Waits for a signal, and gives what was sent along. */
     waitFor<T = unknown>(event: string, options?: { timeout?: number }): Promise<T>;
-    /** Asks a person, and waits for the decision. */
-    approve(question: string, options?: { name?: string; timeout?: number }): Promise<Decision>;
+    /** Asks a person, and waits for the decision. With `diff` they are shown what was changed in the workspace. */
+    approve(question: string, options?: { name?: string; timeout?: number; diff?: boolean | DiffSides }): Promise<Decision>;
     /** Runs another workflow, and gives what it returns. */
     invoke<T = unknown>(workflow: string, input?: unknown): Promise<T>;
     /** Ends the step as skipped; whoever awaits it gets `null`. */

@@ -62,17 +62,15 @@ pub(crate) fn request(number: usize, args: &str, info: &RunInfo) -> Result<Reque
         Some(OperationKind::Approve) => {
             let (question, options): (String, Option<ApproveOptions>) =
                 read("ctx.approve(question, options)", args)?;
-            let ApproveOptions { name, timeout } = options.unwrap_or_default();
-            let name = named(&name.unwrap_or_else(|| hashed(&question, info)))?;
-            Ok(Request::approve(name, &question, timeout.map(Milliseconds::millis)))
+            approve(&question, options.unwrap_or_default(), info)
         }
         Some(OperationKind::Invoke) => {
             let (workflow, input): (String, Value) = read("ctx.invoke(workflow, input)", args)?;
             Ok(Request::invoke(named(&workflow)?, input))
         }
         Some(OperationKind::Files) => files::request(args),
-        Some(OperationKind::Git) => git::request(args, info),
-        Some(OperationKind::Agent) => agent::request(args, info),
+        Some(OperationKind::Git) => git::request(args),
+        Some(OperationKind::Agent) => agent::request(args),
         _ => Err(Failure::new(FailureKind::NonRetryable, "there is no such operation")),
     }
 }
@@ -177,6 +175,18 @@ struct WaitOptions {
 struct ApproveOptions {
     name: Option<String>,
     timeout: Option<Milliseconds>,
+    /// What differs, which the prelude has asked for before.
+    diff: Option<Value>,
+}
+
+fn approve(question: &str, options: ApproveOptions, info: &RunInfo) -> Result<Request, Failure> {
+    let ApproveOptions { name, timeout, diff } = options;
+    let name = named(&name.unwrap_or_else(|| hashed(question, info)))?;
+    let request = Request::approve(name, question, timeout.map(Milliseconds::millis));
+    Ok(match diff.filter(Value::is_object) {
+        Some(diff) => request.about("diff", git::asked(diff)),
+        None => request,
+    })
 }
 
 #[derive(Default, Deserialize)]
@@ -236,10 +246,31 @@ pub(crate) fn bytes(kind: Option<OperationKind>, answer: &Value) -> Option<Vec<u
 
 /// An answer as scripts know it.
 pub(crate) fn answer(kind: Option<OperationKind>, mut answer: Value) -> Value {
+    if kind == Some(OperationKind::Agent) {
+        return agent::answer(answer);
+    }
+    if kind == Some(OperationKind::Artifact) && answer.is_object() {
+        return artifact_answer(&answer);
+    }
     if kind == Some(OperationKind::Shell)
         && let Some(code) = answer.as_object_mut().and_then(|fields| fields.remove("exit_code"))
     {
         answer["exitCode"] = code;
     }
-    answer
+    if kind == Some(OperationKind::Git) { git::answer(answer) } else { answer }
+}
+
+/// What was kept, but for the single files of a folder: of those there may be thousands.
+fn artifact_answer(answer: &Value) -> Value {
+    let fields = [
+        ("name", "name"),
+        ("path", "storage_path"),
+        ("sizeBytes", "size_bytes"),
+        ("sha256", "sha256"),
+        ("mimeType", "mime_type"),
+        ("files", "files"),
+        ("skipped", "skipped"),
+    ];
+    let known = fields.into_iter().filter_map(|(to, from)| Some((to, answer.get(from)?.clone())));
+    known.map(|(to, value)| (to.to_owned(), value)).collect::<serde_json::Map<_, _>>().into()
 }

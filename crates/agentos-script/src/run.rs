@@ -23,7 +23,7 @@ impl RunInfo {
     /// What a run says of itself at its start.
     #[must_use]
     pub fn of(start: &RunStarted) -> Self {
-        let Home { run_id, project_id, project_path, workspace_path, .. } = start.home.clone();
+        let Home { run_id, project_id, project_path, workspace_path, .. } = (*start.home).clone();
         let execution_id = start.run.to_string();
         Self { execution_id, run_id, project_id, project_path, workspace_path }
     }

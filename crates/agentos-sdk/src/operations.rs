@@ -7,7 +7,9 @@ mod approve;
 mod artifact;
 mod effect;
 mod files;
+pub mod git;
 mod invoke;
+mod session;
 mod shell;
 mod sleep;
 mod wait;
@@ -19,6 +21,8 @@ use siphasher::sip::SipHasher24;
 pub use approve::{Approve, Decision};
 pub use artifact::{Artifact, ArtifactType};
 pub use files::{Bytes, CopyFile, DeleteFile, Files, WriteFile};
+pub use git::Git;
+pub use session::{PermissionMode, Session, SessionResult};
 pub use shell::{Output, Shell};
 pub use wait::WaitFor;
 

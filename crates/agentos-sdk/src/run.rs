@@ -24,7 +24,7 @@ impl RunInfo {
     /// What a run says of itself at its start.
     #[must_use]
     pub fn of(start: &RunStarted) -> Self {
-        let Home { run_id, project_id, project_path, workspace_path, .. } = start.home.clone();
+        let Home { run_id, project_id, project_path, workspace_path, .. } = (*start.home).clone();
         Self {
             execution_id: start.run.to_string(),
             run_id,

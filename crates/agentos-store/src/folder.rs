@@ -31,6 +31,9 @@ const EXECUTIONS: &str = ".agent/workflows/executions";
 /// Longest part of a step's name in the name of its file, in characters.
 const NAME: usize = 60;
 
+/// Longest name of an artifact, in bytes: a file system takes 255, and files that are not finished have longer ones.
+const NAME_BYTES: usize = 200;
+
 /// Why something could not be kept in a run's folder.
 #[derive(Debug, Error)]
 pub enum FolderError {
@@ -44,7 +47,9 @@ pub enum FolderError {
     },
     /// The name would lead elsewhere.
     #[error(
-        "`{name}` can't be the name of an artifact; leave out `/` and names that begin with a dot"
+        "`{}` can't be the name of an artifact; leave out `/`, line breaks and a dot at the beginning, and take at most \
+         {NAME_BYTES} bytes",
+        name.escape_debug()
     )]
     Name {
         /// The name.
@@ -110,7 +115,8 @@ impl RunFolder {
     /// # Errors
     /// [`FolderError::Name`] if the name would lead out of the folder.
     pub fn artifact_file(&self, step: Option<Uuid>, name: &str) -> Result<PathBuf, FolderError> {
-        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+        let is_long = name.len() > NAME_BYTES;
+        if name.is_empty() || is_long || name.starts_with('.') || name.contains(leads_elsewhere) {
             return Err(FolderError::Name { name: name.to_owned() });
         }
         let of = step.map_or_else(|| "execution".to_owned(), |step| step.to_string());
@@ -149,6 +155,10 @@ pub fn make_self_ignoring(folder: &Path) -> Result<(), FolderError> {
         Ok(found) if found.len() > 0 => Ok(()),
         _ => fs::write(&path, "*\n").map_err(FolderError::at(&path)),
     }
+}
+
+fn leads_elsewhere(letter: char) -> bool {
+    letter == '/' || letter.is_control()
 }
 
 fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -4,11 +4,14 @@
 //! lost answers, full disks and owners that wake up late, and each time it must end exactly as the first one did: the
 //! same trace, the same log, the same times, every effect performed once.
 //!
-//! For tests of what is outside: [`repo`] makes real git repositories, [`jj`] real ones of jj.
+//! For tests of what is outside: [`repo`] makes real git repositories, [`jj`] real ones of jj, [`model`] is a model for
+//! agents to talk to, [`agents`] are the real agents that do.
 
+pub mod agents;
 pub mod bench;
 pub mod chance;
 pub mod jj;
+pub mod model;
 pub mod promise;
 pub mod repo;
 pub mod script;

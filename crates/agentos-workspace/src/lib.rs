@@ -22,4 +22,5 @@ pub mod metadata;
 pub mod named;
 pub mod state;
 pub mod surroundings;
+pub mod version_control;
 pub mod workspace;

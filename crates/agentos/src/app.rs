@@ -6,6 +6,7 @@ use std::sync::Arc;
 use agentos_sdk::{RegisterError, Workflow, Workflows};
 use agentos_workspace::surroundings::Surroundings;
 
+use crate::agents;
 use crate::cli;
 use crate::error::{CommandError, Result};
 use crate::output;
@@ -39,6 +40,9 @@ impl App {
     pub fn main(self) -> ExitCode {
         let arguments: Vec<_> = std::env::args_os().collect();
         if let Some(code) = supervise::asked_for(&arguments) {
+            return code;
+        }
+        if let Some(code) = agents::asked_for(&arguments) {
             return code;
         }
         match self.run(arguments) {

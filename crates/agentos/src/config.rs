@@ -7,11 +7,13 @@
 //!
 //! Nothing ambient is read: the environment and the folders come in as [`Sources`].
 
+mod agents;
 mod file;
 mod keeping;
 mod log;
 mod mistake;
 mod output;
+mod prices;
 mod run;
 mod script;
 mod secrets;
@@ -24,10 +26,12 @@ use std::path::{Path, PathBuf};
 
 use crate::terminal::Environment;
 use crate::terminal::paint::ColorChoice;
+pub(crate) use agents::Agents;
 use file::File;
 pub(crate) use log::Log;
 pub(crate) use mistake::{ConfigError, nearest};
 pub(crate) use output::Output;
+pub(crate) use prices::Prices;
 pub(crate) use run::Run;
 pub(crate) use script::Script;
 pub(crate) use secrets::Secrets;
@@ -62,6 +66,10 @@ pub(crate) struct Flags {
 /// Everything that is set, with defaults where nobody said anything.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Config {
+    /// `[agents.NAME]`
+    pub(crate) agents: Agents,
+    /// `[prices.MODEL]`
+    pub(crate) prices: Prices,
     /// `[run]`
     pub(crate) run: Run,
     /// `[output]`
@@ -81,6 +89,8 @@ pub(crate) struct Config {
 /// What one source says.
 #[derive(Debug, Default)]
 struct Layer {
+    agents: agents::Layer,
+    prices: prices::Layer,
     run: run::Layer,
     output: output::Layer,
     log: log::Layer,
@@ -112,8 +122,10 @@ impl Config {
     /// Every key with its value and where that came from, by key.
     pub(crate) fn rows(&self) -> Vec<Row> {
         let mut rows = [
+            self.agents.rows(),
             self.log.rows(),
             self.output.rows(),
+            self.prices.rows(),
             self.run.rows(),
             self.script.rows(),
             self.secrets.rows(),
@@ -162,6 +174,8 @@ impl Layer {
     fn of_file(file: &File) -> Result<Self, ConfigError> {
         let written: Written = file.parse()?;
         Ok(Self {
+            agents: agents::Layer::of_file(written.agents, file),
+            prices: prices::Layer::of_file(written.prices, file),
             run: run::Layer::of_file(written.run, file),
             output: output::Layer::of_file(written.output, file),
             log: log::Layer::of_file(written.log, file),
@@ -175,6 +189,8 @@ impl Layer {
     /// What this source does not say, the one below it may.
     fn over(self, below: Self) -> Self {
         Self {
+            agents: self.agents.over(below.agents),
+            prices: self.prices.over(below.prices),
             run: self.run.over(below.run),
             output: self.output.over(below.output),
             log: self.log.over(below.log),
@@ -187,6 +203,8 @@ impl Layer {
 
     fn or_default(self) -> Config {
         Config {
+            agents: self.agents.or_default(),
+            prices: self.prices.or_default(),
             run: self.run.or_default(),
             output: self.output.or_default(),
             log: self.log.or_default(),
@@ -202,6 +220,8 @@ impl Layer {
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
 struct Written {
+    agents: Option<toml::Spanned<agents::Written>>,
+    prices: Option<toml::Spanned<prices::Written>>,
     run: run::Written,
     output: output::Written,
     log: log::Written,

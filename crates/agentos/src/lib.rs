@@ -16,6 +16,7 @@
 //! }
 //! ```
 
+mod agents;
 mod app;
 mod catalog;
 mod cli;

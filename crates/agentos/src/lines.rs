@@ -8,6 +8,7 @@ use agentos_core::entry::RunStarted;
 use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
 use agentos_core::turn::{LogLevel, LogLine};
+use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::lines::LineSink;
 use agentos_engine::shell::{OutputSink, Whose};
 use agentos_process::frame::{self, Frame};
@@ -130,6 +131,23 @@ impl OutputSink for FileLines {
             self.with_logs((whose.run, &whose.home.project_path), |logs| logs.append(&lines));
         if let Err(error) = written {
             tracing::warn!(run = %whose.run, %error, "output of a command is not in the run's log");
+        }
+    }
+
+    fn remark(&self, whose: &Whose, text: &str) {
+        let line = Line {
+            ordinal: None,
+            at: SystemClock.now(),
+            level: LogLevel::Info,
+            step: step_of(whose),
+            stream: Stream::Log,
+            message: text.to_owned(),
+            piece: None,
+        };
+        let written =
+            self.with_logs((whose.run, &whose.home.project_path), |logs| logs.append(&[line]));
+        if let Err(error) = written {
+            tracing::warn!(run = %whose.run, %error, "a remark is not in the run's log");
         }
     }
 }

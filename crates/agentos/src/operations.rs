@@ -80,7 +80,10 @@ pub(crate) async fn under_way(
             supervisor: None,
             directory: None,
         };
-        if found.kind == Some(OperationKind::Shell) { found.located(&folder) } else { found }
+        match found.kind {
+            Some(OperationKind::Shell | OperationKind::Agent) => found.located(&folder),
+            _ => found,
+        }
     });
     let mut open: Vec<UnderWay> = open.collect();
     open.sort_by(|one, other| {

@@ -1,5 +1,7 @@
 //! A new run: its ids, its place, its input files, and then the run itself.
 
+use std::collections::BTreeMap;
+
 use agentos_core::entry::{Entry, Home, RunStarted};
 use agentos_core::id::{OwnerId, RunId};
 use agentos_core::short_name::short_name;
@@ -28,6 +30,8 @@ pub(crate) struct NewRunRequest<'a> {
     pub(crate) workflow: &'a Listed,
     pub(crate) input: Value,
     pub(crate) files: Vec<FileInput>,
+    /// Who works in the place of which agent.
+    pub(crate) agents: BTreeMap<String, String>,
     /// Who drives it from the start; if nobody does, whoever finds it.
     pub(crate) owner: Option<OwnerId>,
     /// What it is called.
@@ -89,7 +93,8 @@ pub(crate) async fn create(
     let context_path = context.to_string_lossy().into_owned();
     let home = Home { context_path, ..home_of(prepared, request.placed) };
     let start = request.workflow.start(run, input, SystemClock.now())?;
-    let start = RunStarted { home, ..start };
+    let home = Home { agents: request.agents, ..home };
+    let start = RunStarted { home: home.into(), ..start };
     create_named(store, start, (place, request.owner), request.names.choice).await?;
     Ok(run)
 }
@@ -129,8 +134,8 @@ async fn create_named(
 ) -> Result<()> {
     for choice in first..NAMES {
         let run_id = short_name(start.run, start.workflow.as_str(), choice);
-        let home = Home { run_id, ..start.home.clone() };
-        let first = RunStarted { home, ..start.clone() };
+        let home = Home { run_id, ..(*start.home).clone() };
+        let first = RunStarted { home: home.into(), ..start.clone() };
         let new = NewRun {
             run: start.run,
             at: SystemClock.now(),

@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentos_core::operation::OperationKind;
+use agentos_engine::artifact::ArtifactPerformer;
 use agentos_engine::files::FilesPerformer;
+use agentos_engine::git::{GitPerformer, GitSettings};
 use agentos_engine::performer::Performers;
 use agentos_engine::shell::{Settings, ShellPerformer};
 use agentos_engine::workspaces::CheckedWorkspaces;
@@ -16,6 +18,7 @@ use agentos_process::secret::{Secrets, is_secret_name};
 use agentos_process::supervisor;
 use agentos_store::sqlite::SqliteStore;
 
+use crate::agents;
 use crate::lines::FileLines;
 use crate::session::Session;
 
@@ -42,25 +45,44 @@ pub(crate) fn commands_folder(database: &Path) -> PathBuf {
     name.into()
 }
 
+/// How supervisors are started: this program does it.
+pub(crate) fn launcher() -> std::io::Result<Launcher> {
+    Ok(Launcher::new(std::env::current_exe()?, [VERB]))
+}
+
 /// Those who perform what the runs of this database order.
 pub(crate) fn performers(
     session: &Session,
     store: &SqliteStore,
     lines: FileLines,
 ) -> std::io::Result<Performers> {
-    let grounds = CheckedWorkspaces::new(Arc::new(store.clone()), session.surroundings.clone());
-    let launcher = Launcher::new(std::env::current_exe()?, [VERB]);
+    let grounds = grounds(session, store);
+    let agents = agents::performer(session, store, lines.clone())?;
     let env = environment(session);
+    let secrets = secrets(session, &env);
+    let git = GitSettings {
+        grounds: Box::new(grounds.clone()),
+        env: env.clone(),
+        secrets: secrets.clone(),
+    };
     let settings = Settings {
-        secrets: secrets(session, &env),
+        secrets,
         env,
         output: Box::new(lines),
         grounds: Box::new(grounds.clone()),
-        ..Settings::new(launcher, commands_folder(store.path()))
+        ..Settings::new(launcher()?, commands_folder(store.path()))
     };
     Ok(Performers::new()
         .with(OperationKind::Shell, ShellPerformer::new(settings))
-        .with(OperationKind::Files, FilesPerformer::new(grounds)))
+        .with(OperationKind::Files, FilesPerformer::new(grounds.clone()))
+        .with(OperationKind::Artifact, ArtifactPerformer::new(grounds))
+        .with(OperationKind::Git, GitPerformer::new(git))
+        .with(OperationKind::Agent, agents))
+}
+
+/// Where runs work: in their workspaces, which are looked at before anything is done in them.
+pub(crate) fn grounds(session: &Session, store: &SqliteStore) -> CheckedWorkspaces {
+    CheckedWorkspaces::new(Arc::new(store.clone()), session.surroundings.clone())
 }
 
 /// What every command finds in its environment besides what it needs.
@@ -80,7 +102,7 @@ pub(crate) fn masks(session: &Session) -> Secrets {
 }
 
 /// Values that nobody may see: those of variables that were declared, wherever they are.
-fn secrets(session: &Session, env: &BTreeMap<String, String>) -> Vec<String> {
+pub(crate) fn secrets(session: &Session, env: &BTreeMap<String, String>) -> Vec<String> {
     let ours = session.surroundings.environment.iter();
     let ours = ours.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
     let given = env.iter().map(|(name, value)| (name.as_str(), value.as_str()));

@@ -1,5 +1,7 @@
 //! How a run starts: the first entry of every log.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::bounds;
@@ -43,6 +45,9 @@ pub struct Home {
     /// How many runs are around it: those that invoked it, one another.
     #[serde(skip_serializing_if = "is_outermost")]
     pub depth: u32,
+    /// Who works in the place of which agent, for this run and those that it invokes.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<String, String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
@@ -88,7 +93,7 @@ pub struct RunStarted {
     pub forked_from: Option<RunId>,
     /// What it calls itself and where it works, for its code to read.
     #[serde(default, skip_serializing_if = "Home::is_unknown")]
-    pub home: Home,
+    pub home: Box<Home>,
 }
 
 impl RunStarted {
@@ -106,7 +111,7 @@ impl RunStarted {
             deadline: None,
             parent: None,
             forked_from: None,
-            home: Home::default(),
+            home: Box::default(),
         }
     }
 }

@@ -33,7 +33,7 @@ impl Drive {
         let ticket = self.in_flight.ticket(&operation, r#try);
         self.in_flight.working.spawn_local(async move {
             let parent = Parent { run, operation: operation.clone() };
-            let new = NewChild { child, parent, home, input: args };
+            let new = NewChild { child, parent, home: *home, input: args };
             let Some(created) = new.create(&shared).await else {
                 return;
             };

@@ -55,7 +55,7 @@ impl Drive {
         let drive = Self {
             shared: Arc::clone(shared),
             run,
-            home,
+            home: *home,
             epoch: claim.epoch,
             execution,
             actions: opened.actions,

@@ -62,6 +62,6 @@ impl Library for RustLibrary {
     fn start_of_child(&self, invocation: Invocation) -> Result<RunStarted, Failure> {
         let Invocation { child, workflow, input, parent, home } = invocation;
         let start = self.start(child, workflow.as_str(), input)?;
-        Ok(RunStarted { parent: Some(parent), home, ..start })
+        Ok(RunStarted { parent: Some(parent), home: home.into(), ..start })
     }
 }

@@ -61,7 +61,7 @@ fn refused(message: String) -> Failure {
 
 impl Ground {
     /// A folder inside, by its real path: neither `..` nor a symbolic link leads out.
-    pub(super) fn inside(&self, folder: Option<&str>) -> Result<PathBuf, Failure> {
+    pub(crate) fn inside(&self, folder: Option<&str>) -> Result<PathBuf, Failure> {
         let real = |path: &Path| {
             path.canonicalize()
                 .map_err(|error| refused(format!("{} can't be used: {error}", path.display())))

@@ -74,7 +74,8 @@ async fn start(house: &House, life: &Life, workflow: Workflow) {
     let name = workflow.name().to_owned();
     let start = library(workflow).start(run(), &name, Value::Null).expect("it can start");
     let workspace_path = house.folder().join("ground").display().to_string();
-    let start = RunStarted { home: Home { workspace_path, ..Home::default() }, ..start };
+    let home = Home { workspace_path, ..Home::default() };
+    let start = RunStarted { home: home.into(), ..start };
     life.engine.create(start, Place::default()).await.expect("it is created");
 }
 

@@ -6,6 +6,7 @@ use agentos_core::entry::{Home, RunOutcome, RunStarted};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::RunId;
 use agentos_core::operation::OperationKind;
+use agentos_engine::artifact::ArtifactPerformer;
 use agentos_engine::clock::SystemClock;
 use agentos_engine::files::FilesPerformer;
 use agentos_engine::library::RustLibrary;
@@ -18,36 +19,53 @@ use uuid::Uuid;
 
 use crate::support::House;
 
+/// Performs calls and keeps artifacts where runs work.
+fn performers() -> Performers {
+    Performers::new()
+        .with(OperationKind::Files, FilesPerformer::new(Workspaces))
+        .with(OperationKind::Artifact, ArtifactPerformer::new(Workspaces))
+}
+
 fn library(workflow: Workflow) -> RustLibrary {
     RustLibrary::new(Workflows::new().with(workflow).expect("a name"), SystemClock)
 }
 
-/// How a workflow ends that has a workspace with a file in it, and an input.
-async fn outcome(make: fn() -> Workflow) -> (House, RunOutcome) {
-    let (house, run) = (House::new(library(make())), RunId(Uuid::from_u128(1)));
-    for folder in ["ground", "context"] {
+/// The one run of these tests.
+pub(crate) fn run() -> RunId {
+    RunId(Uuid::from_u128(1))
+}
+
+/// A house with a workspace and an input file.
+pub(crate) fn house(workflow: Workflow) -> House {
+    let house = House::new(library(workflow));
+    for folder in ["ground", "context", "project"] {
         fs::create_dir_all(house.folder().join(folder)).expect("a folder");
     }
     fs::write(house.folder().join("context/notes"), "from outside").expect("an input");
-    let performer = FilesPerformer::new(Workspaces);
-    let life = house.live(|builder| {
-        builder.performers(Performers::new().with(OperationKind::Files, performer))
-    });
-    let name = make().name().to_owned();
+    house
+}
+
+/// Executes the workflow in its house, and says how it ended.
+pub(crate) async fn execute(house: &House, workflow: Workflow) -> RunOutcome {
+    let life = house.live(|builder| builder.performers(performers()));
     let path = |name: &str| house.folder().join(name).display().to_string();
-    let start = library(make()).start(run, &name, json!(path("context/notes")));
-    let (workspace_path, context_path) = (path("ground"), path("context"));
-    let home = Home { workspace_path, context_path, ..Home::default() };
-    let start = RunStarted { home, ..start.expect("it can start") };
+    let name = workflow.name().to_owned();
+    let start = library(workflow).start(run(), &name, json!(path("context/notes")));
+    let home = Home {
+        project_path: path("project"),
+        workspace_path: path("ground"),
+        context_path: path("context"),
+        ..Home::default()
+    };
+    let start = RunStarted { home: home.into(), ..start.expect("it can start") };
     life.engine.create(start, Place::default()).await.expect("it is created");
-    life.ends(run).await;
+    life.ends(run()).await;
     life.engine.leave().await;
-    let outcome = house.outcome(run).await;
-    (house, outcome)
+    house.outcome(run()).await
 }
 
 async fn output(make: fn() -> Workflow) -> Value {
-    match outcome(make).await.1 {
+    match execute(&house(make()), make()).await {
         RunOutcome::Completed { output } => output,
         other => panic!("{other:?}"),
     }

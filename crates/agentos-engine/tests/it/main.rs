@@ -1,5 +1,6 @@
 //! The engine, from outside: real files, real threads, real deaths.
 
+mod artifacts;
 mod audit;
 mod background;
 mod batches;
@@ -9,6 +10,7 @@ mod driving;
 mod events;
 mod family;
 mod files;
+mod git;
 mod kills;
 mod part;
 mod scripted;

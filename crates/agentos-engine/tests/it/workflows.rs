@@ -55,7 +55,7 @@ async fn a_workflow_reads_what_its_run_is_called_and_where_it_works_and_so_does_
         workspace_path: "/spaces/parent-abcdef".to_owned(),
         ..Home::default()
     };
-    let start = RunStarted { home, ..start };
+    let start = RunStarted { home: home.into(), ..start };
     let house = House::new(workflows);
     let life = house.live(|builder| builder);
     let path = "/project".to_owned();

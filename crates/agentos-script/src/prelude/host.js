@@ -187,6 +187,22 @@ function ask(scope, kind, args) {
   return asked(host.ask(scope, at, kind, json));
 }
 
+/** How many changed files are named beside a question. */
+const BESIDE = 50;
+
+/** Asks a person; what they should see of the workspace is found out first. */
+function approve(scope, question, options) {
+  const diff = options?.diff;
+  if (diff === undefined || diff === null || diff === false) return ask(scope, APPROVE, [question, options]);
+  const at = call;
+  const wanted = diff === true ? {} : diff;
+  const seen = ask(scope, GIT, ["diff", { ...wanted, stat: true, limit: BESIDE }]);
+  return apply(then, seen, [(diff) => {
+    call = at;
+    return ask(scope, APPROVE, [question, { ...options, diff }]);
+  }]);
+}
+
 function step(scope, isPhase, name, body, options) {
   const at = call;
   call = 0;
@@ -298,11 +314,23 @@ class WorkflowContext {
   run(name, body, options) { return step(this.#scope, false, name, body, options); }
   phase(name, body) { return step(this.#scope, true, name, body); }
   shell(command, options) { return ask(this.#scope, SHELL, [command, options]); }
-  runCli(name, agent, prompt, options) { return ask(this.#scope, AGENT, [name, agent, prompt, options]); }
+  runCli(name, agent, prompt, options) {
+    let given = options;
+    if (isObject(options) && options.schema !== undefined) {
+      try {
+        given = { ...options, schema: schemaOf(options.schema) };
+      } catch (error) {
+        exhausted(error);
+        call = 0;
+        return promiseReject(new NonRetryableError(textOf(error?.message), { cause: error }));
+      }
+    }
+    return ask(this.#scope, AGENT, [name, agent, prompt, given]);
+  }
   artifact(name, content) { return ask(this.#scope, ARTIFACT, [name, content]); }
   sleep(ms) { return ask(this.#scope, SLEEP, [ms]); }
   waitFor(event, options) { return ask(this.#scope, WAIT, [event, options]); }
-  approve(question, options) { return ask(this.#scope, APPROVE, [question, options]); }
+  approve(question, options) { return approve(this.#scope, question, options); }
   invoke(workflow, input) { return ask(this.#scope, INVOKE, [workflow, input]); }
 
   skip(reason) { this.#scope; throw new StepSkipped(reason === undefined ? "skipped" : textOf(reason)); }
@@ -372,7 +400,7 @@ function schemaOf(schema) {
   const standard = schema["~standard"];
   if (standard === undefined) return schema;
   if (typeof standard.jsonSchema?.input === "function") return standard.jsonSchema.input({ target: "draft-2020-12" });
-  throw new TypeError("the schema of `input` can't be written as JSON Schema; with zod 4, use `z.toJSONSchema(schema)`");
+  throw new TypeError("a schema can't be written as JSON Schema; with zod 4, use `z.toJSONSchema(schema)`");
 }
 
 // ---------------------------------------------------------------------------- what the host calls, and nobody else

@@ -72,6 +72,64 @@ fn file_calls_are_ordered_under_their_own_names() {
 }
 
 #[test]
+fn calls_of_git_are_named_after_their_method() {
+    let ordered = orders(
+        r#"
+        await ctx.git.ensureBranch("topic", { from: "main", timeout: 9 });
+        await ctx.git.commit("done", { author: { name: "Ada", email: "a@b" }, trailers: { A: "1", B: ["2", "3"] }, all: true, allowEmpty: true, sign: false, noVerify: true, timeout: 5 });
+        await ctx.git.commit("plain");
+        await ctx.git.stageAll();
+        await ctx.git.getCurrentBranch();
+        await ctx.git.getCurrentCommit();
+        await ctx.git.status({ limit: 5 });
+        await ctx.git.diff({ from: "a", to: "b", staged: true, mergeBase: true, paths: ["x"], untracked: false, stat: true, textBytes: 7, limit: 8 });
+        await ctx.git.log({ limit: 3, from: "a", to: "b", paths: ["x"] });
+        "#,
+    );
+    let trailers = json!([{ "key": "A", "value": "1" }, { "key": "B", "value": "2" }, { "key": "B", "value": "3" }]);
+    let author = json!({ "name": "Ada", "email": "a@b" });
+    let expected = [
+        ("ensureBranch#1", json!({ "branch": "topic", "from": "main", "timeout_ms": 9 })),
+        (
+            "commit#1",
+            json!({ "message": "done", "author": author, "trailers": trailers, "all": true, "allow_empty": true, "sign": false, "no_verify": true, "timeout_ms": 5 }),
+        ),
+        ("commit#2", json!({ "message": "plain" })),
+        ("stageAll#1", json!({})),
+        ("getCurrentBranch#1", json!({})),
+        ("getCurrentCommit#1", json!({})),
+        ("status#1", json!({ "limit": 5 })),
+        (
+            "diff#1",
+            json!({ "from": "a", "to": "b", "staged": true, "merge_base": true, "paths": ["x"], "untracked": false, "stat": true, "text_bytes": 7, "limit": 8 }),
+        ),
+        ("log#1", json!({ "limit": 3, "from": "a", "to": "b", "paths": ["x"] })),
+    ];
+    let expected = expected.map(|(name, args)| (format!("/git:{name}"), args));
+    assert_eq!(ordered, expected);
+}
+
+#[test]
+fn a_question_with_a_diff_asks_git_first_and_keeps_its_name() {
+    let body = r#"return await ctx.approve("Ship it?", { name: "gate", timeout: 90_000, diff: { from: "main" } });"#;
+    let driven = Bench::body(body).decide(20, "/approve:gate#1", true).run();
+    assert_eq!(driven.output()["approved"], json!(true));
+    let ordered: Vec<(String, Value)> = driven
+        .log
+        .into_iter()
+        .filter_map(|record| match record.entry {
+            Entry::OperationOrdered { operation, args, .. } => Some((operation.to_string(), args)),
+            _ => None,
+        })
+        .collect();
+    let diff = json!({ "from": "main", "stat": true, "limit": 50 });
+    assert_eq!(ordered[0], ("/git:diff#1".to_owned(), diff));
+    assert_eq!(ordered[1].0, "/approve:gate#1");
+    assert_eq!(ordered[1].1["timeout_ms"], json!(90_000));
+    assert!(ordered[1].1["diff"].is_object(), "{}", ordered[1].1);
+}
+
+#[test]
 fn artifacts_waits_approvals_and_children() {
     let driven = Bench::body(
         r#"
@@ -107,6 +165,11 @@ fn options_that_nobody_knows_are_refused_by_name() {
         ("ctx.files.read('a', { encoding: 'latin1' })", "latin1"),
         ("ctx.files.write('a')", "ctx.files.write(path, content, options)"),
         ("ctx.files.delete('a', { force: true })", "force"),
+        ("ctx.git.commit('x', { mesage: 1 })", "mesage"),
+        ("ctx.git.commit('x', { author: 'Ada' })", "Author"),
+        ("ctx.git.ensureBranch()", "ctx.git.ensureBranch(name, options)"),
+        ("ctx.git.diff({ form: 'main' })", "form"),
+        ("ctx.git.log(5)", "ctx.git.log(options)"),
         ("ctx.run('x', async () => 1, { retries: 2 })", "retries"),
         ("ctx.run('x', 5)", "not a function"),
         ("ctx.run('x'.repeat(300), async () => 1)", "at most 256"),

@@ -55,6 +55,18 @@ const workflow: WorkflowDefinition = createWorkflow(
     const paths: readonly string[] = await ctx.files.list("src/*.ts");
     const had: boolean = await ctx.files.delete(paths[0] ?? notes, { recursive: true });
     if (had && !(await ctx.files.exists("x"))) await ctx.files.copy("a", "b");
+    await ctx.git.ensureBranch("topic", { from: "main" });
+    const { commitSha, created } = await ctx.git.commit("done", { all: true, author: { name: "Ada", email: "a@b" }, trailers: { "Reviewed-by": ["Bob", "Eve"] } });
+    const status = await ctx.git.status({ limit: 5 });
+    const changed: readonly string[] = status.entries.filter((entry) => entry.kind === "untracked").map((entry) => entry.from ?? entry.path);
+    const { filesChanged, text: patch } = await ctx.git.diff({ from: commitSha, mergeBase: true, paths: changed });
+    const [last] = await ctx.git.log({ limit: 1 });
+    const { staged } = await ctx.git.stageAll();
+    const branch: string | null = await ctx.git.getCurrentBranch() ?? await ctx.git.getCurrentCommit();
+    await ctx.approve("Ship it?", { diff: true });
+    await ctx.approve("Ship it?", { diff: { from: "main", mergeBase: true } });
+    ctx.comment("saved", { created, filesChanged, patch, staged, branch, by: last?.authorName });
+    ctx.commentExecution("saved");
     await ctx.sleep(10);
     try {
       await ctx.invoke<number>("other", { a: 1 });
@@ -75,7 +87,9 @@ export const config: WorkflowConfig = { name: "x" };
 "#;
 
 /// What must not pass, each with what the compiler has to say about it.
-const BAD: [(&str, &str); 12] = [
+const BAD: [(&str, &str); 14] = [
+    ("await ctx.git.commit('x', { allowEmty: true });", "Did you mean to write 'allowEmpty'"),
+    ("await ctx.approve('x', { diff: { form: 'main' } });", "'form' does not exist"),
     ("await ctx.shell('x', { tiemout: 5 });", "Did you mean to write 'timeout'"),
     (
         "await ctx.run('a', async () => 1, { retry: { maxAttemps: 2 } });",

@@ -6,16 +6,22 @@ use std::time::Duration;
 use agentos_core::operation::Request;
 use serde::{Deserialize, Serialize};
 
+use super::git::Diff;
 use super::{asks_when_awaited, hashed};
 use crate::answer::Answer;
 use crate::ctx::{Ctx, millis, named};
+use crate::json;
+
+/// How many changed files are named beside a question.
+const FILES: usize = 50;
 
 impl Ctx {
     /// Asks a person, and waits for the decision.
     #[track_caller]
     pub fn approve(&self, question: impl Into<String>) -> Approve<'_> {
         let question = question.into();
-        Approve { ctx: self, question, name: None, timeout: None, from: Location::caller() }
+        let from = Location::caller();
+        Approve { ctx: self, question, name: None, timeout: None, diff: None, from }
     }
 }
 
@@ -39,6 +45,7 @@ pub struct Approve<'a> {
     question: String,
     name: Option<String>,
     timeout: Option<Duration>,
+    diff: Option<Diff>,
     from: &'static Location<'static>,
 }
 
@@ -55,11 +62,26 @@ impl Approve<'_> {
         self
     }
 
+    /// What was changed, shown beside the question: `ctx.git().diff().stat().await?`. Its text is left
+    /// out, and so are files beyond the first fifty.
+    pub fn diff(mut self, mut diff: Diff) -> Self {
+        diff.files.truncate(FILES);
+        diff.truncated = diff.files.len() < diff.files_changed;
+        self.diff = Some(Diff { text: None, text_truncated: false, ..diff });
+        self
+    }
+
     /// Asks, without waiting.
     pub fn start(self) -> Answer<Decision> {
-        let Self { ctx, question, name, timeout, from } = self;
-        let name = named(&name.unwrap_or_else(|| hashed(&question)));
-        ctx.ask(name.map(|name| Request::approve(name, &question, timeout.map(millis))), from)
+        let Self { ctx, question, name, timeout, diff, from } = self;
+        let request = named(&name.unwrap_or_else(|| hashed(&question))).and_then(|name| {
+            let request = Request::approve(name, &question, timeout.map(millis));
+            match diff {
+                Some(diff) => Ok(request.about("diff", json::encode("the diff", &diff)?)),
+                None => Ok(request),
+            }
+        });
+        ctx.ask(request, from)
     }
 }
 

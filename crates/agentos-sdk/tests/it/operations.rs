@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agentos_core::entry::Entry;
-use agentos_sdk::operations::ArtifactType;
+use agentos_sdk::operations::{ArtifactType, PermissionMode};
 use agentos_sdk::{Ctx, FailureKind, Value, Workflow};
 use serde_json::json;
 
@@ -116,4 +116,86 @@ fn a_child_gives_what_it_returned() {
     let driven = Bench::new(workflow).run();
     let output = json!([{ "of": "lint", "got": { "strict": true } }, { "of": "test", "got": 7 }]);
     assert_eq!(*driven.output(), output);
+}
+
+#[test]
+fn a_session_is_ordered_with_all_its_options() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let session = ctx.run_cli("implement", "claude", "do it").model("m").max_turns(3);
+        let session = session.permission_mode(PermissionMode::Full).allowed_tools(["Bash"]);
+        let session = session.token_budget(1_000).usd_budget(0.5).env("A", "b").resume("plan");
+        let session = session.timeout(Duration::from_secs(60)).continue_on_retry().unchecked();
+        let session = session.schema(json!({ "type": "object" })).system_prompt("brief");
+        session.mcp_server("db", json!({ "command": "mcp-db" })).cwd("ui").await?;
+        Ok(())
+    });
+    let orders = orders(&Bench::new(workflow).run());
+    let args = json!({
+        "agent": "claude", "prompt": "do it", "model": "m", "max_turns": 3, "permission_mode": "full",
+        "allowed_tools": ["Bash"], "budget": { "tokens": 1_000, "usd": 0.5 }, "env": { "A": "b" }, "resume": "plan",
+        "timeout_ms": 60_000, "on_retry": "continue", "check": false, "schema": { "type": "object" },
+        "system_prompt": "brief", "mcp_servers": { "db": { "command": "mcp-db" } }, "cwd": "ui",
+    });
+    assert_eq!(orders[0], ("/agent:implement#1".to_owned(), args));
+}
+
+#[test]
+fn calls_of_git_are_named_after_their_method_and_ordered_with_all_their_options() {
+    let workflow = Workflow::new("save", |ctx: Ctx, (): ()| async move {
+        let git = ctx.git();
+        git.ensure_branch("topic").from("main").timeout(Duration::from_secs(9)).start().ignore();
+        let commit = git.commit("done").author("Ada", "ada@example.com").trailer("A", "1");
+        let commit = commit.trailer("B", "2").all().allow_empty().sign(false).no_verify();
+        commit.timeout(Duration::from_secs(1)).start().ignore();
+        git.stage_all().ignore();
+        git.current_branch().ignore();
+        git.current_commit().ignore();
+        git.status().limit(5).start().ignore();
+        let diff = git.diff().from("a").to("b").staged().merge_base().paths(["x", "y"]);
+        diff.tracked_only().stat().text_bytes(7).limit(8).start().ignore();
+        git.log().limit(3).from("a").to("b").paths(["x"]).start().ignore();
+        Ok(())
+    });
+    let orders = orders(&Bench::new(workflow).run());
+    let commit = json!({
+        "message": "done", "author": { "name": "Ada", "email": "ada@example.com" },
+        "trailers": [{ "key": "A", "value": "1" }, { "key": "B", "value": "2" }],
+        "all": true, "allow_empty": true, "sign": false, "no_verify": true, "timeout_ms": 1_000
+    });
+    let diff = json!({
+        "from": "a", "to": "b", "staged": true, "merge_base": true, "paths": ["x", "y"],
+        "untracked": false, "stat": true, "text_bytes": 7, "limit": 8
+    });
+    let expected = [
+        ("ensureBranch", json!({ "branch": "topic", "from": "main", "timeout_ms": 9_000 })),
+        ("commit", commit),
+        ("stageAll", json!({})),
+        ("getCurrentBranch", json!({})),
+        ("getCurrentCommit", json!({})),
+        ("status", json!({ "limit": 5 })),
+        ("diff", diff),
+        ("log", json!({ "limit": 3, "from": "a", "to": "b", "paths": ["x"] })),
+    ];
+    let expected = expected.map(|(method, args)| (format!("/git:{method}#1"), args));
+    assert_eq!(orders, expected);
+}
+
+#[test]
+fn a_question_carries_what_was_changed_without_its_text() {
+    let workflow = Workflow::new("save", |ctx: Ctx, (): ()| async move {
+        let file = |index: u32| json!({ "path": format!("f{index}"), "insertions": 1, "deletions": 0, "binary": false });
+        let diff = json!({
+            "files_changed": 60, "insertions": 60, "deletions": 0, "truncated": false,
+            "files": (0..60).map(file).collect::<Vec<_>>(), "text": "+1", "text_truncated": true
+        });
+        let diff = serde_json::from_value(diff).expect("a diff");
+        ctx.approve("Ship it?").name("gate").diff(diff).start().ignore();
+        Ok(())
+    });
+    let orders = orders(&Bench::new(workflow).run());
+    let diff = &orders[0].1["diff"];
+    assert_eq!(orders[0].1["question"], "Ship it?");
+    assert_eq!((&diff["files_changed"], &diff["truncated"]), (&json!(60), &json!(true)));
+    assert_eq!(diff["files"].as_array().map(Vec::len), Some(50));
+    assert_eq!(diff.get("text"), None);
 }

@@ -4,8 +4,8 @@
 //!
 //! | kind | fields |
 //! |---|---|
-//! | agent | `agent`, `model`, `session_id`, `session_file_path`, `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd`, `exit_code` |
-//! | artifact | `type`, `storage_path` (else `file`), `mime_type`, `size_bytes`, `metadata`; `agent_session_id`, or the agent's own `session_id` |
+//! | agent | `agent`, `model`, `session_id`, `session_file_path`, `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd`, `exit_code`; `exit_reason` and `message` of one that failed |
+//! | artifact | `type`, `storage_path` (else `file`), `mime_type`, `size_bytes`, `sha256` (kept in `metadata`), `metadata`; `agent_session_id`, or the agent's own `session_id`; of several files `entries`, each with `path`, `mime_type`, `size_bytes`, `sha256` |
 //! | git | `branch`, `commit_sha`, `pr_url` |
 
 use agentos_core::entry::{Entry, OperationResult, RunOutcome, StepOutcome};
@@ -14,7 +14,7 @@ use agentos_core::id::Seq;
 use agentos_core::operation::{OperationKind, Treatment};
 use agentos_core::path::OperationId;
 use agentos_core::time::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::step::{NewStep, StepPatch, phase_of};
 use super::{Changes, Projection, SessionStatus, StepStatus, to_value};
@@ -70,6 +70,8 @@ pub(crate) struct NewSession {
 #[derive(Debug, PartialEq)]
 pub(crate) struct ArtifactRow {
     pub(crate) operation: OperationId,
+    /// Which of the operation's files, if it kept several.
+    pub(crate) part: Option<String>,
     /// The session that made it: the id of its row, or the agent's own name for it.
     pub(crate) session: Option<String>,
     pub(crate) step: Option<u32>,
@@ -179,9 +181,12 @@ impl Projection {
             }
             (OperationKind::Artifact, OperationResult::Ok { value }) => {
                 let step = open.number.or_else(|| self.step_of(&operation.scope()));
-                changes.artifacts.push(artifact(at, step, operation, (&open.args, value)));
+                changes.artifacts.extend(artifacts(at, step, operation, (&open.args, value)));
             }
-            (OperationKind::Git, OperationResult::Ok { value }) => {
+            // Looking at a history is not working on it.
+            (OperationKind::Git, OperationResult::Ok { value })
+                if !matches!(name_of(operation).as_str(), "status" | "diff" | "log") =>
+            {
                 let run = &mut changes.run;
                 run.branch_name = text(value, "branch").or(run.branch_name.take());
                 run.commit_sha = text(value, "commit_sha").or(run.commit_sha.take());
@@ -212,7 +217,14 @@ fn end_session(patch: &mut SessionPatch, at: Timestamp, result: &OperationResult
     patch.status = Some(match result {
         OperationResult::Ok { value } => {
             patch.take(value);
-            SessionStatus::Completed
+            // The workflow may want to hear of a failure as an answer; it is one all the same.
+            match text(value, "exit_reason").filter(|reason| reason != "completed") {
+                Some(kind) => {
+                    patch.error = Some(json!({ "kind": kind, "message": text(value, "message") }));
+                    SessionStatus::Failed
+                }
+                None => SessionStatus::Completed,
+            }
         }
         OperationResult::Failed { failure } => {
             patch.error = Some(to_value(failure));
@@ -258,6 +270,39 @@ fn of_child(outcome: &RunOutcome) -> OperationResult {
     }
 }
 
+/// One row, or one for each file.
+fn artifacts(
+    at: Timestamp,
+    step: Option<u32>,
+    operation: &OperationId,
+    (args, value): (&Value, &Value),
+) -> Vec<ArtifactRow> {
+    let whole = artifact(at, step, operation, (args, value));
+    let Some(entries) = value.get("entries").and_then(Value::as_array) else {
+        return vec![whole];
+    };
+    let rows = entries.iter().filter_map(|entry| {
+        let path = text(entry, "path")?;
+        let row = artifact(at, step, operation, (args, entry));
+        let name = format!("{}/{path}", whole.name);
+        let storage_path = format!("{}/{path}", whole.storage_path);
+        Some(ArtifactRow { name, storage_path, part: Some(path), ..row })
+    });
+    rows.collect()
+}
+
+/// What the author said of it, with the hash of the file.
+fn metadata(said: Option<Value>, sha256: Option<String>) -> Option<Value> {
+    let Some(sha256) = sha256 else { return said };
+    let mut metadata = match said {
+        Some(Value::Object(fields)) => fields,
+        None | Some(Value::Null) => Map::new(),
+        Some(other) => Map::from_iter([("value".to_owned(), other)]),
+    };
+    metadata.insert("sha256".to_owned(), Value::String(sha256));
+    Some(Value::Object(metadata))
+}
+
 fn artifact(
     at: Timestamp,
     step: Option<u32>,
@@ -277,7 +322,8 @@ fn artifact(
             .unwrap_or_else(|| name.clone()),
         mime_type: either("mime_type"),
         size_bytes: any("size_bytes").and_then(|size| size.as_i64()),
-        metadata: any("metadata"),
+        metadata: metadata(any("metadata"), text(value, "sha256")),
+        part: None,
         name,
         at,
     }

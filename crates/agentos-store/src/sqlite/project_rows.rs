@@ -1,5 +1,7 @@
 //! The rows of steps, comments, sessions and artifacts, one statement each.
 
+use std::borrow::Cow;
+
 use agentos_core::path::OperationId;
 use agentos_core::time::Timestamp;
 use rusqlite::{OptionalExtension as _, named_params};
@@ -188,8 +190,14 @@ pub(super) fn artifact(tx: &Tx<'_>, target: Target, row: &ArtifactRow) -> Done<(
         :name, :type, :path, :mime, :size, :metadata, :at) ON CONFLICT (id) DO NOTHING";
     let metadata = blob::store(tx, target.key, row.metadata.as_ref())?;
     let step = step_key(tx, target.key, row.step)?;
+    let operation = row.operation.as_str();
+    // Paths of operations have no line breaks, and neither have files that are kept.
+    let identity = row
+        .part
+        .as_ref()
+        .map_or_else(|| Cow::Borrowed(operation), |part| format!("{operation}\n{part}").into());
     tx.statement(INSERT)?.execute(named_params! {
-        ":id": id_of(target, Of::Artifact(row.operation.as_str())),
+        ":id": id_of(target, Of::Artifact(&identity)),
         ":session": row.session,
         ":run": target.key,
         ":step": step,

@@ -62,6 +62,9 @@ impl Contained {
                 _ => Ok(()),
             }
         })?;
+        if files.is_empty() && search.matcher.is_some() {
+            return Err(ContainedError::Missing { path: path.to_owned() });
+        }
         files.sort_by(|one, other| one.relative.cmp(&other.relative));
         Ok(Tree::Files { files, skipped })
     }

@@ -7,7 +7,7 @@ use super::isolation::{self, IsolationError};
 use super::ledger::{LedgerError, advance};
 use super::marker::FolderIdentity;
 use super::yard::Yard;
-use super::{State, Workspace};
+use super::{State, Workspace, guard};
 use crate::files::FileError;
 use crate::metadata::{Document, Status, written};
 
@@ -60,6 +60,7 @@ impl Yard<'_> {
     ) -> Result<(), OccupyError> {
         workspace.run.clone_from(&work.run);
         advance(self.ledger, workspace, State::InUse)?;
+        guard::begin(self.surroundings, workspace)?;
         let new = Document::new(workspace, self.ledger.database());
         Document {
             status: Status::Running,
@@ -73,7 +74,8 @@ impl Yard<'_> {
         Ok(())
     }
 
-    /// Whoever worked in it is done. What was committed on its branch is in the repository afterwards.
+    /// Whoever worked in it is done. What was committed on its branch is in the repository afterwards. Whoever calls has
+    /// asked [`guard::end`] before: the repository may need it.
     ///
     /// # Errors
     /// [`OccupyError`]

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::furnish::furnish;
 use super::id::WorkspaceId;
+use super::include::{IncludeError, include};
 use super::isolation::{self, Isolation, IsolationError, Site};
 use super::ledger::{Ledger, LedgerError, advance};
 use super::marker::{FolderIdentity, Marker};
@@ -38,6 +39,9 @@ pub enum OpenError {
     /// A file of ours can't be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// What it needs can't be copied into it.
+    #[error(transparent)]
+    Include(#[from] IncludeError),
     /// It is not what it should be.
     #[error(transparent)]
     NotIt(#[from] VerifyError),
@@ -338,6 +342,7 @@ impl Yard<'_> {
         self.check_head(isolation, lock, workspace)?;
         workspace.folder = FolderIdentity::of(&workspace.path);
         furnish(workspace, &found, &self.ledger.database())?;
+        include(&site, &workspace.path, &found.private)?;
         verify::verify(self.surroundings, workspace)?;
         self.points.pass(Point::Furnished);
         advance(self.ledger, workspace, State::Ready)?;

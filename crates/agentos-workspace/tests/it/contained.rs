@@ -1,6 +1,7 @@
 //! What a workflow does with the files of its workspace.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
@@ -238,4 +239,31 @@ fn a_tree_is_what_is_in_a_folder_or_matches_without_links_and_repositories() {
     assert_eq!(skipped, 1);
     assert_eq!(place.files.tree("src/a.ts", 10).unwrap(), Tree::File);
     assert!(place.files.tree("src/**", 1).is_err());
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_copied_is_copied_again_or_named() {
+    let place = Place::new();
+    place.write("log", "one\n").unwrap();
+    let copy = |changes: usize| {
+        let mut source = place.files.open_source("log").unwrap();
+        let mut copy = tempfile::tempfile().unwrap();
+        let mut begun = 0;
+        source.copy_into(&mut copy, &|| false, |piece| match piece {
+            None => begun += 1,
+            Some(_) if begun <= changes => {
+                let log = fs::OpenOptions::new().append(true).open(place.at("log"));
+                log.unwrap().write_all(b"more\n").unwrap();
+            }
+            Some(_) => {}
+        })
+    };
+    assert_eq!(copy(0).unwrap(), 4);
+    let copied = copy(1).unwrap();
+    assert_eq!(copied, fs::metadata(place.at("log")).unwrap().len(), "all of it, in the end");
+    assert!(copied > 4);
+    assert_eq!(
+        copy(2).unwrap_err().to_string(),
+        "`log` changed while it was copied, twice; wait until whoever writes it is done"
+    );
 }

@@ -19,5 +19,7 @@ mod part;
 mod place;
 mod prepared;
 mod refusals;
+mod trouble;
 mod variables;
+mod version_control;
 mod workspaces;

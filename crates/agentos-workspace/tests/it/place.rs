@@ -174,7 +174,7 @@ fn environment(playground: &Path) -> BTreeMap<std::ffi::OsString, std::ffi::OsSt
 
 /// A ledger in a file.
 pub(crate) struct FileLedger {
-    file: PathBuf,
+    pub(crate) file: PathBuf,
 }
 
 type Rows = BTreeMap<WorkspaceId, Workspace>;

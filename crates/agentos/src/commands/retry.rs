@@ -109,6 +109,8 @@ fn home(record: &RunRecord, run_id: String) -> Home {
         workspace_path: record.workspace_dir.clone().unwrap_or_default(),
         context_path: record.context_dir.clone().unwrap_or_default(),
         depth: 0,
+        // Those of the old run.
+        agents: [].into(),
     }
 }
 

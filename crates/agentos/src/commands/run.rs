@@ -12,6 +12,7 @@ use agentos_store::sqlite::{Owner, SqliteStore};
 use clap::ArgMatches;
 
 use super::report;
+use crate::agents;
 use crate::error::{CommandError, Result};
 use crate::inputs::{Given, assemble, files, given_flags};
 use crate::session::{Opened, Session};
@@ -40,6 +41,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     place: WorkspaceArgs,
 
+    /// Put another agent in the place of one, for this run: `claude=codex`, or `claude=scripted:FILE` to play a scenario
+    #[arg(long, value_name = "NAME=OTHER[:FILE]")]
+    agent: Vec<String>,
+
     /// Leave the run to the background executor, and return at once
     #[arg(long)]
     detach: bool,
@@ -63,6 +68,7 @@ pub(crate) async fn run(
     check(&args.name, workflow.input.as_ref(), &value)?;
     let folder = session.surroundings.cwd.clone().unwrap_or_default();
     let files = files(workflow.input.as_ref(), &value, &folder)?;
+    let agents = agents::replacements(session, &args.agent, &folder)?;
     let choice = choose::choose(session, &args.place, workflow.workspace.as_deref())?;
     let Opened { store, prepared } = session.open()?;
     let prepared = start::adopt(&store, session.location()?, prepared).await?;
@@ -78,6 +84,7 @@ pub(crate) async fn run(
         workflow: &workflow,
         input: value,
         files,
+        agents,
         owner: owned_by,
         names,
         placed: &placed,

@@ -183,7 +183,8 @@ impl From<OpenError> for CommandError {
             OpenError::Isolation(_)
             | OpenError::Ledger(_)
             | OpenError::File(_)
-            | OpenError::Removal(_) => Self::failed(message),
+            | OpenError::Removal(_)
+            | OpenError::Include(_) => Self::failed(message),
         }
     }
 }

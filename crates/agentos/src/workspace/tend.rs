@@ -4,6 +4,8 @@
 //! Nothing depends on it being done at once. Whoever is killed in between leaves a workspace that is in use by a run that
 //! has ended, and the next who comes sees that.
 
+use std::sync::Arc;
+
 use agentos_core::id::RunId;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::events::Event;
@@ -11,7 +13,7 @@ use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{NewComment, Records as _, RunRecord};
 use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::occupy::{Ending, OccupyError, Work};
-use agentos_workspace::workspace::{State, Workspace, trash};
+use agentos_workspace::workspace::{State, Workspace, guard, trash};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use uuid::Uuid;
@@ -69,6 +71,11 @@ async fn release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<()> {
     };
     let Some(mut workspace) = all.into_iter().find(is_its) else { return Ok(()) };
     let record = store.run_detail(run).await?.run;
+    let (surroundings, found) = (Arc::clone(desk.surroundings()), workspace.clone());
+    let told = tokio::task::spawn_blocking(move || guard::end(&surroundings, &found)).await;
+    for (number, line) in told.unwrap_or_default().into_iter().enumerate() {
+        store.add_comment(remark(run, number, &line)).await?;
+    }
     let desk = desk.clone().of(&workspace)?;
     let ending = Ending { exit_code: None, error: error_of(&record) };
     let released = desk.work(move |yard| {
@@ -104,6 +111,19 @@ async fn clean_up(
     // Nobody waits for it; what is left is deleted by the next who comes.
     drop(tokio::task::spawn_blocking(move || trash::sweep(&root)));
     Ok(())
+}
+
+/// What is remarked on a run about the repository. Remarked again, it is the same remark.
+fn remark(run: RunId, number: usize, line: &str) -> NewComment {
+    NewComment {
+        id: Uuid::from_u128(run.0.as_u128() ^ (0xA6E7_0005 + number as u128)),
+        run,
+        step: None,
+        message: format!("While it ran, in the repository: {line}"),
+        metadata: None,
+        author: "agentos".to_owned(),
+        at: SystemClock.now(),
+    }
 }
 
 fn error_of(run: &RunRecord) -> Option<String> {

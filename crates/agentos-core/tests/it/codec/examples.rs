@@ -38,7 +38,7 @@ fn of_run_starts() -> Vec<Example> {
         deadline: None,
         parent: None,
         forked_from: None,
-        home: Home::default(),
+        home: Box::default(),
     };
     let full = RunStarted {
         input: Value::Null,
@@ -53,13 +53,15 @@ fn of_run_starts() -> Vec<Example> {
             workspace_path: "/w".to_owned(),
             context_path: "/c".to_owned(),
             depth: 2,
-        },
+            agents: [("claude".to_owned(), "codex".to_owned())].into(),
+        }
+        .into(),
         ..plain.clone()
     };
     vec![
         (
             Entry::RunStarted(full),
-            r#"{"kind":"run.started","run":"0192d4e0-0000-7000-8000-00000000002a","workflow":"build all","definition":"sha256:00ff","input":null,"seed":18446744073709551615,"grace_ms":30000,"timeout_ms":1000,"deadline":1700000000000,"parent":{"run":"0192d4e0-0000-7000-8000-000000000001","operation":"/invoke:build#1"},"forked_from":"0192d4e0-0000-7000-8000-000000000002","home":{"run_id":"build-abcdef","project_id":"p1","project_path":"/p","workspace_path":"/w","context_path":"/c","depth":2}}"#,
+            r#"{"kind":"run.started","run":"0192d4e0-0000-7000-8000-00000000002a","workflow":"build all","definition":"sha256:00ff","input":null,"seed":18446744073709551615,"grace_ms":30000,"timeout_ms":1000,"deadline":1700000000000,"parent":{"run":"0192d4e0-0000-7000-8000-000000000001","operation":"/invoke:build#1"},"forked_from":"0192d4e0-0000-7000-8000-000000000002","home":{"run_id":"build-abcdef","project_id":"p1","project_path":"/p","workspace_path":"/w","context_path":"/c","depth":2,"agents":{"claude":"codex"}}}"#,
         ),
         (
             Entry::RunStarted(plain),

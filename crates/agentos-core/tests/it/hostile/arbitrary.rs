@@ -166,7 +166,7 @@ fn any_start() -> BoxedStrategy<RunStarted> {
                 deadline,
                 parent,
                 forked_from,
-                home,
+                home: home.into(),
             }
         })
         .boxed()

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_process::interactive::Interactive;
 use agentos_workspace::metadata;
-use agentos_workspace::workspace::Workspace;
 use agentos_workspace::workspace::occupy::{Ending, Work};
+use agentos_workspace::workspace::{Workspace, guard};
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
@@ -48,7 +48,9 @@ pub(super) async fn execute(
         Ok(code) => Ending { exit_code: Some(*code), error: None },
         Err(error) => Ending { exit_code: None, error: Some(error.to_string()) },
     };
+    let told = guard::end(&session.surroundings, &workspace);
     desk.work(move |yard| yard.release(&mut workspace, &ending, SystemClock.now())).await?;
+    told.iter().for_each(|line| session.output.note(&format!("in the repository: {line}")));
     let code = ran.map_err(|error| CommandError::failed(error.to_string()))?;
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }

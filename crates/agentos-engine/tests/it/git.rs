@@ -1,0 +1,209 @@
+//! What workflows do with the history of their workspace, and what becomes of it when somebody was killed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agentos_core::entry::{Home, RunOutcome, RunStarted};
+use agentos_core::failure::FailureKind;
+use agentos_core::id::{InboxKey, RunId};
+use agentos_core::inbox::{Message, MessageBody};
+use agentos_core::operation::OperationKind;
+use agentos_engine::clock::SystemClock;
+use agentos_engine::git::{GitPerformer, GitSettings};
+use agentos_engine::library::RustLibrary;
+use agentos_engine::performer::Performers;
+use agentos_sdk::{Ctx, RetryPolicy, Workflow, Workflows};
+use agentos_store::place::Place;
+use agentos_store::records::Records as _;
+use agentos_testing::repo::Playground;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::{House, Life};
+
+fn library(workflow: Workflow) -> RustLibrary {
+    RustLibrary::new(Workflows::new().with(workflow).expect("a name"), SystemClock)
+}
+
+fn run() -> RunId {
+    RunId(Uuid::from_u128(1))
+}
+
+/// A house with a repository in which the workflow works.
+struct Site {
+    house: House,
+    playground: Playground,
+    repo: PathBuf,
+}
+
+impl Site {
+    fn new(workflow: Workflow) -> Self {
+        let (house, playground) = (House::new(library(workflow)), Playground::new());
+        let repo = playground.repository("repo");
+        playground.git(&repo, ["config", "user.name", "A. Tester"]);
+        playground.git(&repo, ["config", "user.email", "tester@example.com"]);
+        Self { house, playground, repo }
+    }
+
+    fn live(&self) -> Life {
+        // The home of whoever runs the tests has nothing to say here.
+        let home = self.playground.home().display().to_string();
+        let settings = GitSettings {
+            env: [
+                ("HOME", home.as_str()),
+                ("GIT_CONFIG_NOSYSTEM", "1"),
+                ("SECRET_KEY", "hunter22"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+            ..GitSettings::default()
+        };
+        let performers = Performers::new().with(OperationKind::Git, GitPerformer::new(settings));
+        self.house.live(|builder| builder.performers(performers))
+    }
+
+    async fn start(&self, life: &Life, workflow: Workflow) {
+        let name = workflow.name().to_owned();
+        let start = library(workflow).start(run(), &name, Value::Null).expect("it can start");
+        let workspace_path = self.repo.display().to_string();
+        let home = Home { workspace_path, ..Home::default() };
+        let start = RunStarted { home: home.into(), ..start };
+        life.engine.create(start, Place::default()).await.expect("it is created");
+    }
+
+    async fn outcome(&self, make: fn() -> Workflow) -> RunOutcome {
+        let life = self.live();
+        self.start(&life, make()).await;
+        life.ends(run()).await;
+        life.engine.leave().await;
+        self.house.outcome(run()).await
+    }
+
+    async fn output(&self, make: fn() -> Workflow) -> Value {
+        match self.outcome(make).await {
+            RunOutcome::Completed { output } => output,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        self.playground.git(&self.repo, arguments).trim().to_owned()
+    }
+
+    fn hook(&self, name: &str, script: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.repo.join(".git/hooks").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a hook");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+}
+
+async fn until(file: &Path) {
+    let there = async {
+        while !file.exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    let waited = tokio::time::timeout(std::time::Duration::from_secs(60), there).await;
+    waited.expect("it comes to that");
+}
+
+#[tokio::test]
+async fn a_workflow_makes_a_branch_and_commits_on_it() {
+    let make = || {
+        Workflow::new("main", |ctx: Ctx, (): ()| async move {
+            let git = ctx.git();
+            let branch = git.ensure_branch("topic").await?;
+            let clean = git.commit("nothing").await?;
+            let made = git.commit("empty").allow_empty().trailer("Reviewed-by", "Ada").await?;
+            let log = git.log().limit(1).await?;
+            let status = git.status().await?;
+            let diff = git.diff().from("main").stat().await?;
+            let current = (git.current_branch().await?, git.current_commit().await?);
+            assert_eq!((status.branch.as_deref(), status.clean), (Some("topic"), true));
+            assert_eq!(
+                (log[0].sha.as_str(), log[0].subject.as_str()),
+                (made.commit_sha.as_str(), "empty")
+            );
+            assert_eq!(current, (Some("topic".to_owned()), Some(made.commit_sha.clone())));
+            assert_eq!((branch.created, clean.created, diff.files_changed), (true, false, 0));
+            Ok(made.commit_sha)
+        })
+    };
+    let site = Site::new(make());
+    let sha = site.output(make).await;
+    assert_eq!(sha, json!(site.git(&["rev-parse", "topic"])));
+    assert!(
+        site.git(&["log", "-1", "--format=%B"]).contains("Reviewed-by: Ada\nAgentOS-Operation: ")
+    );
+    let record = site.house.look().run_detail(run()).await.expect("it is there").run;
+    assert_eq!(record.branch_name.as_deref(), Some("topic"));
+    assert_eq!(record.commit_sha.map(Value::String), Some(sha));
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_hook_hides_secrets_and_is_worth_another_attempt() {
+    let make = || {
+        Workflow::new("main", |ctx: Ctx, (): ()| async move {
+            let failure = ctx.git().commit("a").allow_empty().await.expect_err("it is refused");
+            let wrong =
+                ctx.git().ensure_branch("--upload-pack=x").await.expect_err("it is no name");
+            let kinds = (failure.kind, wrong.kind);
+            assert_eq!(kinds, (FailureKind::Error, FailureKind::NonRetryable));
+            Ok(json!([failure.message, failure.detail, wrong.message]))
+        })
+    };
+    let site = Site::new(make());
+    site.hook("pre-commit", "echo \"the key is $SECRET_KEY\"; exit 1");
+    let said = site.output(make).await;
+    assert_eq!(said[0], "the hook `pre-commit` refused: the key is ***");
+    assert_eq!(said[1], json!({ "hook": "pre-commit" }));
+    assert_eq!(said[2], "`--upload-pack=x` can't be the name of a branch");
+}
+
+#[tokio::test]
+async fn a_step_that_is_tried_again_after_its_commit_finds_its_work_done() {
+    let make = || {
+        Workflow::new("main", |ctx: Ctx, (): ()| async move {
+            let policy =
+                RetryPolicy { delay_ms: agentos_sdk::Millis::new(1), ..RetryPolicy::default() };
+            let step = ctx.step("save").retry(policy).run(|ctx| async move {
+                let made = ctx.git().commit("all of it").all().await?;
+                match ctx.attempt() {
+                    1 => Err(agentos_sdk::Error::new("not yet")),
+                    _ => Ok(made.created),
+                }
+            });
+            Ok(step.await?)
+        })
+    };
+    let site = Site::new(make());
+    fs::write(site.repo.join("a"), "1\n").expect("a file");
+    assert_eq!(site.output(make).await, json!(false));
+    assert_eq!(site.git(&["rev-list", "--count", "HEAD"]), "2");
+}
+
+#[tokio::test]
+async fn a_cancelled_run_ends_the_commit_that_waits_for_a_hook() {
+    let make = || {
+        Workflow::new("main", |ctx: Ctx, (): ()| async move {
+            ctx.git().commit("never").allow_empty().await?;
+            Ok(())
+        })
+    };
+    let site = Site::new(make());
+    site.hook("pre-commit", "echo $$ > hook.pid; touch begun; while :; do sleep 0.05; done");
+    let life = site.live();
+    site.start(&life, make()).await;
+    until(&site.repo.join("begun")).await;
+    let (key, body) = (InboxKey("cancel".into()), MessageBody::Cancel { reason: None });
+    life.engine.send(run(), Message { key, body }).await.expect("it is heard");
+    life.ends(run()).await;
+    life.engine.leave().await;
+    assert!(matches!(site.house.outcome(run()).await, RunOutcome::Cancelled { .. }));
+    let pid = fs::read_to_string(site.repo.join("hook.pid")).expect("it ran");
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z"), "the hook is alive: {stat}");
+    assert_eq!(site.git(&["rev-list", "--count", "HEAD"]), "1");
+    assert!(!site.repo.join(".git/index.lock").exists());
+}

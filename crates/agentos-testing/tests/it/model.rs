@@ -1,0 +1,6 @@
+//! The model server, asked by hand over real connections.
+
+mod answers;
+mod client;
+mod faults;
+mod scenarios;

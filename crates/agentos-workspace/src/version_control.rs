@@ -1,0 +1,81 @@
+//! The history of a workspace: what a workflow may do with it, and what it is told.
+//!
+//! [`VersionControl`] is what workflows know. [`git::GitRepository`] does it with git's own program; whatever else keeps a
+//! history does the same in its own words. Every verb can be asked again by somebody who does not know whether an earlier
+//! asking was heard: branches are *ensured*, and a commit carries a [`Mark`] by which it is found again.
+//!
+//! Nothing that comes from outside can become an option of a program, whatever it looks like: names are checked before any
+//! program sees them, and revisions become full ids in one place.
+
+pub mod answer;
+pub mod bounds;
+pub mod error;
+pub mod git;
+pub mod halt;
+pub mod mark;
+pub mod request;
+
+pub use answer::{Branch, Committed, Diff, LoggedCommit, Staged, Status};
+pub use error::VersionControlError;
+pub use halt::Halt;
+pub use mark::Mark;
+pub use request::{DiffRequest, LogRequest, NewBranch, NewCommit, StatusRequest};
+
+type Result<T> = std::result::Result<T, VersionControlError>;
+
+/// What a workflow may do with the history of its workspace. Calls block; each is bounded in time and in what it answers.
+pub trait VersionControl {
+    /// Sees to it that this branch exists and is checked out. What is changed in the files stays as it is.
+    ///
+    /// # Errors
+    /// The name can't be one, changes would be lost, or another worktree has the branch checked out.
+    fn ensure_branch(&self, branch: &NewBranch) -> Result<Branch>;
+
+    /// The branch that is checked out; none if it is a commit.
+    ///
+    /// # Errors
+    /// The repository can't be asked.
+    fn current_branch(&self) -> Result<Option<String>>;
+
+    /// The commit that is checked out; none before the first.
+    ///
+    /// # Errors
+    /// The repository can't be asked.
+    fn current_commit(&self) -> Result<Option<String>>;
+
+    /// Makes everything that was changed, added or removed part of the next commit.
+    ///
+    /// # Errors
+    /// A file can't be read, or somebody else is at work.
+    fn stage_all(&self) -> Result<Staged>;
+
+    /// Commits what is staged, unless a commit of this mark was made already.
+    ///
+    /// # Errors
+    /// Nothing is staged although something was changed, a hook refuses, it can't be signed, nobody is named as its author.
+    fn commit(&self, commit: &NewCommit, mark: &Mark) -> Result<Committed>;
+
+    /// How the files stand.
+    ///
+    /// # Errors
+    /// The repository can't be asked.
+    fn status(&self, request: &StatusRequest) -> Result<Status>;
+
+    /// What differs between two commits, or between a commit and the files.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    fn diff(&self, request: &DiffRequest) -> Result<Diff>;
+
+    /// Commits, the latest first.
+    ///
+    /// # Errors
+    /// There is no such commit.
+    fn log(&self, request: &LogRequest) -> Result<Vec<LoggedCommit>>;
+
+    /// Clears up behind a predecessor that was killed in the middle of something, once nothing of it is alive.
+    ///
+    /// # Errors
+    /// What it left can't be removed.
+    fn clear_up(&self) -> Result<()>;
+}

@@ -1,0 +1,177 @@
+//! Why something could not be done with the history, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agentos_process::leftovers::LeftoverError;
+use agentos_process::tool::ToolError;
+use thiserror::Error;
+
+use crate::git::GitError;
+
+/// Why something could not be done with the history.
+#[derive(Debug, Error)]
+pub enum VersionControlError {
+    /// What was asked for can't be done, whoever asks.
+    #[error("{message}")]
+    Input {
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The workspace has no history.
+    #[error("{} is no git repository; `git init` makes it one", folder.display())]
+    NoRepository {
+        /// The workspace.
+        folder: PathBuf,
+    },
+    /// Another program keeps its history.
+    #[error("{} is a jj workspace without a git repository beside it; use `jj git init --colocate`", folder.display())]
+    OnlyJj {
+        /// The workspace.
+        folder: PathBuf,
+    },
+    /// A history was found, of something that the workspace is only a part of.
+    #[error(
+        "{} is not the root of a git worktree, {} is; a workflow changes only the history of its own workspace",
+        folder.display(),
+        root.display()
+    )]
+    NotTheRoot {
+        /// The workspace.
+        folder: PathBuf,
+        /// What git found.
+        root: PathBuf,
+    },
+    /// git can't be asked.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// git can't be run.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// What somebody who was killed has left at work can't be ended.
+    #[error(transparent)]
+    Leftovers(#[from] LeftoverError),
+    /// It took too long.
+    #[error(
+        "git {verb} did not end within {} s and was killed{}",
+        after.as_secs_f32(),
+        if *is_hooked { "; a hook or a signing program may be waiting for an answer that nobody gives" } else { "" }
+    )]
+    TimedOut {
+        /// What git was asked to do.
+        verb: String,
+        /// The limit.
+        after: Duration,
+        /// Whether other programs may have been started by it.
+        is_hooked: bool,
+    },
+    /// Somebody else works on the same files, or left a lock behind.
+    #[error(
+        "another program changes this repository: {} is there; if nobody is at work, remove that file",
+        lock.display()
+    )]
+    Locked {
+        /// The lock.
+        lock: PathBuf,
+    },
+    /// The branch is checked out in another worktree.
+    #[error("the branch `{branch}` is checked out in another worktree: {said}")]
+    Elsewhere {
+        /// The branch.
+        branch: String,
+        /// What git said.
+        said: String,
+    },
+    /// Changed files would be lost.
+    #[error(
+        "the branch `{branch}` can't be checked out without losing changes; commit them first: {said}"
+    )]
+    WouldLose {
+        /// The branch.
+        branch: String,
+        /// What git said.
+        said: String,
+    },
+    /// Nothing is staged although there is something.
+    #[error(
+        "nothing is staged, but {changed} files are changed; stage them with `stageAll`, or commit with `all`"
+    )]
+    NothingStaged {
+        /// How many.
+        changed: usize,
+    },
+    /// There is no commit yet, and nothing to make one of.
+    #[error("there is nothing to commit, and no commit yet; `allowEmpty` makes an empty one")]
+    NothingYet,
+    /// Files are in conflict.
+    #[error("{} files are in conflict, `{first}` for one; resolve and stage them first", .count)]
+    Conflicts {
+        /// How many.
+        count: usize,
+        /// One of them.
+        first: String,
+    },
+    /// Nobody is named as the author.
+    #[error(
+        "git does not know who commits; set user.name and user.email with `git config`, or name an `author`"
+    )]
+    NoIdentity,
+    /// A hook refused.
+    #[error("the hook `{hook}` refused: {said}")]
+    Hook {
+        /// Which.
+        hook: String,
+        /// What it said.
+        said: String,
+    },
+    /// It can't be signed.
+    #[error("the commit can't be signed; configure a key, or commit with `sign: false`: {said}")]
+    Signing {
+        /// What git said.
+        said: String,
+    },
+    /// git refused for a reason of its own.
+    #[error("git {verb} failed: {said}")]
+    Refused {
+        /// What git was asked to do.
+        verb: String,
+        /// What it said.
+        said: String,
+    },
+    /// A file of ours can't be written or read.
+    #[error("{what}: {source}")]
+    File {
+        /// What was to be done.
+        what: &'static str,
+        /// Why it can't be done.
+        source: io::Error,
+    },
+    /// Somebody wanted it to stop.
+    #[error("stopped")]
+    Halted,
+}
+
+impl VersionControlError {
+    /// Whether it would fail in the same way however often it is tried.
+    #[must_use]
+    pub const fn is_final(&self) -> bool {
+        matches!(
+            self,
+            Self::Input { .. }
+                | Self::NoRepository { .. }
+                | Self::OnlyJj { .. }
+                | Self::NotTheRoot { .. }
+                | Self::NothingStaged { .. }
+                | Self::NothingYet
+                | Self::NoIdentity
+                | Self::Conflicts { .. }
+        )
+    }
+
+    /// Whether it was a matter of time.
+    #[must_use]
+    pub const fn is_timeout(&self) -> bool {
+        matches!(self, Self::TimedOut { .. })
+    }
+}

@@ -1,0 +1,201 @@
+//! The history of a workspace as git keeps it, through git's own program.
+//!
+//! **How git is called.** Its words are read by a program: `LC_ALL=C`, `-z` wherever there is a list, no colours, no pager,
+//! no editor, no prompt. Questions take no locks, so that they disturb nobody. Variables that say where a repository is are
+//! not passed on: the workspace decides. Of the user's configuration everything holds that says how *commits* are made
+//! (identity, signing, hooks, line endings); what only says how answers look does not.
+//!
+//! **What users name.** A revision is resolved to a full id before anything else sees it ([`revision`]), a branch is
+//! checked by git's own rules ([`branch`]), paths are taken literally and come after `--`.
+
+mod branch;
+mod commit;
+mod diff;
+mod hooks;
+mod identity;
+mod lock;
+mod log;
+mod marked;
+mod message;
+mod revision;
+mod said;
+mod status;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agentos_process::tool::{Answer, Tool, ToolError};
+
+use super::answer::{Branch, Committed, Diff, LoggedCommit, Staged, Status};
+use super::bounds::{READ, WRITE};
+use super::error::VersionControlError;
+use super::halt::Halt;
+use super::mark::Mark;
+use super::request::{DiffRequest, LogRequest, NewBranch, NewCommit, StatusRequest};
+use super::{Result, VersionControl};
+use crate::git::{WHERE_VARIABLES, look};
+use crate::surroundings::Surroundings;
+
+/// Configuration that would make a program of somebody's choice part of every question, or garble the answers.
+const CONFIG: [&str; 5] = [
+    "core.quotePath=false",
+    "core.fsmonitor=false",
+    "core.pager=cat",
+    "log.showSignature=false",
+    "advice.addEmbeddedRepo=false",
+];
+
+/// A git worktree.
+#[derive(Debug, Clone)]
+pub struct GitRepository {
+    root: PathBuf,
+    git_dir: PathBuf,
+    surroundings: Surroundings,
+    halt: Halt,
+}
+
+impl GitRepository {
+    /// The worktree whose root this folder is. Its programs see the environment of `surroundings`.
+    ///
+    /// # Errors
+    /// It is none: the folder above it is never taken instead.
+    pub fn open(folder: &Path, surroundings: Surroundings, halt: Halt) -> Result<Self> {
+        let folder = folder
+            .canonicalize()
+            .map_err(|source| VersionControlError::File { what: "the workspace", source })?;
+        let none = || VersionControlError::NoRepository { folder: folder.clone() };
+        if !folder.ancestors().any(|above| above.join(".git").exists()) {
+            let is_jj = folder.join(".jj").exists();
+            return Err(if is_jj { VersionControlError::OnlyJj { folder } } else { none() });
+        }
+        let found = look(&surroundings, &folder)?.ok_or_else(none)?;
+        let root = found.root.ok_or_else(none)?;
+        if root.canonicalize().ok().as_deref() != Some(&folder) {
+            return Err(VersionControlError::NotTheRoot { folder, root });
+        }
+        Ok(Self { root, git_dir: found.git_dir, surroundings, halt })
+    }
+
+    /// git, with these arguments.
+    fn tool<A: Into<OsString>>(&self, arguments: impl IntoIterator<Item = A>) -> Tool {
+        let config = CONFIG.iter().flat_map(|setting| ["-c", setting]);
+        let mut tool = Tool::new("git")
+            .args(["--no-pager"].into_iter().chain(config))
+            .args(arguments)
+            .in_folder(&self.root)
+            .only_environment(self.surroundings.environment.clone());
+        for name in WHERE_VARIABLES {
+            tool = tool.unset(name);
+        }
+        let fixed = [
+            ("LC_ALL", "C"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_EDITOR", "false"),
+            ("GIT_SEQUENCE_EDITOR", "false"),
+            ("GIT_PAGER", "cat"),
+        ];
+        fixed.into_iter().fold(tool, |tool, (name, value)| tool.set(name, value))
+    }
+
+    /// git with these arguments, for a question. Only questions take paths literally: hooks would inherit that.
+    fn question<A: Into<OsString>>(&self, arguments: impl IntoIterator<Item = A>) -> Tool {
+        let tool = self.tool(arguments).set("GIT_OPTIONAL_LOCKS", "0");
+        tool.set("GIT_LITERAL_PATHSPECS", "1").timeout(READ)
+    }
+
+    /// Asks, and takes what git says for an answer however it ends.
+    fn ask(&self, verb: &str, tool: &Tool) -> Result<Answer> {
+        self.run(verb, tool, false)
+    }
+
+    /// Asks a question that git can answer.
+    fn answer(&self, verb: &str, tool: &Tool) -> Result<Answer> {
+        let answer = self.ask(verb, tool)?;
+        if answer.is_success() || answer.is_cut {
+            return Ok(answer);
+        }
+        Err(refused(verb, &answer))
+    }
+
+    fn run(&self, verb: &str, tool: &Tool, is_hooked: bool) -> Result<Answer> {
+        if self.halt.is_now() {
+            return Err(VersionControlError::Halted);
+        }
+        let answer = tool.run().map_err(|error| match error {
+            ToolError::TimedOut { after, .. } => {
+                VersionControlError::TimedOut { verb: verb.to_owned(), after, is_hooked }
+            }
+            other => other.into(),
+        });
+        if self.halt.is_now() && !matches!(&answer, Ok(answer) if answer.is_success()) {
+            return Err(VersionControlError::Halted);
+        }
+        answer
+    }
+
+    /// One line that git says, or nothing if it says that there is none.
+    fn line(&self, verb: &str, arguments: &[&str]) -> Result<Option<String>> {
+        let answer = self.ask(verb, &self.question(arguments))?;
+        match (answer.is_success(), answer.complaint.is_empty()) {
+            (true, _) => {
+                let line = String::from_utf8_lossy(&answer.output);
+                Ok(Some(line.strip_suffix('\n').unwrap_or(&line).to_owned()))
+            }
+            (false, true) => Ok(None),
+            (false, false) => Err(refused(verb, &answer)),
+        }
+    }
+
+    fn patient(&self) -> Duration {
+        WRITE
+    }
+}
+
+impl VersionControl for GitRepository {
+    fn ensure_branch(&self, branch: &NewBranch) -> Result<Branch> {
+        self.ensure(branch)
+    }
+
+    fn current_branch(&self) -> Result<Option<String>> {
+        self.checked_out()
+    }
+
+    fn current_commit(&self) -> Result<Option<String>> {
+        self.head()
+    }
+
+    fn stage_all(&self) -> Result<Staged> {
+        self.stage()?;
+        self.count_staged().map(|staged| Staged { staged })
+    }
+
+    fn commit(&self, commit: &NewCommit, mark: &Mark) -> Result<Committed> {
+        self.commit_once(commit, mark)
+    }
+
+    fn status(&self, request: &StatusRequest) -> Result<Status> {
+        self.look_at_files(request.limit())
+    }
+
+    fn diff(&self, request: &DiffRequest) -> Result<Diff> {
+        self.compare(request)
+    }
+
+    fn log(&self, request: &LogRequest) -> Result<Vec<LoggedCommit>> {
+        self.list(request)
+    }
+
+    fn clear_up(&self) -> Result<()> {
+        self.remove_stale_locks()
+    }
+}
+
+fn refused(verb: &str, answer: &Answer) -> VersionControlError {
+    VersionControlError::Refused { verb: verb.to_owned(), said: said::last_words(answer) }
+}
+
+/// What git calls something, as text.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

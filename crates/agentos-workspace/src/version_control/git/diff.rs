@@ -1,0 +1,138 @@
+//! What differs.
+//!
+//! Files that are not part of the history are part of what an agent has done, so they count. git compares only what its
+//! index knows; they are made known to a copy of the index, which nobody else sees and which is thrown away.
+
+use std::fs;
+use std::io;
+
+use agentos_process::tool::Tool;
+use tempfile::TempDir;
+
+use super::super::Result;
+use super::super::answer::{ChangedFile, Diff};
+use super::super::bounds::{LIST_BYTES, NAMES_BYTES};
+use super::super::error::VersionControlError;
+use super::super::request::DiffRequest;
+use super::{GitRepository, text};
+
+/// Nothing that the user configured for his own eyes, and no program of anybody's choice.
+const PLAIN: [&str; 8] = [
+    "diff",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-relative",
+    "--find-renames",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+impl GitRepository {
+    pub(super) fn compare(&self, request: &DiffRequest) -> Result<Diff> {
+        request.check()?;
+        let sides = self.sides(request)?;
+        let with_files = request.to.is_none() && !request.staged;
+        let known = match with_files && request.untracked.unwrap_or(true) {
+            true => self.index_of_everything()?,
+            false => None,
+        };
+        let question = |how: &[&str]| -> Tool {
+            let words = PLAIN.iter().chain(how).copied().map(str::to_owned);
+            let words = words.chain(sides.iter().cloned()).chain(["--".to_owned()]);
+            let tool = self.question(words.chain(request.paths.iter().cloned()));
+            match &known {
+                Some(folder) => tool.set("GIT_INDEX_FILE", folder.path().join("index")),
+                None => tool,
+            }
+        };
+        let numbers = question(&["--numstat", "-z"]).output_bytes(LIST_BYTES);
+        let mut diff = read(&self.answer("diff", &numbers)?.output, request.limit());
+        if !request.stat {
+            let patch = question(&["--patch"]).cut_output(request.text_bytes());
+            let patch = self.answer("diff", &patch)?;
+            (diff.text, diff.text_truncated) = (Some(cut_text(&patch.output)), patch.is_cut);
+        }
+        Ok(diff)
+    }
+
+    /// What is compared, as git wants to be told.
+    fn sides(&self, request: &DiffRequest) -> Result<Vec<String>> {
+        let to = request.to.as_deref().map(|to| self.revision(to)).transpose()?;
+        let from = match &request.from {
+            Some(from) => Some(self.revision(from)?),
+            None => self.head()?,
+        };
+        let from = match from {
+            Some(from) if request.merge_base => {
+                let to = to.clone().map_or_else(|| self.revision("HEAD"), Ok)?;
+                self.merge_base(&from, &to)?
+            }
+            Some(from) => from,
+            None => self.empty_tree()?,
+        };
+        let staged = request.staged.then(|| "--cached".to_owned());
+        Ok(staged.into_iter().chain([from]).chain(to).collect())
+    }
+
+    /// A copy of the index that knows of every file; none if the index itself does.
+    fn index_of_everything(&self) -> Result<Option<TempDir>> {
+        let failed = |source| VersionControlError::File { what: "a copy of git's index", source };
+        let folder = TempDir::new().map_err(failed)?;
+        let copy = folder.path().join("index");
+        match fs::copy(self.git_dir.join("index"), &copy) {
+            // There is none before the first file is staged.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        let add = self.tool(["add", "--intent-to-add", "--", "."]).timeout(self.patient());
+        self.answer("add", &add.set("GIT_INDEX_FILE", copy.as_os_str()))?;
+        Ok(Some(folder))
+    }
+}
+
+/// Reads `--numstat -z`: a rename has its two names in parts of their own.
+fn read(output: &[u8], limit: usize) -> Diff {
+    let mut diff = Diff::default();
+    let mut room = NAMES_BYTES;
+    let mut parts = output.split(|byte| *byte == 0);
+    while let Some(part) = parts.next() {
+        let mut fields = part.splitn(3, |byte| *byte == b'\t');
+        let (Some(added), Some(removed), Some(path)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let (from, path) = match path.is_empty() {
+            true => (parts.next(), parts.next().unwrap_or_default()),
+            false => (None, path),
+        };
+        let number = |field: &[u8]| text(field).parse::<u64>().ok();
+        let file = ChangedFile {
+            path: text(path),
+            from: from.map(text),
+            insertions: number(added).unwrap_or(0),
+            deletions: number(removed).unwrap_or(0),
+            binary: number(added).is_none(),
+        };
+        diff.files_changed += 1;
+        diff.insertions += file.insertions;
+        diff.deletions += file.deletions;
+        let size = file.path.len() + file.from.as_ref().map_or(0, String::len);
+        if diff.files.len() < limit && size <= room {
+            room -= size;
+            diff.files.push(file);
+        }
+    }
+    diff.truncated = diff.files.len() < diff.files_changed;
+    diff
+}
+
+/// As text, without the half of a letter at its end.
+fn cut_text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(error) if error.error_len().is_none() => text(&bytes[..error.valid_up_to()]),
+        Err(_) => text(bytes),
+    }
+}
