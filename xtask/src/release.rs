@@ -51,6 +51,15 @@ pub(crate) fn crowd_of_runs() -> CommandLine {
         .env("AGENTOS_SOAK", "1")
 }
 
+/// The tests with real agents, all of them: Gemini is slow, so that some of its cases are left out otherwise.
+pub(crate) fn real_agents() -> CommandLine {
+    let packages = ["-p", "agentos", "-p", "agentos-agent", "-p", "agentos-testing"];
+    CommandLine::cargo(["test", "--locked"])
+        .args(packages)
+        .args(["--test", "it", "--", "real_agents::", "real::", "agents::"])
+        .env("AGENTOS_SOAK", "1")
+}
+
 /// `cargo build --release` for the program that users have.
 pub(crate) fn real_program() -> CommandLine {
     CommandLine::cargo(["build", "--release", "--locked", "-p", "agentos", "--bin", "agentos"])

@@ -1,7 +1,7 @@
 //! `cargo xtask soak`: the long suites with the full numbers, and a record of the last time each
 //! passed.
 //!
-//! Each suite prints a line that starts with `summary:`. It becomes the suite's row in
+//! Each suite prints a line that starts with `summary:`, or how many of its tests passed. It becomes the suite's row in
 //! docs/soak.md, with the date and the commit, so that a reader can tell how fresh the evidence is.
 //! A suite that fails leaves its row alone: the table says when it last passed.
 
@@ -10,7 +10,7 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 
 use crate::release::{
-    crowd_of_runs, crowd_of_workspaces, engine_kills, hunt_for_lost_work, store_bench,
+    crowd_of_runs, crowd_of_workspaces, engine_kills, hunt_for_lost_work, real_agents, store_bench,
     testing_binary,
 };
 use crate::shell::{self, CommandLine, say};
@@ -27,12 +27,13 @@ The long suites, and the last time each passed. Run them with `cargo xtask soak`
 ";
 
 /// The suites: a name for the record, and the command line.
-fn suites() -> [(&'static str, CommandLine); 6] {
+fn suites() -> [(&'static str, CommandLine); 7] {
     [
         ("simulate", testing_binary("simulate", &["soak"])),
         ("store", store_bench("crowd", &[])),
         ("kills", engine_kills()),
         ("runs", crowd_of_runs()),
+        ("agents", real_agents()),
         ("workspaces", crowd_of_workspaces()),
         ("lost work", hunt_for_lost_work()),
     ]
@@ -62,14 +63,22 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             format!("{suite} passed but printed no line that starts with `summary:`")
         })?;
         let commit = commit();
-        record(&Row { suite, date: &today(), commit: &commit, summary })?;
+        record(&Row { suite, date: &today(), commit: &commit, summary: &summary })?;
         say(format!("recorded in {RECORD} for commit {commit}"));
     }
     Ok(())
 }
 
-fn summary_of(lines: &[String]) -> Option<&str> {
-    lines.iter().rev().find_map(|line| line.strip_prefix("summary:")).map(str::trim)
+fn summary_of(lines: &[String]) -> Option<String> {
+    let told = lines.iter().rev().find_map(|line| line.strip_prefix("summary:"));
+    told.map(|told| told.trim().to_owned()).or_else(|| tests_passed(lines))
+}
+
+/// How many tests passed, where a suite is nothing but tests. None is nothing to be proud of.
+fn tests_passed(lines: &[String]) -> Option<String> {
+    let results = lines.iter().filter_map(|line| line.strip_prefix("test result: ok. "));
+    let passed: u32 = results.filter_map(|rest| rest.split(' ').next()?.parse::<u32>().ok()).sum();
+    (passed > 0).then(|| format!("{passed} tests passed"))
 }
 
 fn today() -> String {
@@ -138,8 +147,19 @@ mod tests {
     fn the_last_summary_line_counts() {
         let lines = ["summary: early", "noise", "summary: 10000 schedules, 0 failures", "done"]
             .map(str::to_owned);
-        assert_eq!(summary_of(&lines), Some("10000 schedules, 0 failures"));
+        assert_eq!(summary_of(&lines).as_deref(), Some("10000 schedules, 0 failures"));
         assert_eq!(summary_of(&lines[1..2]), None);
+    }
+
+    #[test]
+    fn tests_are_summed_up() {
+        let lines = [
+            "test result: ok. 14 passed; 0 failed; 0 ignored",
+            "test result: ok. 0 passed; 0 failed",
+            "test result: ok. 2 passed; 0 failed",
+        ];
+        assert_eq!(summary_of(&lines.map(str::to_owned)).as_deref(), Some("16 tests passed"));
+        assert_eq!(summary_of(&[lines[1].to_owned()]), None, "nothing was tested");
     }
 
     #[test]

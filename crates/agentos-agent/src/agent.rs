@@ -38,7 +38,7 @@ pub struct Request {
     pub max_usd: Option<f64>,
     /// MCP servers, by name, as `{command, args, env}` or `{url}`.
     pub mcp_servers: BTreeMap<String, Value>,
-    /// A folder for files that the agent reads, made if there are any; and of its own, if it has no other place.
+    /// A folder for files that the agent reads, made if there are any.
     pub folder: PathBuf,
 }
 

@@ -30,6 +30,9 @@ pub const SCENARIO_BYTES: u64 = 4 << 20;
 /// Most items that a scenario may have.
 pub const SCENARIO_ITEMS: usize = 10_000;
 
+/// How many sessions the scripted agent remembers.
+pub const SESSIONS: usize = 1_000;
+
 /// A text, cut off where it is too long.
 pub(crate) fn cut(text: &str, longest: usize) -> String {
     if text.len() <= longest {

@@ -38,6 +38,8 @@ const WORDS: &[(TroubleKind, &[&str])] = &[
             "stream closed",
             "socket hang up",
             "connection reset",
+            "econnreset",
+            "connection to the api was lost",
             "terminated",
         ],
     ),

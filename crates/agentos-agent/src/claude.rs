@@ -46,6 +46,10 @@ impl Agent for Claude {
         if let Some(turns) = request.max_turns {
             say("--max-turns", &turns.to_string());
         }
+        // What a session that is resumed has cost before would count.
+        if let (Some(usd), Session::New(_)) = (request.max_usd, &request.session) {
+            say("--max-budget-usd", &usd.to_string());
+        }
         let mut files = Vec::new();
         if !request.mcp_servers.is_empty() {
             let path = request.folder.join(format!("mcp-{}.json", request.session.id()));

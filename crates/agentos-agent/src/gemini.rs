@@ -1,13 +1,12 @@
 //! Gemini CLI: `gemini -o stream-json`.
 //!
-//! Turns and MCP servers are told to it through a settings file, and it has nothing for words before the prompt, so those
-//! come first in the prompt. A stream that was cut off ends in exit status 0: only its last event is believed.
+//! A limit of turns and MCP servers can only be written into settings files of the user or of the workspace, which are not
+//! ours: it passes over any other file that is not root's. So both are refused. It has nothing for words before the prompt,
+//! so those come first in the prompt. A stream that was cut off ends in exit status 0: only its last event is believed.
 
 mod stream;
 
-use serde_json::{Value, json};
-
-use crate::agent::{Agent, Command, Facts, Request, RequestError, Session, Translator, shown};
+use crate::agent::{Agent, Command, Facts, Request, RequestError, Session, Translator};
 use crate::permission::Permission;
 use crate::usage::Baseline;
 
@@ -22,6 +21,17 @@ pub(crate) struct Gemini {
 
 impl Agent for Gemini {
     fn command(&self, request: &Request) -> Result<Command, RequestError> {
+        let unsupported = |option, advice| {
+            Err(RequestError::Unsupported { agent: "gemini".to_owned(), option, advice })
+        };
+        if request.max_turns.is_some() {
+            let advice = "set `model.maxSessionTurns` in .gemini/settings.json of the workspace, or use `timeout` or `budget`";
+            return unsupported("maxTurns", advice);
+        }
+        if !request.mcp_servers.is_empty() {
+            let advice = "put `mcpServers` into .gemini/settings.json of the workspace";
+            return unsupported("mcpServers", advice);
+        }
         let mut argv = self.program.clone();
         // Without trust in the folder it does nothing at all, and the workflow has chosen the folder.
         argv.extend(["-o", "stream-json", "--skip-trust"].map(str::to_owned));
@@ -49,11 +59,6 @@ impl Agent for Gemini {
         let mut command = Command { argv, ..Command::default() };
         // Without this it starts itself again and does not pass signals on.
         command.env.insert("GEMINI_CLI_NO_RELAUNCH".to_owned(), "true".to_owned());
-        if let Some(settings) = settings(request) {
-            let path = request.folder.join(format!("gemini-{}.json", request.session.id()));
-            command.env.insert("GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(), shown(&path));
-            command.files.push((path, settings.to_string()));
-        }
         let prompt = match &request.system_prompt {
             Some(first) => format!("{first}\n\n{}", request.prompt),
             None => request.prompt.clone(),
@@ -83,16 +88,4 @@ impl Agent for Gemini {
             install: "npm install -g @google/gemini-cli",
         })
     }
-}
-
-/// What can only be said through a file.
-fn settings(request: &Request) -> Option<Value> {
-    if request.max_turns.is_none() && request.mcp_servers.is_empty() {
-        return None;
-    }
-    let mut settings = json!({ "mcpServers": request.mcp_servers });
-    if let Some(turns) = request.max_turns {
-        settings["model"] = json!({ "maxSessionTurns": turns });
-    }
-    Some(settings)
 }

@@ -66,7 +66,7 @@ impl Member {
 #[derive(Debug, Clone, Default)]
 pub struct Roster {
     specs: BTreeMap<String, AgentSpec>,
-    /// How the scripted agent is started: a program with a verb that plays.
+    /// How the scripted agent is started: a program with a verb that plays, and where it remembers sessions.
     player: Vec<String>,
     /// Where scenarios of the configuration are looked for.
     folder: PathBuf,

@@ -30,7 +30,6 @@ impl Agent for Scripted {
         say("--as", self.as_name.clone());
         say("--name", request.name.clone());
         say("--attempt", request.attempt.to_string());
-        say("--state", shown(&request.folder));
         if let Some(model) = &request.model {
             say("--model", model.clone());
         }

@@ -15,6 +15,7 @@ pub mod execution;
 pub mod failure;
 pub mod id;
 pub mod inbox;
+pub mod invocation;
 pub mod journal;
 pub mod name;
 pub mod operation;

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, SystemClock};
 use crate::events::{Event, Events};
+use crate::homes::{Homes, NoHomes};
 use crate::library::Library;
 use crate::lines::{LineSink, NoLines};
 use crate::performer::Performers;
@@ -69,6 +70,7 @@ pub struct Builder {
     clock: Arc<dyn Clock>,
     performers: Performers,
     lines: Arc<dyn LineSink>,
+    homes: Arc<dyn Homes>,
     bell: Box<dyn Bell>,
     limits: Limits,
     points: Arc<dyn Points>,
@@ -86,6 +88,7 @@ impl Builder {
             clock: Arc::new(SystemClock),
             performers: Performers::new(),
             lines: Arc::new(NoLines),
+            homes: Arc::new(NoHomes),
             bell: Box::new(NoBell),
             limits: Limits::default(),
             points: Arc::new(NoPoints),
@@ -110,6 +113,13 @@ impl Builder {
     #[must_use]
     pub fn lines(mut self, lines: impl LineSink) -> Self {
         self.lines = Arc::new(lines);
+        self
+    }
+
+    /// With somebody who makes workspaces for child runs.
+    #[must_use]
+    pub fn homes(mut self, homes: impl Homes) -> Self {
+        self.homes = Arc::new(homes);
         self
     }
 
@@ -139,7 +149,8 @@ impl Builder {
     /// # Errors
     /// The system has no threads to give.
     pub fn start(self) -> std::io::Result<Engine> {
-        let Self { store, owner, library, clock, performers, lines, bell, limits, points } = self;
+        let Self { store, owner, library, clock, performers, lines, homes, bell, limits, points } =
+            self;
         let (handed, received) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             store,
@@ -148,6 +159,7 @@ impl Builder {
             library,
             performers,
             lines,
+            homes,
             events: Events::default(),
             limits,
             runtime: tokio::runtime::Handle::current(),

@@ -22,6 +22,7 @@ pub mod files;
 pub mod fork;
 pub mod git;
 pub mod held;
+pub mod homes;
 pub mod library;
 pub mod lines;
 mod panics;

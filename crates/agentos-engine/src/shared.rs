@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::drive::Left;
 use crate::engine::Limits;
 use crate::events::Events;
+use crate::homes::Homes;
 use crate::library::Library;
 use crate::lines::LineSink;
 use crate::performer::Performers;
@@ -45,6 +46,7 @@ pub(crate) struct Shared {
     pub(crate) library: Arc<dyn Library>,
     pub(crate) performers: Performers,
     pub(crate) lines: Arc<dyn LineSink>,
+    pub(crate) homes: Arc<dyn Homes>,
     pub(crate) events: Events,
     pub(crate) limits: Limits,
     /// Where the engine was started.

@@ -3,5 +3,5 @@
 mod ground;
 mod ledger;
 
-pub use ground::CheckedWorkspaces;
+pub use ground::{CheckedWorkspaces, SetUp};
 pub use ledger::{StoreLedger, workspace_of};

@@ -379,6 +379,7 @@ declare module "agentos" {
     permissionMode?: PermissionMode;
     /** Tools that the agent may use besides, by its own names for them. */
     allowedTools?: readonly string[];
+    /** How many turns it may take; only `claude` can be told. Use `timeout` and `budget` for the others. */
     maxTurns?: number;
     /** How long it may take, in milliseconds. */
     timeout?: number;
@@ -394,6 +395,7 @@ declare module "agentos" {
     resume?: string;
     /** What a further attempt of the step does with the session of the one before; `fresh` if nothing is said. */
     onRetry?: "fresh" | "continue";
+    /** MCP servers, by name. `gemini` reads them only from its own settings in the workspace. */
     mcpServers?: Readonly<Record<string, McpServer>>;
     /** Added to the agent's environment. */
     env?: Readonly<Record<string, string>>;
@@ -475,8 +477,8 @@ declare module "agentos" {
     waitFor<T = unknown>(event: string, options?: { timeout?: number }): Promise<T>;
     /** Asks a person, and waits for the decision. With `diff` they are shown what was changed in the workspace. */
     approve(question: string, options?: { name?: string; timeout?: number; diff?: boolean | DiffSides }): Promise<Decision>;
-    /** Runs another workflow, and gives what it returns. */
-    invoke<T = unknown>(workflow: string, input?: unknown): Promise<T>;
+    /** Runs another workflow, and gives what it returns. It works where this one does, unless it gets a workspace of its own. */
+    invoke<T = unknown>(workflow: string, input?: unknown, options?: { workspace?: "parent" | "own" }): Promise<T>;
     /** Ends the step as skipped; whoever awaits it gets `null`. */
     skip(reason?: string): never;
 

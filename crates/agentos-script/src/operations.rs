@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::hash::Hasher;
 
 use agentos_core::failure::{Failure, FailureKind};
+use agentos_core::invocation::Invoked;
 use agentos_core::operation::{OperationKind, Request};
 use agentos_core::program::StepOptions;
 use agentos_core::retry::RetryPolicy;
@@ -65,8 +66,12 @@ pub(crate) fn request(number: usize, args: &str, info: &RunInfo) -> Result<Reque
             approve(&question, options.unwrap_or_default(), info)
         }
         Some(OperationKind::Invoke) => {
-            let (workflow, input): (String, Value) = read("ctx.invoke(workflow, input)", args)?;
-            Ok(Request::invoke(named(&workflow)?, input))
+            let (workflow, input, options): (String, Value, Option<InvokeOptions>) =
+                read("ctx.invoke(workflow, input, options)", args)?;
+            let workspace = options.and_then(|options| options.workspace);
+            let has_own_workspace = matches!(workspace, Some(ChildWorkspace::Own));
+            let invoked = Invoked { input, has_own_workspace };
+            Ok(Request::invoke(named(&workflow)?, invoked.into_args()))
         }
         Some(OperationKind::Files) => files::request(args),
         Some(OperationKind::Git) => git::request(args),
@@ -162,6 +167,20 @@ fn artifact((name, given): (String, ArtifactContent)) -> Result<Request, Failure
     ];
     fill(&mut order, fields);
     perform(OperationKind::Artifact, &name, order)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct InvokeOptions {
+    workspace: Option<ChildWorkspace>,
+}
+
+/// Where a child run works.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ChildWorkspace {
+    Parent,
+    Own,
 }
 
 #[derive(Default, Deserialize)]

@@ -4,12 +4,14 @@
 //! program, not by the future that waits for it: a step that lost a race goes on until its scope closes, as it does in
 //! TypeScript.
 
+use std::fmt;
 use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentos_core::failure::Failure;
 use agentos_core::name::Name;
-use agentos_core::program::{ScopeId, StepOptions, Ticket};
+use agentos_core::program::{BodyOutcome, ScopeId, StepOptions, Ticket};
 use agentos_core::retry::RetryPolicy;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -51,7 +53,7 @@ impl Ctx {
         let retry = self.run.retry;
         let site = Some(site(Location::caller()));
         let options = StepOptions { retry, timeout: None, body: None, site };
-        Step { ctx: self, name: name.as_ref().to_owned(), options }
+        Step { ctx: self, name: name.as_ref().to_owned(), options, on_retry: None }
     }
 
     /// A phase: groups what its body does, without a number or retries. Asked for at this call.
@@ -61,7 +63,9 @@ impl Ctx {
         F: Fn(Ctx) -> Fut + Send + 'static,
         Fut: Future<Output = Result<T>> + Send + 'static,
     {
-        self.scoped(name.as_ref(), maker(body), |stage, scope, name| stage.door.phase(scope, name))
+        self.scoped(name.as_ref(), maker(body, None), |stage, scope, name| {
+            stage.door.phase(scope, name)
+        })
     }
 
     fn scoped<T>(
@@ -81,27 +85,58 @@ impl Ctx {
     }
 }
 
-fn maker<T, F, Fut>(body: F) -> BodyMaker
+/// What is called before an attempt that is not the first.
+type OnRetry = Box<dyn Fn(Option<&Failure>, u32) + Send>;
+
+fn maker<T, F, Fut>(body: F, on_retry: Option<OnRetry>) -> BodyMaker
 where
     T: Serialize,
     F: Fn(Ctx) -> Fut + Send + 'static,
     Fut: Future<Output = Result<T>> + Send + 'static,
 {
-    Box::new(move |ctx| body::future(body(ctx)))
+    let Some(on_retry) = on_retry else {
+        return Box::new(move |ctx| body::future(body(ctx)));
+    };
+    let last = Arc::new(Mutex::new(None));
+    Box::new(move |ctx| {
+        let before: Option<Failure> = held(&last).take();
+        if ctx.attempt() > 1 {
+            on_retry(before.as_ref(), ctx.attempt());
+        }
+        let (attempt, last) = (body::future(body(ctx)), Arc::clone(&last));
+        Box::pin(async move {
+            let outcome = attempt.await;
+            if let BodyOutcome::Threw(failure) = &outcome {
+                *held(&last) = Some(failure.clone());
+            }
+            outcome
+        })
+    })
+}
+
+/// What one attempt leaves for the next. They never run at once.
+fn held(last: &Mutex<Option<Failure>>) -> MutexGuard<'_, Option<Failure>> {
+    last.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A step that is about to be asked for.
-#[derive(Debug)]
 #[must_use = "a step is asked for by `.run(…)`"]
 pub struct Step<'a> {
     ctx: &'a Ctx,
     name: String,
     options: StepOptions,
+    on_retry: Option<OnRetry>,
+}
+
+impl fmt::Debug for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl Step<'_> {
     /// How it is retried, instead of as the workflow's config says.
-    pub const fn retry(mut self, retry: RetryPolicy) -> Self {
+    pub fn retry(mut self, retry: RetryPolicy) -> Self {
         self.options.retry = retry;
         self
     }
@@ -109,6 +144,13 @@ impl Step<'_> {
     /// How long each attempt may take.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(millis(timeout));
+        self
+    }
+
+    /// Called before each attempt after the first, with how the one before failed, if its body came to an end at all, and
+    /// the number of the new one. As the body, it is called again whenever the run is executed again.
+    pub fn on_retry(mut self, on_retry: impl Fn(Option<&Failure>, u32) + Send + 'static) -> Self {
+        self.on_retry = Some(Box::new(on_retry));
         self
     }
 
@@ -120,7 +162,7 @@ impl Step<'_> {
         Fut: Future<Output = Result<T>> + Send + 'static,
     {
         let options = self.options;
-        self.ctx.scoped(&self.name, maker(body), |stage, scope, name| {
+        self.ctx.scoped(&self.name, maker(body, self.on_retry), |stage, scope, name| {
             stage.door.step(scope, name, options)
         })
     }

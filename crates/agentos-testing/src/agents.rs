@@ -56,6 +56,16 @@ impl RealAgent {
             Self::Gemini => "0.61.0",
         }
     }
+
+    /// A model that it knows what to do with. It is always named: Gemini would ask another model which one to use.
+    #[must_use]
+    pub fn model(self) -> &'static str {
+        match self {
+            Self::Claude => "claude-sonnet-4-5",
+            Self::Codex => "gpt-5.5",
+            Self::Gemini => "gemini-2.5-flash",
+        }
+    }
 }
 
 impl fmt::Display for RealAgent {

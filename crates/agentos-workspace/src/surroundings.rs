@@ -39,10 +39,16 @@ impl Surroundings {
     /// The registry of what this user has used; none without a home.
     #[must_use]
     pub fn registry_file(&self) -> Option<PathBuf> {
+        Some(self.state_folder()?.join("registry.db"))
+    }
+
+    /// The folder for what we know about this user; none without a home.
+    #[must_use]
+    pub fn state_folder(&self) -> Option<PathBuf> {
         // A relative one is not valid, and ignored like an empty one.
         let named =
             self.variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let state = named.or_else(|| Some(self.home.as_deref()?.join(".local/state")))?;
-        Some(state.join("agentos/registry.db"))
+        Some(state.join("agentos"))
     }
 }

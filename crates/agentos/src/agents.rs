@@ -29,6 +29,9 @@ use crate::supervise;
 /// The hidden verb.
 const VERB: &str = "agent-script";
 
+/// Where the scripted agent remembers sessions, among the folders of runs: a run that mends another one goes on with them.
+const MEMORY: &str = "scripted";
+
 /// How long an agent may be left alone: an upgrade or a lost terminal takes less, and agents cost money.
 const ORPHAN: Duration = Duration::from_secs(3_600);
 
@@ -78,12 +81,13 @@ fn part(flags: &[OsString]) -> Result<Play> {
     })
 }
 
-/// Which agents there are here.
-pub(crate) fn roster(session: &Session) -> std::io::Result<Roster> {
+/// Which agents there are here. The scripted one remembers its sessions in that folder.
+pub(crate) fn roster(session: &Session, memory: &Path) -> std::io::Result<Roster> {
     let program = std::env::current_exe()?.to_string_lossy().into_owned();
     let folder = session.location().ok().and_then(|location| location.project_path().ok());
     let specs = session.config.agents.specs.value.clone();
-    let player = vec![program, VERB.to_owned()];
+    let memory = memory.to_string_lossy().into_owned();
+    let player = vec![program, VERB.to_owned(), "--state".to_owned(), memory];
     Ok(Roster::new(specs, player, folder.unwrap_or(Path::new("."))))
 }
 
@@ -98,11 +102,13 @@ pub(crate) fn performer(
         .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())));
     let specs = session.config.agents.specs.value.values();
     let given = specs.flat_map(|spec| spec.env.clone()).collect();
+    let root = supervise::commands_folder(store.path());
+    let roster = roster(session, &root.join(MEMORY))?;
     Ok(AgentPerformer::new(Settings {
         launcher: supervise::launcher()?,
-        root: supervise::commands_folder(store.path()),
-        grounds: Box::new(supervise::grounds(session, store)),
-        roster: roster(session)?,
+        root,
+        grounds: Box::new(supervise::grounds(session, store)?),
+        roster,
         prices: session.config.prices.table.value.clone(),
         environment: environment.collect(),
         secrets: supervise::secrets(session, &given),
@@ -148,7 +154,7 @@ pub(crate) fn replacements(
     said: &[String],
     folder: &Path,
 ) -> Result<BTreeMap<String, String>> {
-    let roster = roster(session)?;
+    let roster = roster(session, Path::new(""))?;
     let mut found = BTreeMap::new();
     for said in said {
         let wrong = || {

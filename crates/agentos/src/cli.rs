@@ -13,8 +13,8 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use crate::catalog::Catalog;
 use crate::commands::{
-    approve, cancel, check, config, db, doctor, init, logs, resume, retry, run, show, signal,
-    status, workflows, workspace,
+    approve, artifacts, cancel, check, config, db, doctor, init, logs, resume, retry, run, show,
+    signal, status, workflows, workspace,
 };
 use crate::config::Flags;
 use crate::error::{CommandError, Result};
@@ -53,6 +53,8 @@ enum Command {
     Show(show::Args),
     /// Show what a run has logged
     Logs(logs::Args),
+    /// List what a run has kept, or copy it somewhere
+    Artifacts(artifacts::Args),
     /// End a run and what it has started
     Cancel(cancel::Args),
     /// Start a new run that mends a failed one: finished work is kept
@@ -160,6 +162,7 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             Command::Status(args) => status::run(session, &args).await,
             Command::Show(args) => show::run(session, &args).await,
             Command::Logs(args) => logs::run(session, &args).await,
+            Command::Artifacts(args) => artifacts::run(session, &args).await,
             Command::Cancel(args) => cancel::run(session, &args).await,
             Command::Retry(args) => retry::run(session, &args).await,
             Command::Signal(args) => signal::run(session, &args).await,

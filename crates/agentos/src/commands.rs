@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod approve;
+pub(crate) mod artifacts;
 pub(crate) mod cancel;
 pub(crate) mod check;
 pub(crate) mod config;

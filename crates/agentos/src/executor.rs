@@ -21,6 +21,7 @@ use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
 use crate::workspace::desk::Desk;
+use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
 use crate::{supervise, sweep};
 
@@ -117,6 +118,7 @@ fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Re
     let engine = Builder::new(Arc::new(unheld(store)), owner, library)
         .performers(supervise::performers(session, store, lines.clone())?)
         .lines(lines)
+        .homes(DeskHomes { desk: Desk::open(session, store).ok(), store: store.clone() })
         .bell(watch)
         .limits(Limits {
             slots: session.config.run.concurrency.value as usize,

@@ -28,6 +28,7 @@ use crate::session::Session;
 use crate::signals::{Signals, Wish};
 use crate::view::{self, Presenter, Stream};
 use crate::workspace::desk::Desk;
+use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
 use crate::{supervise, sweep};
 
@@ -168,6 +169,8 @@ fn start(
     let library = session.library(store);
     let builder = Builder::new(family, owner.id(), library);
     let performers = supervise::performers(session, store, lines.clone())?;
+    let desk = Desk::open(session, store).ok();
+    let builder = builder.homes(DeskHomes { desk, store: store.clone() });
     Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }
 
@@ -219,6 +222,7 @@ impl Watching<'_> {
                     {
                         return Outcome::Trouble(message);
                     }
+                    Ok(Event::Progress { progress, .. }) => self.presenter.note(progress),
                     Ok(_) => {}
                     // The engine left by itself: the end says why.
                     Err(RecvError::Closed) => return Outcome::Ended(ended.await),

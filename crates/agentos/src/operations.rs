@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::error::{CommandError, Result};
 use crate::supervise;
+use crate::terminal::question::Question;
 
 /// Something that is under way.
 #[derive(Debug, Serialize)]
@@ -35,6 +36,8 @@ pub(crate) struct UnderWay {
     pub(crate) since: Timestamp,
     /// The line for the shell, or the program with its arguments.
     pub(crate) command: Option<String>,
+    /// What a person is asked.
+    pub(crate) question: Option<Question>,
     /// The command's process, while it can be seen.
     pub(crate) pid: Option<i32>,
     /// The process that supervises it.
@@ -75,6 +78,7 @@ pub(crate) async fn under_way(
             step_number: journal.step_of(operation).map(|(number, _)| number.0),
             r#try,
             since: since.get(operation).copied().unwrap_or(Timestamp(0)),
+            question: question(operation, args, secrets),
             command: command(args).map(|command| secrets.masked(&command)),
             pid: None,
             supervisor: None,
@@ -90,6 +94,14 @@ pub(crate) async fn under_way(
         (one.since, one.operation.as_str()).cmp(&(other.since, other.operation.as_str()))
     });
     Ok(open)
+}
+
+/// What is asked, if it is a question.
+fn question(operation: &OperationId, args: &Value, secrets: &Secrets) -> Option<Question> {
+    operation.kind().filter(|kind| *kind == OperationKind::Approve)?;
+    let name = operation.name().map(|name| name.to_string()).unwrap_or_default();
+    let question = Question::of(args, &name);
+    Some(Question { text: secrets.masked(&question.text), ..question })
 }
 
 /// What is executed, if it is a command.

@@ -21,6 +21,7 @@ use agentos_store::sqlite::SqliteStore;
 use crate::agents;
 use crate::lines::FileLines;
 use crate::session::Session;
+use crate::workspace::setup;
 
 /// The hidden verb.
 const VERB: &str = "supervise";
@@ -56,7 +57,7 @@ pub(crate) fn performers(
     store: &SqliteStore,
     lines: FileLines,
 ) -> std::io::Result<Performers> {
-    let grounds = grounds(session, store);
+    let grounds = grounds(session, store)?;
     let agents = agents::performer(session, store, lines.clone())?;
     let env = environment(session);
     let secrets = secrets(session, &env);
@@ -80,13 +81,18 @@ pub(crate) fn performers(
         .with(OperationKind::Agent, agents))
 }
 
-/// Where runs work: in their workspaces, which are looked at before anything is done in them.
-pub(crate) fn grounds(session: &Session, store: &SqliteStore) -> CheckedWorkspaces {
-    CheckedWorkspaces::new(Arc::new(store.clone()), session.surroundings.clone())
+/// Where runs work: in their workspaces, which are looked at and set up before anything is done in them.
+pub(crate) fn grounds(
+    session: &Session,
+    store: &SqliteStore,
+) -> std::io::Result<CheckedWorkspaces> {
+    let setup = setup::of(session, store)?;
+    let records = Arc::new(store.clone());
+    Ok(CheckedWorkspaces::new(records, session.surroundings.clone()).set_up(setup))
 }
 
 /// What every command finds in its environment besides what it needs.
-fn environment(session: &Session) -> BTreeMap<String, String> {
+pub(crate) fn environment(session: &Session) -> BTreeMap<String, String> {
     let shell = &session.config.shell;
     let passed = shell.pass.value.iter().filter_map(|name| {
         let value = session.surroundings.variable(name)?.to_str()?;

@@ -6,12 +6,15 @@
 //! Whatever a workflow or an agent named goes through [`text::harmless`] on its way into a [`text::Line`]: no name and no
 //! message can move the cursor, set a title or hide what is next to it.
 
+pub(crate) mod bytes;
 pub(crate) mod duration;
 pub(crate) mod live;
 pub(crate) mod mark;
 pub(crate) mod moment;
 pub(crate) mod paint;
 pub(crate) mod plain;
+pub(crate) mod question;
+pub(crate) mod session;
 pub(crate) mod size;
 pub(crate) mod table;
 pub(crate) mod text;
@@ -22,7 +25,7 @@ pub(crate) mod wait;
 #[cfg(test)]
 pub(crate) mod fixture;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 
 use agentos_store::records::RunDetail;
@@ -39,6 +42,8 @@ pub(crate) struct FamilyView {
     pub(crate) children: Vec<FamilyView>,
     /// The latest lines of its log. The tree shows those of the outermost run.
     pub(crate) lines: Vec<String>,
+    /// What agents are doing right now, by their own names for their sessions.
+    pub(crate) doing: HashMap<String, String>,
 }
 
 /// The value of a variable that is set, not empty and text.

@@ -7,6 +7,7 @@ use agentos_core::codec::Chunk;
 use agentos_core::entry::Entry;
 use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
+use agentos_core::value::Value;
 use agentos_store::log::{ReadError, load_whole_log};
 use agentos_store::records::{Records as _, RunDetail};
 use agentos_store::sqlite::SqliteStore;
@@ -19,7 +20,7 @@ use crate::terminal::paint::Paint;
 use crate::terminal::size::Size;
 use crate::terminal::text::harmless;
 use crate::terminal::tree::{self, Frame};
-use crate::terminal::{Environment, FamilyView, plain};
+use crate::terminal::{Environment, FamilyView, plain, session};
 
 /// How many runs of a family are shown at most.
 const SHOWN: usize = 100;
@@ -84,7 +85,7 @@ fn assemble(run: RunDetail, by_parent: &mut HashMap<String, Vec<RunDetail>>) -> 
     let mut children = by_parent.remove(&run.run.id.to_string()).unwrap_or_default();
     children.sort_by_key(|child| (child.run.created_at, child.run.id));
     let children = children.into_iter().map(|child| assemble(child, by_parent)).collect();
-    FamilyView { run, children, lines: Vec::new() }
+    FamilyView { run, children, lines: Vec::new(), doing: HashMap::new() }
 }
 
 /// Where the picture goes.
@@ -104,6 +105,8 @@ pub(crate) struct Presenter {
     environment: Environment,
     zone: TimeZone,
     latest: Vec<String>,
+    /// How far sessions of agents have come, by the agents' own names for them.
+    sessions: HashMap<String, Value>,
 }
 
 enum How {
@@ -124,7 +127,15 @@ impl Presenter {
             }
             _ => How::Plain { before: None, heard: Vec::new() },
         };
-        Self { stream, how, paint, environment, zone: TimeZone::system(), latest: Vec::new() }
+        Self {
+            stream,
+            how,
+            paint,
+            environment,
+            zone: TimeZone::system(),
+            latest: Vec::new(),
+            sessions: HashMap::new(),
+        }
     }
 
     /// What is known of already is not told as news.
@@ -154,9 +165,21 @@ impl Presenter {
         }
     }
 
+    /// Takes in how far an operation has come. Of those that are over nothing is kept for long.
+    pub(crate) fn note(&mut self, progress: Value) {
+        let Some(id) = progress.get("session_id").and_then(Value::as_str) else { return };
+        if self.is_live() {
+            if self.sessions.len() >= SHOWN {
+                self.sessions.clear();
+            }
+            self.sessions.insert(id.to_owned(), progress);
+        }
+    }
+
     /// Shows how things stand.
     pub(crate) fn show(&mut self, mut view: FamilyView, now: Timestamp) {
         view.lines.clone_from(&self.latest);
+        session::overlay(&mut view, &self.sessions);
         let screen = self.screen();
         let shown = match &mut self.how {
             How::Live(live) => {

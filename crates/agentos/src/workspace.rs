@@ -2,7 +2,9 @@
 
 pub(crate) mod choose;
 pub(crate) mod desk;
+pub(crate) mod homes;
 pub(crate) mod removal;
+pub(crate) mod setup;
 pub(crate) mod tend;
 
 use std::path::{Path, PathBuf};
@@ -35,6 +37,10 @@ pub(crate) struct WorkspaceArgs {
     /// The commit that a new workspace is made from (default: that of the checkout)
     #[arg(long, value_name = "REV")]
     pub(crate) base: Option<String>,
+
+    /// Approve the setup command of this repository's configuration, for now and later
+    #[arg(long)]
+    pub(crate) allow_setup: bool,
 }
 
 /// Where a run works.
@@ -83,6 +89,7 @@ pub(crate) async fn place(
         let path = open.workspace.path.display();
         session.output.note(&format!("the workspace {path} was gone; it was made again"));
     }
+    open.notes.iter().for_each(|note| session.output.note(note));
     Ok(Placed { workspace: Some(open.workspace), is_shared: false, _lock: Some(open.lock) })
 }
 

@@ -47,6 +47,10 @@ impl Translator for Stream {
     }
 
     fn finish(&mut self, exit: &Exit, complaints: &str) -> Verdict {
+        // A patch that was refused is no item of the stream: only the complaints tell.
+        if is_denial(complaints) {
+            self.account.denied("apply_patch", complaints);
+        }
         self.account.verdict(exit, complaints, |_| None)
     }
 }

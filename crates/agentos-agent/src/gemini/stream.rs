@@ -12,6 +12,9 @@ use crate::json::{count, object, text};
 use crate::usage::Usage;
 use crate::verdict::{Trouble, TroubleKind, Verdict};
 
+/// How it says that it goes round in circles, and has stopped.
+const LOOP: &str = "Loop detected";
+
 /// Reads a stream.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
@@ -46,11 +49,14 @@ impl Translator for Stream {
             Some("tool_result") => self.tool(&event, &mut events),
             Some("error") => {
                 let why = text(&event, "/message").unwrap_or("it speaks of an error");
-                events.push(AgentEvent::Retrying {
-                    attempt: 0,
-                    of: 0,
-                    why: cut(why, MESSAGE_BYTES),
-                });
+                if why.starts_with(LOOP) {
+                    // The result that follows says "success".
+                    let trouble = Trouble::new(TroubleKind::MaxTurns, why);
+                    events.push(self.account.ended(Err(trouble)));
+                } else {
+                    let why = cut(why, MESSAGE_BYTES);
+                    events.push(AgentEvent::Retrying { attempt: 0, of: 0, why });
+                }
             }
             Some("result") => self.result(&event, &mut events),
             _ => {}

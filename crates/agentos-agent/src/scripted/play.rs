@@ -79,6 +79,9 @@ pub fn play(play: &Play, out: &mut dyn Write) -> Result<u8, PlayError> {
     if play.is_resumed && remembered.is_none() {
         return Err(PlayError::UnknownSession(play.session.clone()));
     }
+    if !play.is_resumed {
+        Memory::forget_old(&play.state);
+    }
     let mut state = remembered.unwrap_or_default();
     let asked =
         Asked { agent: &play.agent, name: &play.name, prompt: &play.prompt, attempt: play.attempt };

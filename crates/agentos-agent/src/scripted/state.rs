@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::SESSIONS;
+
 /// What is remembered of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
@@ -35,6 +37,18 @@ impl Memory {
             Ok(text) => Ok(serde_json::from_slice(&text).ok()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Forgets the oldest sessions, if there are too many. Whoever does so at the same time forgets the same.
+    pub(super) fn forget_old(folder: &Path) {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut known: Vec<_> = entries
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        known.sort();
+        for (_, path) in known.iter().take(known.len().saturating_sub(SESSIONS)) {
+            let _gone = fs::remove_file(path);
         }
     }
 

@@ -45,7 +45,10 @@ fn full() -> Request {
 fn command_lines_are_as_they_were() {
     for name in ["claude", "codex", "gemini"] {
         let agent = member(name).agent;
-        for (case, request) in [("new", request()), ("full", full())] {
+        for (case, mut request) in [("new", request()), ("full", full())] {
+            if name == "gemini" {
+                request.mcp_servers.clear();
+            }
             let command = agent.command(&request).expect("a command");
             insta::assert_debug_snapshot!(format!("{name}-{case}"), command);
         }
@@ -61,6 +64,10 @@ fn what_an_agent_can_not_do_is_refused() {
     let refused = member("codex").agent.command(&request).unwrap_err();
     assert!(matches!(refused, RequestError::Unsupported { option: "maxTurns", .. }), "{refused}");
     assert!(member("claude").agent.command(&request).is_ok());
+    let refused = member("gemini").agent.command(&request).unwrap_err();
+    assert!(matches!(refused, RequestError::Unsupported { option: "maxTurns", .. }), "{refused}");
+    let refused = member("gemini").agent.command(&full()).unwrap_err();
+    assert!(matches!(refused, RequestError::Unsupported { option: "mcpServers", .. }), "{refused}");
     let long = Request { system_prompt: Some("x".repeat(200 << 10)), ..request };
     let refused = member("claude").agent.command(&long).unwrap_err();
     assert!(matches!(refused, RequestError::TooLong { .. }), "{refused}");

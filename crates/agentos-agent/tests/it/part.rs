@@ -88,10 +88,20 @@ pub(crate) fn told(
     text: &[u8],
     exit: &Exit,
 ) -> (Vec<AgentEvent>, Verdict) {
+    told_with(translator, text, exit, "")
+}
+
+/// The same, with what the process wrote to its standard error.
+pub(crate) fn told_with(
+    translator: &mut dyn Translator,
+    text: &[u8],
+    exit: &Exit,
+    complaints: &str,
+) -> (Vec<AgentEvent>, Verdict) {
     let (mut lines, mut events) = (Lines::default(), Vec::new());
     for piece in text.chunks(4096) {
         lines.feed(piece, |line| events.extend(translator.feed(line)));
     }
     lines.finish(|line| events.extend(translator.feed(line)));
-    (events, translator.finish(exit, ""))
+    (events, translator.finish(exit, complaints))
 }

@@ -20,7 +20,7 @@ use super::answer::Heard;
 use super::listener::{Listener, Round};
 use super::plan::{Opening, Plan};
 use super::request::Asked;
-use super::{ROUNDS, Settings, failed, form};
+use super::{ROUNDS, Settings, failed, files, form};
 use crate::performer::{Performed, Ticket};
 use crate::shell::{Ground, Whose};
 
@@ -81,7 +81,7 @@ impl Conduct {
             let model = model.or_else(|| self.model());
             let agent = &self.member.name;
             self.ticket
-                .started(json!({ "agent": agent, "session_id": session_id, "model": model }));
+                .started(json!({ "agent": agent, "session_id": session_id, "model": model, "session_file_path": files::transcript_path(&self.whose) }));
         }
     }
 

@@ -108,7 +108,8 @@ pub(super) fn listed(whose: &Whose) -> Vec<Value> {
                 continue;
             };
             found.push(json!({
-                "name": name(whose, r#try, extension),
+                "name": title(whose, r#try, extension),
+                "part": name(whose, r#try, extension),
                 "type": "SESSION_FILE",
                 "storage_path": path,
                 "mime_type": mime_type,
@@ -124,6 +125,17 @@ pub(super) fn transcript_path(whose: &Whose) -> Option<PathBuf> {
     relative(whose, whose.r#try, "txt")
 }
 
+/// What it is called, for people.
+fn title(whose: &Whose, r#try: Try, extension: &str) -> String {
+    let session = whose.operation.name();
+    let session = session.as_ref().map_or("session", |name| name.as_str());
+    match r#try {
+        Try::FIRST => format!("{session}.{extension}"),
+        again => format!("{session}-try{again}.{extension}"),
+    }
+}
+
+/// What the file is called: a session of the same name may come again.
 fn name(whose: &Whose, r#try: Try, extension: &str) -> String {
     format!("{}.{extension}", directory_name(&whose.operation, r#try))
 }

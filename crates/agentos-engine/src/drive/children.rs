@@ -3,18 +3,21 @@
 use std::sync::Arc;
 
 use agentos_core::bounds;
-use agentos_core::entry::{Entry, Home, OperationResult, Parent};
+use agentos_core::entry::{Entry, Home, OperationResult, Parent, RunStarted};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{InboxKey, RunId, Try};
 use agentos_core::inbox::{Message, MessageBody};
+use agentos_core::invocation::Invoked;
 use agentos_core::path::OperationId;
 use agentos_core::short_name::short_name;
 use agentos_core::value::Value;
 use agentos_store::backend::BackendError;
 use agentos_store::inbox::SendError;
+use agentos_store::place::Place;
 use agentos_store::run::{CreateError, NewRun};
 
 use super::Drive;
+use crate::homes::OwnHome;
 use crate::library::Invocation;
 use crate::patience::Patience;
 use crate::performer::{News, Performed};
@@ -33,7 +36,8 @@ impl Drive {
         let ticket = self.in_flight.ticket(&operation, r#try);
         self.in_flight.working.spawn_local(async move {
             let parent = Parent { run, operation: operation.clone() };
-            let new = NewChild { child, parent, home: *home, input: args };
+            let invoked = Invoked::of_args(args);
+            let new = NewChild { child, parent, home: *home, invoked };
             let Some(created) = new.create(&shared).await else {
                 return;
             };
@@ -88,7 +92,7 @@ struct NewChild {
     parent: Parent,
     /// Where the parent works.
     home: Home,
-    input: Value,
+    invoked: Invoked,
 }
 
 impl NewChild {
@@ -129,23 +133,51 @@ impl NewChild {
             let invocation = Invocation {
                 child: self.child,
                 workflow: workflow.clone(),
-                input: self.input.clone(),
+                input: self.invoked.input.clone(),
                 parent: self.parent.clone(),
                 home: Home { run_id, depth, ..self.home.clone() },
             };
+            // Whatever is wrong with it is said before anything is made for it.
             let start = shared.library.start_of_child(invocation).map_err(NoChild::Failed)?;
-            let place = shared.library.place_of_child(&start);
+            let own = self.own_home(shared, &start).await?;
+            let start = match &own {
+                Some(own) => RunStarted { home: own.home.clone().into(), ..start },
+                None => start,
+            };
+            let place = Place {
+                workspace_id: own.as_ref().map(|own| own.workspace_id.clone()),
+                branch_name: own.as_ref().and_then(|own| own.branch.clone()),
+                ..shared.library.place_of_child(&start)
+            };
             let (first, at) = (Entry::RunStarted(start), shared.clock.now());
             let new = NewRun { run: self.child, at, first, history: None, place, owner: None };
             return match shared.store.create_run(new).await {
                 Err(CreateError::NameTaken { .. }) => continue,
                 // Its id comes from the invocation: whoever created it did so for the same one, at another time.
-                Ok(_) | Err(CreateError::Conflict { .. }) => Ok(()),
+                Ok(_) | Err(CreateError::Conflict { .. }) => {
+                    if let Some(own) = own {
+                        shared.homes.begun(self.child, own).await;
+                    }
+                    Ok(())
+                }
                 Err(CreateError::Backend(error)) => Err(NoChild::NotNow(error)),
                 Err(error) => Err(no_child(&error)),
             };
         }
         Err(no_child(&format_args!("no name is left for a run of `{workflow}`")))
+    }
+
+    /// The workspace that it asks for, if it asks for its own.
+    async fn own_home(
+        &self,
+        shared: &Shared,
+        start: &RunStarted,
+    ) -> Result<Option<OwnHome>, NoChild> {
+        if !self.invoked.has_own_workspace {
+            return Ok(None);
+        }
+        let own = shared.homes.own(self.child, (*start.home).clone()).await;
+        own.map(Some).map_err(NoChild::Failed)
     }
 }
 

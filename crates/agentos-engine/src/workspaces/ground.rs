@@ -11,6 +11,7 @@ use agentos_store::records::Records;
 use agentos_workspace::metadata;
 use agentos_workspace::surroundings::Surroundings;
 use agentos_workspace::workspace::Workspace;
+use agentos_workspace::workspace::setup::Setup;
 use agentos_workspace::workspace::verify::verify;
 use async_trait::async_trait;
 
@@ -22,13 +23,36 @@ use crate::shell::{Ground, Grounds};
 pub struct CheckedWorkspaces {
     records: Arc<dyn Records>,
     surroundings: Arc<Surroundings>,
+    setup: Arc<SetUp>,
+}
+
+/// What is executed in each workspace before anything else.
+#[derive(Debug, Clone, Default)]
+pub enum SetUp {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// This.
+    With(Setup),
+    /// Something that nobody has approved: nothing is done in workspaces of ours until then.
+    NotApproved {
+        /// The command.
+        command: String,
+    },
 }
 
 impl CheckedWorkspaces {
     /// The workspaces of a store, as git sees them in these surroundings.
     #[must_use]
     pub fn new(records: Arc<dyn Records>, surroundings: Surroundings) -> Self {
-        Self { records, surroundings: Arc::new(surroundings) }
+        Self { records, surroundings: Arc::new(surroundings), setup: Arc::default() }
+    }
+
+    /// With something that is executed in each of them first.
+    #[must_use]
+    pub fn set_up(mut self, setup: SetUp) -> Self {
+        self.setup = Arc::new(setup);
+        self
     }
 
     async fn workspace(&self, home: &Home) -> Result<Option<Workspace>, Failure> {
@@ -54,7 +78,8 @@ impl Grounds for CheckedWorkspaces {
             Some(workspace) => {
                 let file = workspace.path.join(metadata::FILE).display().to_string();
                 let id = workspace.id.to_string();
-                self.check(workspace).await?;
+                let env = environment(home, id.clone(), file.clone());
+                self.check(workspace, env).await?;
                 (id, file)
             }
             None if home.workspace_path == home.project_path => {
@@ -72,19 +97,45 @@ impl Grounds for CheckedWorkspaces {
 }
 
 impl CheckedWorkspaces {
-    async fn check(&self, workspace: Workspace) -> Result<(), Failure> {
-        let surroundings = Arc::clone(&self.surroundings);
+    /// Looks at it, and sets it up if nobody has yet.
+    async fn check(
+        &self,
+        workspace: Workspace,
+        env: BTreeMap<String, String>,
+    ) -> Result<(), Failure> {
+        let (surroundings, setup) = (Arc::clone(&self.surroundings), Arc::clone(&self.setup));
         let looked = tokio::task::spawn_blocking(move || {
-            verify(&surroundings, &workspace).map(|_| ()).map_err(|error| error.to_string())
+            verify(&surroundings, &workspace).map_err(|error| {
+                refused(format!(
+                    "{error}; nothing was done. `agentos workspace status` shows it, `agentos resume` makes one that is \
+                     gone again"
+                ))
+            })?;
+            set_up(&setup, &workspace, env)
         });
-        match looked.await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(why)) => Err(refused(format!(
-                "{why}; nothing was done. `agentos workspace status` shows it, `agentos resume` makes one that is gone \
-                 again"
-            ))),
-            Err(error) => Err(refused(format!("the workspace can't be looked at: {error}"))),
+        looked.await.unwrap_or_else(|error| {
+            Err(refused(format!("the workspace can't be looked at: {error}")))
+        })
+    }
+}
+
+fn set_up(
+    setup: &SetUp,
+    workspace: &Workspace,
+    env: BTreeMap<String, String>,
+) -> Result<(), Failure> {
+    match setup {
+        SetUp::Nothing => Ok(()),
+        SetUp::With(setup) => {
+            let env = setup.env.clone().into_iter().chain(env).collect();
+            let setup = Setup { env, ..setup.clone() };
+            let done = setup.ensure(workspace);
+            done.map_err(|error| Failure::new(FailureKind::Error, error.to_string()))
         }
+        SetUp::NotApproved { command } => Err(refused(format!(
+            "the repository's setup command is not approved: `{command}`; if you trust it, say `--allow-setup` once with \
+             `agentos run` or `agentos resume`"
+        ))),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What workflows do with the files of their workspace, in Rust and in TypeScript.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use agentos_core::entry::{Home, RunOutcome, RunStarted};
@@ -14,10 +15,12 @@ use agentos_engine::performer::Performers;
 use agentos_engine::shell::Workspaces;
 use agentos_sdk::{Ctx, Workflow, Workflows};
 use agentos_store::place::Place;
+use agentos_store::records::Records as _;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::House;
+use crate::crashes::{DiesAt, ended};
+use crate::support::{House, Life};
 
 /// Performs calls and keeps artifacts where runs work.
 fn performers() -> Performers {
@@ -47,7 +50,16 @@ pub(crate) fn house(workflow: Workflow) -> House {
 
 /// Executes the workflow in its house, and says how it ended.
 pub(crate) async fn execute(house: &House, workflow: Workflow) -> RunOutcome {
-    let life = house.live(|builder| builder.performers(performers()));
+    let life = begin(house, workflow, u64::MAX).await;
+    life.ends(run()).await;
+    life.engine.leave().await;
+    house.outcome(run()).await
+}
+
+/// Begins a life that ends at one of its points, and creates the run if there is none.
+pub(crate) async fn begin(house: &House, workflow: Workflow, death: u64) -> Life {
+    let points = DiesAt::new(death);
+    let life = house.live(|builder| builder.performers(performers()).points(points));
     let path = |name: &str| house.folder().join(name).display().to_string();
     let name = workflow.name().to_owned();
     let start = library(workflow).start(run(), &name, json!(path("context/notes")));
@@ -58,10 +70,9 @@ pub(crate) async fn execute(house: &House, workflow: Workflow) -> RunOutcome {
         ..Home::default()
     };
     let start = RunStarted { home: home.into(), ..start.expect("it can start") };
-    life.engine.create(start, Place::default()).await.expect("it is created");
-    life.ends(run()).await;
-    life.engine.leave().await;
-    house.outcome(run()).await
+    // Whoever comes later finds it.
+    let _created = life.engine.create(start, Place::default()).await;
+    life
 }
 
 async fn output(make: fn() -> Workflow) -> Value {
@@ -118,4 +129,55 @@ async fn a_call_that_is_wrong_in_itself_is_not_tried_again_and_one_that_is_early
     assert_eq!(said[1][0], kind(FailureKind::Error));
     assert_eq!(said[1][1], json!("there is no `none` in the workspace"));
     assert_eq!(said[2][2], json!({ "reason": "read_only" }));
+}
+
+/// Does everything once, in steps and outside of them.
+fn everything() -> Workflow {
+    Workflow::new("main", |ctx: Ctx, notes: String| async move {
+        let body = move |ctx: Ctx| {
+            let notes = notes.clone();
+            async move {
+                let files = ctx.files();
+                files.write("a/plan", "plan").await?;
+                files.copy(notes.as_str(), "a/notes").await?;
+                files.delete("old").await?;
+                ctx.artifact("both").file("a").await?;
+                ctx.artifact("both").content("text").await?;
+                Ok(())
+            }
+        };
+        ctx.run("work", body).await?;
+        ctx.artifact("plan").file("a/plan").await?;
+        Ok(ctx.files().list("**").await?)
+    })
+}
+
+#[tokio::test]
+async fn wherever_a_process_dies_the_files_are_the_same_and_each_artifact_has_one_row() {
+    let mut pictures = BTreeSet::new();
+    for death in 0.. {
+        let house = house(everything());
+        fs::write(house.folder().join("ground/old"), "").expect("a file");
+        let life = begin(&house, everything(), death).await;
+        let has_died = tokio::select! {
+            () = life.engine.died() => true,
+            () = ended(&house, run()) => false,
+        };
+        drop(life.owner);
+        let outcome = execute(&house, everything()).await;
+        assert!(matches!(outcome, RunOutcome::Completed { .. }), "{death}: {outcome:?}");
+        let detail = house.store().run_detail(run()).await.expect("the run");
+        let rows = detail.artifacts.iter().map(|row| {
+            let text = fs::read_to_string(house.folder().join("project").join(&row.storage_path));
+            (row.id, row.name.clone(), text.expect("a file"))
+        });
+        let rows: Vec<_> = rows.collect();
+        assert_eq!(rows.len(), 4, "after a death at {death}");
+        pictures.insert(format!("{:?} {rows:?}", detail.run.output));
+        if !has_died {
+            assert!(death > 20, "it passes {death} points");
+            break;
+        }
+    }
+    assert_eq!(pictures.len(), 1, "{pictures:#?}");
 }

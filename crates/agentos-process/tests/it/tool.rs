@@ -6,6 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use agentos_process::at_work::is_at_work_in;
+use agentos_process::leftovers::end_marked;
+use agentos_process::token::{Token, VARIABLE};
 use agentos_process::tool::{COMPLAINT_BYTES, Tool, ToolError};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -108,4 +111,29 @@ fn what_can_not_be_started_says_why() {
         matches!(error, ToolError::Folder { .. }),
         "the folder, and not the program: {error:?}"
     );
+}
+
+#[test]
+fn of_an_endless_answer_the_beginning_can_be_taken() {
+    let answer = shell("while :; do echo endless; done").cut_output(20).run().unwrap();
+    assert!(answer.is_cut && !answer.is_success());
+    assert_eq!(answer.output, b"endless\nendless\nendl");
+    let whole = shell("printf 12345").cut_output(5).run().unwrap();
+    assert!(!whole.is_cut && whole.is_success());
+}
+
+#[test]
+fn what_is_left_of_a_tool_is_found_by_its_mark_and_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = Token::of(&format!("tool of {}", folder.path().display()));
+    // It leaves its parents, and does not mind TERM.
+    let script = "trap '' TERM; setsid sh -c 'echo $$ > left; exec sleep 1000' > /dev/null 2>&1 & \
+                  while [ ! -s left ]; do sleep 0.01; done";
+    let tool = shell(script).set(VARIABLE, mark.within(Some("another")));
+    assert!(tool.in_folder(folder.path()).run().unwrap().is_success());
+    assert!(is_at_work_in("sleep", folder.path()).unwrap());
+    assert!(!is_at_work_in("git", folder.path()).unwrap());
+    assert_eq!(end_marked(&Token::of("nobody"), Duration::ZERO).unwrap(), 0);
+    assert_eq!(end_marked(&mark, Duration::ZERO).unwrap(), 1);
+    assert!(!is_at_work_in("sleep", folder.path()).unwrap());
 }

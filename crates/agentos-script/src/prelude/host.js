@@ -331,7 +331,7 @@ class WorkflowContext {
   sleep(ms) { return ask(this.#scope, SLEEP, [ms]); }
   waitFor(event, options) { return ask(this.#scope, WAIT, [event, options]); }
   approve(question, options) { return approve(this.#scope, question, options); }
-  invoke(workflow, input) { return ask(this.#scope, INVOKE, [workflow, input]); }
+  invoke(workflow, input, options) { return ask(this.#scope, INVOKE, [workflow, input, options]); }
 
   skip(reason) { this.#scope; throw new StepSkipped(reason === undefined ? "skipped" : textOf(reason)); }
 

@@ -211,3 +211,24 @@ fn the_log_knows_the_line_that_asked() {
     assert_eq!(sites.len(), 3);
     assert!(sites.iter().all(|site| site.contains("tests/it/steps.rs:")), "{sites:?}");
 }
+
+#[test]
+fn before_another_attempt_the_step_hears_how_the_last_one_failed() {
+    let workflow = Workflow::new("build", |ctx: Ctx, (): ()| async move {
+        let outer = ctx.clone();
+        let step = ctx.step("flaky").retry(thrice()).on_retry(move |failure, attempt| {
+            let said = failure.map_or("nothing", |failure| failure.message.as_str());
+            outer.log().warn(format!("attempt {attempt} after: {said}"));
+        });
+        let step = step.run(|ctx| async move {
+            match ctx.attempt() {
+                3 => Ok(3),
+                attempt => Err(Error::new(format!("broken {attempt}"))),
+            }
+        });
+        Ok(step.await?)
+    });
+    let driven = Bench::new(workflow).run();
+    assert_eq!(*driven.output(), json!(3));
+    assert_eq!(driven.lines, ["Warn attempt 2 after: broken 1", "Warn attempt 3 after: broken 2"]);
+}

@@ -4,7 +4,7 @@
 //!
 //! | kind | fields |
 //! |---|---|
-//! | agent | `agent`, `model`, `session_id`, `session_file_path`, `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd`, `exit_code`; `exit_reason` and `message` of one that failed |
+//! | agent | `agent`, `model`, `session_id`, `session_file_path`, `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd`, `exit_code`; `exit_reason` and `message` of one that failed; `files`, each an artifact |
 //! | artifact | `type`, `storage_path` (else `file`), `mime_type`, `size_bytes`, `sha256` (kept in `metadata`), `metadata`; `agent_session_id`, or the agent's own `session_id`; of several files `entries`, each with `path`, `mime_type`, `size_bytes`, `sha256` |
 //! | git | `branch`, `commit_sha`, `pr_url` |
 
@@ -178,6 +178,8 @@ impl Projection {
             (OperationKind::Agent, _) => {
                 let patch = changes.sessions.entry((open.ordered, operation.clone())).or_default();
                 end_session(patch, at, result);
+                let step = open.number.or_else(|| self.step_of(&operation.scope()));
+                changes.artifacts.extend(session_files(at, step, operation, result));
             }
             (OperationKind::Artifact, OperationResult::Ok { value }) => {
                 let step = open.number.or_else(|| self.step_of(&operation.scope()));
@@ -287,6 +289,27 @@ fn artifacts(
         let name = format!("{}/{path}", whole.name);
         let storage_path = format!("{}/{path}", whole.storage_path);
         Some(ArtifactRow { name, storage_path, part: Some(path), ..row })
+    });
+    rows.collect()
+}
+
+/// The files of a session, whether or not it was a success.
+fn session_files(
+    at: Timestamp,
+    step: Option<u32>,
+    operation: &OperationId,
+    result: &OperationResult,
+) -> Vec<ArtifactRow> {
+    let said = match result {
+        OperationResult::Ok { value } => Some(value),
+        OperationResult::Failed { failure } => failure.detail.as_ref(),
+        OperationResult::Cancelled {} => None,
+    };
+    let files = said.and_then(|said| said.get("files")).and_then(Value::as_array);
+    let rows = files.into_iter().flatten().filter_map(|file| {
+        let (name, part) = (text(file, "name")?, text(file, "part")?);
+        let row = artifact(at, step, operation, (&Value::Null, file));
+        Some(ArtifactRow { part: Some(part), name, ..row })
     });
     rows.collect()
 }

@@ -40,6 +40,7 @@ impl Fault {
                     | ErrorCode::CannotOpen
                     | ErrorCode::ReadOnly
                     | ErrorCode::NotADatabase
+                    | ErrorCode::FileLockingProtocolFailed
             )
         )
     }

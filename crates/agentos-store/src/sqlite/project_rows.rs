@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
 use agentos_core::time::Timestamp;
 use rusqlite::{OptionalExtension as _, named_params};
@@ -191,6 +192,11 @@ pub(super) fn artifact(tx: &Tx<'_>, target: Target, row: &ArtifactRow) -> Done<(
     let metadata = blob::store(tx, target.key, row.metadata.as_ref())?;
     let step = step_key(tx, target.key, row.step)?;
     let operation = row.operation.as_str();
+    // What a session leaves is its own, also if the agent has had others of that name.
+    let session = match row.operation.kind() {
+        Some(OperationKind::Agent) => Some(id_of(target, Of::Session(operation))),
+        _ => row.session.clone(),
+    };
     // Paths of operations have no line breaks, and neither have files that are kept.
     let identity = row
         .part
@@ -198,7 +204,7 @@ pub(super) fn artifact(tx: &Tx<'_>, target: Target, row: &ArtifactRow) -> Done<(
         .map_or_else(|| Cow::Borrowed(operation), |part| format!("{operation}\n{part}").into());
     tx.statement(INSERT)?.execute(named_params! {
         ":id": id_of(target, Of::Artifact(&identity)),
-        ":session": row.session,
+        ":session": session,
         ":run": target.key,
         ":step": step,
         ":name": row.name,

@@ -29,6 +29,9 @@ const ATTEMPTS: usize = 10;
 const LOOKS: usize = 50;
 const LOOK_NS: i64 = 1_000_000;
 
+/// How long the header of a log is, in bytes.
+const LOG_HEADER: u64 = 32;
+
 /// What is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
@@ -95,7 +98,9 @@ impl View {
             let seen = found.ok_or_else(|| gone(&self.path))?;
             let connection = match seen {
                 Seen::File { .. } => connection::alone(&self.path),
-                Seen::Log { .. } if self.marks => connection::among_writers(&self.path),
+                Seen::Log { .. } if self.marks || is_bare(&self.path) => {
+                    connection::among_writers(&self.path)
+                }
                 Seen::Log { .. } => connection::beside_writers(&self.path),
             };
             self.open = Some((connection?, seen));
@@ -137,6 +142,12 @@ impl View {
             _ => true,
         }
     }
+}
+
+/// Whether the log has nothing in it but its own header: whoever began it was killed before the first commit. SQLite can't
+/// tell from that whether the index belongs to it, and waits ten seconds for somebody to say so.
+fn is_bare(path: &Path) -> bool {
+    fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() <= LOG_HEADER)
 }
 
 fn gone(path: &Path) -> Fault {

@@ -101,7 +101,7 @@ impl Yard<'_> {
             state: State::Released,
             path: found.root.clone(),
             repository: found.repository.clone(),
-            repo_root: self.repository.checkout.root.clone(),
+            repo_root: self.project.to_owned(),
             branch: None,
             base: String::new(),
             is_branch_ours: false,

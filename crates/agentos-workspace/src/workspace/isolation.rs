@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::policy::Policy;
 use super::porcelain::{CallError, Porcelain};
 use super::repository::{Repository, RepositoryLock};
 use super::{Kind, Workspace};
@@ -80,6 +81,8 @@ pub struct Site<'a> {
     pub repository: &'a Repository,
     /// The right to change something in it.
     pub lock: Option<&'a RepositoryLock>,
+    /// How workspaces are filled.
+    pub policy: &'a Policy,
 }
 
 impl<'a> Site<'a> {

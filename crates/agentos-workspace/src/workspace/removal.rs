@@ -17,6 +17,7 @@ use super::marker::FolderIdentity;
 use super::points::Point;
 use super::porcelain::CallError;
 use super::repository::RepositoryLock;
+use super::survey::Survey;
 use super::verdict::{LookError, Verdict, What};
 use super::verify::{self, VerifyError};
 use super::view::{View, ViewError};
@@ -86,6 +87,17 @@ pub struct Cleaned {
     pub trash: PathBuf,
 }
 
+/// Whether nobody has changed anything while it was backed up. If somebody has, the backup is one of several.
+fn check_quiet(view: &View<'_>, before: &Survey, keeping: &Keeping) -> Result<(), CleanError> {
+    let reproducible = &keeping.reproducible;
+    let after = Survey::load(view.plumbing, view.stand(), view.workspace, reproducible)
+        .map_err(BackupError::from)?;
+    if after.entries == before.entries {
+        return Ok(());
+    }
+    Err(BackupError::Restless { path: view.workspace.path.clone() }.into())
+}
+
 impl Yard<'_> {
     /// Removes a workspace from which nothing would be lost; by force also another one, after a backup.
     ///
@@ -112,7 +124,9 @@ impl Yard<'_> {
         let has_commits = verdict.findings.iter().any(|finding| finding.what == What::Unpushed);
         let takes_commits = is_forced && has_commits && verdict.integrated.is_none();
         let backup = if verdict.needs_backup() || takes_commits {
-            Some(self.back_up(&lock, &view, &survey, keeping)?)
+            let backup = self.back_up(&lock, &view, &survey, keeping)?;
+            check_quiet(&view, &survey, keeping)?;
+            Some(backup)
         } else {
             None
         };

@@ -84,6 +84,8 @@ pub(crate) struct Entry {
     pub(crate) mode: u32,
     /// Whether git was told to overlook it.
     pub(crate) is_ignored: bool,
+    /// When it was last changed, in seconds and nanoseconds: who has it otherwise has another one.
+    pub(crate) changed: (i64, i64),
 }
 
 /// Something that is not kept.
@@ -231,7 +233,8 @@ impl Walk<'_> {
         let (bytes, mode) = (about.len(), about.mode() & 0o7777);
         let bytes = if form == Form::Folder { 0 } else { bytes };
         let (path, fate, is_ignored) = (path.to_owned(), scope.fate, scope.is_ignored);
-        self.found.entries.push(Entry { path, form, fate, bytes, mode, is_ignored });
+        let changed = (about.ctime(), about.ctime_nsec());
+        self.found.entries.push(Entry { path, form, fate, bytes, mode, is_ignored, changed });
     }
 
     /// A repository inside the workspace: it says itself what is overlooked in it.

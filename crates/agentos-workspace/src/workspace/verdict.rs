@@ -35,6 +35,8 @@ pub enum What {
     Ignored,
     /// Ignored files that can be.
     Reproducible,
+    /// Ignored files that the main checkout has too, byte for byte.
+    Copied,
     /// Commits on its branch that are nowhere else.
     Unpushed,
     /// Commits on no branch, or on other branches of a clone.
@@ -65,6 +67,7 @@ impl What {
             Self::Untracked => "untracked",
             Self::Ignored => "ignored, and not reproducible",
             Self::Reproducible => "ignored, and reproducible",
+            Self::Copied => "ignored, and the same in the main checkout",
             Self::Unpushed => "commits that are on no other branch and no remote",
             Self::Detached => "commits that are on no branch of the repository",
             Self::Rewritten => "commits that only a log knows",

@@ -15,6 +15,7 @@ use super::isolation::{self, Isolation, IsolationError, Site};
 use super::ledger::{Ledger, LedgerError, advance};
 use super::marker::{FolderIdentity, Marker};
 use super::points::{Point, Points};
+use super::policy::{self, Policy};
 use super::removal::CleanError;
 use super::repository::{Repository, RepositoryLock};
 use super::restore::RestoreError;
@@ -141,6 +142,8 @@ pub struct Open {
     pub workspace: Workspace,
     /// How it was come by.
     pub how: Opened,
+    /// What somebody should know about it.
+    pub notes: Vec<String>,
     /// The right to make and remove workspaces: to be held until the run is there that the workspace was made for.
     pub lock: RepositoryLock,
 }
@@ -163,8 +166,12 @@ pub struct Yard<'a> {
     pub surroundings: &'a Surroundings,
     /// The repository.
     pub repository: &'a Repository,
+    /// The checkout that whatever works in a workspace belongs to.
+    pub project: &'a Path,
     /// The folder for all workspaces.
     pub root: &'a Path,
+    /// How workspaces are filled.
+    pub policy: &'a Policy,
     /// Where it is written down which there are.
     pub ledger: &'a dyn Ledger,
     /// Where we may die.
@@ -186,7 +193,7 @@ impl Yard<'_> {
         root::check(self.root, self.repository)?;
         let lock = self.repository.lock()?;
         self.repair_under(&lock)?;
-        let (workspace, how) = match self.ledger.find(&wanted.id)? {
+        let (workspace, how, notes) = match self.ledger.find(&wanted.id)? {
             Some(known) if known.state.is_there() => self.attach(&lock, wanted, known)?,
             Some(known) if known.state == State::Trashed => {
                 return Err(OpenError::Trashed { id: known.id });
@@ -195,15 +202,17 @@ impl Yard<'_> {
                 // It was removed with work in it: that comes back.
                 let restored = self.restore_under(&lock, &known.id, Some(number));
                 let (restored, _) = restored.map_err(Box::new)?;
-                (self.attach(&lock, wanted, restored)?.0, Opened::MadeAgain)
+                let (workspace, _, notes) = self.attach(&lock, wanted, restored)?;
+                (workspace, Opened::MadeAgain, notes)
             }
             known => self.make(&lock, self.plan(&lock, wanted, known)?)?,
         };
-        Ok(Open { workspace, how, lock })
+        Ok(Open { workspace, how, notes, lock })
     }
 
     pub(super) fn site<'b>(&'b self, lock: Option<&'b RepositoryLock>) -> Site<'b> {
-        Site { surroundings: self.surroundings, repository: self.repository, lock }
+        let (surroundings, repository) = (self.surroundings, self.repository);
+        Site { surroundings, repository, lock, policy: self.policy }
     }
 
     /// Goes on in a workspace that was there; one whose folder is gone is made again.
@@ -212,7 +221,7 @@ impl Yard<'_> {
         lock: &RepositoryLock,
         wanted: &Wanted,
         known: Workspace,
-    ) -> Result<(Workspace, Opened), OpenError> {
+    ) -> Result<(Workspace, Opened, Vec<String>), OpenError> {
         if known.repository != self.repository.checkout.repository {
             let (id, repository) = (known.id, known.repository);
             return Err(OpenError::OtherRepository { id, repository });
@@ -229,7 +238,7 @@ impl Yard<'_> {
             }
         }
         match verify::verify(self.surroundings, &known) {
-            Ok(_) => Ok((known, Opened::Found)),
+            Ok(_) => Ok((known, Opened::Found, Vec::new())),
             Err(VerifyError::Missing { .. }) => self.make(lock, self.again(lock, known)?),
             Err(error) => Err(error.into()),
         }
@@ -257,7 +266,7 @@ impl Yard<'_> {
             kind: wanted.kind,
             state: State::Creating,
             repository: self.repository.checkout.repository.clone(),
-            repo_root: self.repository.checkout.root.clone(),
+            repo_root: self.project.to_owned(),
             branch: Some(branch),
             base,
             is_branch_ours: is_free,
@@ -315,12 +324,12 @@ impl Yard<'_> {
         &self,
         lock: &RepositoryLock,
         mut workspace: Workspace,
-    ) -> Result<(Workspace, Opened), OpenError> {
+    ) -> Result<(Workspace, Opened, Vec<String>), OpenError> {
         let opened = if workspace.was_there { Opened::MadeAgain } else { Opened::Made };
         advance(self.ledger, &mut workspace, State::Creating)?;
         self.points.pass(Point::Recorded);
         match self.build(lock, &mut workspace) {
-            Ok(()) => Ok((workspace, opened)),
+            Ok(notes) => Ok((workspace, opened, notes)),
             Err(error) => {
                 // Whatever can't be taken back now is by the next who comes.
                 let _left = self.take_back(lock, workspace);
@@ -329,7 +338,11 @@ impl Yard<'_> {
         }
     }
 
-    fn build(&self, lock: &RepositoryLock, workspace: &mut Workspace) -> Result<(), OpenError> {
+    fn build(
+        &self,
+        lock: &RepositoryLock,
+        workspace: &mut Workspace,
+    ) -> Result<Vec<String>, OpenError> {
         let (isolation, site) = (isolation::of(workspace.kind), self.site(Some(lock)));
         let folder = workspace.path.parent().unwrap_or(self.root);
         files::make_folder(folder)?;
@@ -342,12 +355,13 @@ impl Yard<'_> {
         self.check_head(isolation, lock, workspace)?;
         workspace.folder = FolderIdentity::of(&workspace.path);
         furnish(workspace, &found, &self.ledger.database())?;
+        let notes = policy::fill(&site, workspace)?;
         include(&site, &workspace.path, &found.private)?;
         verify::verify(self.surroundings, workspace)?;
         self.points.pass(Point::Furnished);
         advance(self.ledger, workspace, State::Ready)?;
         self.points.pass(Point::Ready);
-        Ok(())
+        Ok(notes)
     }
 
     /// A new one is at its base, whatever filters and hooks have done.

@@ -10,9 +10,11 @@ use agentos_testing::repo::Playground;
 use agentos_workspace::checkout::Checkout;
 use agentos_workspace::surroundings::Surroundings;
 use agentos_workspace::workspace::id::WorkspaceId;
+use agentos_workspace::workspace::isolation::Site;
 use agentos_workspace::workspace::ledger::{Ledger, LedgerError, RunStanding};
 use agentos_workspace::workspace::points::{NoPoints, Points};
-use agentos_workspace::workspace::repository::Repository;
+use agentos_workspace::workspace::policy::Policy;
+use agentos_workspace::workspace::repository::{Repository, RepositoryLock};
 use agentos_workspace::workspace::yard::{OpenError, Opened, Wanted, Yard};
 use agentos_workspace::workspace::{Kind, Workspace, root};
 
@@ -121,6 +123,7 @@ pub(crate) struct Ground {
     pub(crate) surroundings: Surroundings,
     pub(crate) repository: Repository,
     pub(crate) root: PathBuf,
+    pub(crate) policy: Policy,
     pub(crate) ledger: FileLedger,
 }
 
@@ -144,14 +147,26 @@ impl Ground {
         let repository = Repository::of(&surroundings, checkout).unwrap();
         let root = root::find(&surroundings, None).unwrap();
         let ledger = FileLedger { file: playground.join("ledger.json") };
-        Self { surroundings, repository, root, ledger }
+        Self { surroundings, repository, root, policy: Policy::default(), ledger }
+    }
+
+    /// Where workspaces are made, without the right to change anything.
+    pub(crate) fn site<'a>(&'a self, lock: Option<&'a RepositoryLock>) -> Site<'a> {
+        Site {
+            surroundings: &self.surroundings,
+            repository: &self.repository,
+            lock,
+            policy: &self.policy,
+        }
     }
 
     pub(crate) fn yard<'a>(&'a self, points: &'a dyn Points) -> Yard<'a> {
         Yard {
             surroundings: &self.surroundings,
             repository: &self.repository,
+            project: &self.repository.checkout.root,
             root: &self.root,
+            policy: &self.policy,
             ledger: &self.ledger,
             points,
         }

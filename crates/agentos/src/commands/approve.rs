@@ -15,7 +15,9 @@ use super::signal;
 use crate::error::{CommandError, Result};
 use crate::names;
 use crate::session::Session;
-use crate::terminal::text::harmless;
+use crate::terminal::paint::Tone;
+use crate::terminal::question::Question;
+use crate::terminal::text::Line;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -33,19 +35,26 @@ pub(crate) struct Args {
     /// Which question, if there are several: a part of its text
     #[arg(long, value_name = "TEXT")]
     question: Option<String>,
+
+    /// Only show what it asks, and what was changed
+    #[arg(long, conflicts_with_all = ["deny", "comment"])]
+    show: bool,
 }
 
 /// A question that nobody has answered.
-struct Question {
+struct Asked {
     operation: OperationId,
-    text: String,
+    question: Question,
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    if args.show {
+        return show(session, args).await;
+    }
     let opened = session.open_for(&args.run)?;
     let run = names::find(&opened.store, &args.run).await?;
     let questions = open_questions(&opened.store, run).await?;
-    let Question { operation, text } = choose(args, questions)?;
+    let Asked { operation, question } = choose(args, questions)?;
     let body = MessageBody::Approval {
         operation: operation.clone(),
         approved: !args.deny,
@@ -56,35 +65,73 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let key = InboxKey(format!("approval:{operation}"));
     signal::send(&opened, &args.run, Message { key, body }).await?;
     let word = if args.deny { "denied" } else { "approved" };
-    session.output.lines([format!("{word}: {}", harmless(&text))])?;
+    let answer = Line::of(Tone::Plain, &format!("{word}: {}", question.text));
+    session.output.lines(painted(session, [answer].into_iter().chain(question.changes())))?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn open_questions(store: &SqliteStore, run: RunId) -> Result<Vec<Question>> {
+/// What the run asks, and nothing else happens.
+async fn show(session: &Session, args: &Args) -> Result<ExitCode> {
+    let store = session.look_for(&args.run)?;
+    let run = names::find(&store, &args.run).await?;
+    let questions = open_questions(&store, run).await?;
+    let is_meant = |asked: &&Asked| asked.is_meant(args.question.as_deref());
+    let meant: Vec<&Asked> = questions.iter().filter(is_meant).collect();
+    if meant.is_empty() {
+        return Err(asks_nothing(args));
+    }
+    let lines = meant.iter().flat_map(|asked| {
+        [Line::of(Tone::Plain, &asked.question.text)]
+            .into_iter()
+            .chain(asked.question.about(&args.run))
+    });
+    session.output.lines(painted(session, lines))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lines as the terminal takes them.
+fn painted(session: &Session, lines: impl IntoIterator<Item = Line>) -> Vec<String> {
+    let (paint, size) = (session.output.paint, session.output.size);
+    let fitted = |line: Line| match size {
+        Some(size) => line.fitted(size.width, paint),
+        None => line.painted(paint),
+    };
+    lines.into_iter().map(fitted).collect()
+}
+
+impl Asked {
+    /// Whether somebody who says a part of its text means it.
+    fn is_meant(&self, part: Option<&str>) -> bool {
+        part.is_none_or(|part| self.question.text.contains(part))
+    }
+}
+
+fn asks_nothing(args: &Args) -> CommandError {
+    CommandError::not_found(format!("{} asks nothing", args.run))
+        .hint(format!("`agentos show {}` tells what it waits for", args.run))
+}
+
+async fn open_questions(store: &SqliteStore, run: RunId) -> Result<Vec<Asked>> {
     let log = load_whole_log(store, run).await?;
     let journal = Journal::fold(log.into_iter().flat_map(Chunk::into_records))
         .map_err(|error| CommandError::failed(format!("the run's log can't be read: {error}")))?;
     let question = |(operation, args): (&OperationId, &Value)| {
-        let text = args.get("question").and_then(Value::as_str).map(str::to_owned);
-        let name = || operation.name().map(|name| name.to_string()).unwrap_or_default();
-        Question { operation: operation.clone(), text: text.unwrap_or_else(name) }
+        let name = operation.name().map(|name| name.to_string()).unwrap_or_default();
+        Asked { operation: operation.clone(), question: Question::of(args, &name) }
     };
-    let mut questions: Vec<Question> = journal.open_questions().map(question).collect();
+    let mut questions: Vec<Asked> = journal.open_questions().map(question).collect();
     questions.sort_by(|one, other| one.operation.cmp(&other.operation));
     Ok(questions)
 }
 
-fn choose(args: &Args, questions: Vec<Question>) -> Result<Question> {
+fn choose(args: &Args, questions: Vec<Asked>) -> Result<Asked> {
     if questions.is_empty() {
-        return Err(CommandError::not_found(format!("{} asks nothing", args.run))
-            .hint(format!("`agentos show {}` tells what it waits for", args.run)));
+        return Err(asks_nothing(args));
     }
     let all: Vec<String> =
-        questions.iter().map(|question| format!("`{}`", question.text)).collect();
-    let is_meant = |question: &Question| {
-        args.question.as_ref().is_none_or(|part| question.text.contains(part.as_str()))
-    };
-    let mut meant: Vec<Question> = questions.into_iter().filter(is_meant).collect();
+        questions.iter().map(|asked| format!("`{}`", asked.question.text)).collect();
+    let is_meant = |asked: &Asked| asked.is_meant(args.question.as_deref());
+    let mut meant: Vec<Asked> = questions.into_iter().filter(is_meant).collect();
     match (meant.pop(), meant.is_empty()) {
         (Some(question), true) => Ok(question),
         (None, _) => {

@@ -1,5 +1,7 @@
 //! `agentos doctor`: what is here to work with, and what was left behind.
 
+mod agents;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,7 +9,7 @@ use std::time::Duration;
 use agentos_engine::background::Seat;
 use agentos_process::case::Case;
 use agentos_process::directory::Directory;
-use agentos_process::tool::Tool;
+use agentos_process::tool::{Answer, Tool};
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::SqliteStore;
 use serde::Serialize;
@@ -18,6 +20,8 @@ use crate::supervise;
 use crate::terminal::paint::Tone;
 use crate::terminal::text::Line;
 
+use agents::AgentReport;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print a JSON document
@@ -26,17 +30,14 @@ pub(crate) struct Args {
 }
 
 /// The tools that can be of use, and for what.
-const TOOLS: [(&str, &str); 6] = [
+const TOOLS: [(&str, &str); 3] = [
     ("git", "repositories; without it nothing in a repository works"),
     ("jj", "workspaces in jj repositories"),
     ("direnv", "environments of checkouts with an .envrc"),
-    ("claude", "the agent `claude`"),
-    ("codex", "the agent `codex`"),
-    ("gemini", "the agent `gemini`"),
 ];
 
-/// How long a tool may take to say its version.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a tool may take to say its version. Some agents load for seconds before they do.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How many commands are looked at.
 const COMMANDS: usize = 10_000;
@@ -44,6 +45,7 @@ const COMMANDS: usize = 10_000;
 #[derive(Serialize)]
 struct Report {
     tools: Vec<ToolReport>,
+    agents: Vec<AgentReport>,
     database: Option<DatabaseReport>,
     problems: Vec<String>,
 }
@@ -72,6 +74,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if tools.iter().any(|tool| tool.name == "git" && tool.version.is_none()) {
         problems.push("git is not installed; install it".to_owned());
     }
+    let agents = agents::look(session)?;
     let database = match session.look() {
         Ok(Some(store)) => Some(look_at(&store).await?),
         Ok(None) => None,
@@ -81,7 +84,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     };
     problems.extend(database.iter().flat_map(complaints));
-    let report = Report { tools, database, problems };
+    let report = Report { tools, agents, database, problems };
     match args.json {
         true => session.output.document(&report)?,
         false => session.output.lines(lines(session, &report))?,
@@ -90,12 +93,16 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 fn look_for((name, purpose): (&'static str, &'static str)) -> ToolReport {
-    let answer = Tool::new(name).args(["--version"]).timeout(PATIENCE).run();
-    let version = answer.ok().filter(|answer| answer.is_success()).map(|answer| {
+    ToolReport { name, version: version_of(name), purpose }
+}
+
+/// What a program says about its version.
+fn version_of(program: &str) -> Option<String> {
+    let answer = Tool::new(program).args(["--version"]).timeout(PATIENCE).run();
+    answer.ok().filter(Answer::is_success).map(|answer| {
         let text = String::from_utf8_lossy(&answer.output).into_owned();
         text.lines().next().unwrap_or_default().trim().to_owned()
-    });
-    ToolReport { name, version, purpose }
+    })
 }
 
 async fn look_at(store: &SqliteStore) -> Result<DatabaseReport> {
@@ -169,6 +176,7 @@ fn lines(session: &Session, report: &Report) -> Vec<String> {
             None => line.with(Tone::Faint, &format!("not found ({})", tool.purpose)).painted(paint),
         });
     }
+    lines.extend(report.agents.iter().map(|agent| agent.line().painted(paint)));
     lines.push(String::new());
     match &report.database {
         None => lines.push("database  none here yet".to_owned()),

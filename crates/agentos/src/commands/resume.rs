@@ -39,6 +39,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "due")]
     latest: bool,
 
+    /// Approve the setup command of this repository's configuration, for now and later
+    #[arg(long)]
+    allow_setup: bool,
+
     /// Leave it to the background executor, and return at once
     #[arg(long)]
     detach: bool,
@@ -56,6 +60,9 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {
+    if args.allow_setup {
+        workspace::setup::check(session, true)?;
+    }
     if args.take_over {
         take_over(session, name).await?;
     }

@@ -18,7 +18,8 @@ use crate::inputs::{Given, assemble, files, given_flags};
 use crate::session::{Opened, Session};
 use crate::start::{self, NewRunRequest, RunNames};
 use crate::view::Stream;
-use crate::workspace::{self, Placed, WorkspaceArgs, choose, tend};
+use crate::workspace::choose::Choice;
+use crate::workspace::{self, Placed, WorkspaceArgs, choose, setup, tend};
 use crate::{executor, foreground, scribe};
 
 /// The longest input that is read, in bytes.
@@ -70,6 +71,9 @@ pub(crate) async fn run(
     let files = files(workflow.input.as_ref(), &value, &folder)?;
     let agents = agents::replacements(session, &args.agent, &folder)?;
     let choice = choose::choose(session, &args.place, workflow.workspace.as_deref())?;
+    if choice != Choice::Checkout {
+        setup::check(session, args.place.allow_setup)?;
+    }
     let Opened { store, prepared } = session.open()?;
     let prepared = start::adopt(&store, session.location()?, prepared).await?;
     // What is seen to its end here is ours from the start: an executor that lives must not find it first.

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use agentos_core::operation::OperationKind;
+use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::records::RunDetail;
@@ -19,6 +20,9 @@ use crate::terminal::paint::Tone;
 use crate::terminal::text::{Line, harmless};
 use crate::terminal::tree::{self, Frame};
 use crate::{names, supervise, view};
+
+/// How many artifacts are shown with a run.
+const ARTIFACTS: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -55,7 +59,8 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let view = view::load_family(&store, detail.run.id).await?;
     let size = output.size.map(|size| crate::terminal::size::Size { height: usize::MAX, ..size });
     lines.extend(tree::lines(&view, &Frame { now: SystemClock.now(), size, paint: output.paint }));
-    lines.extend(waited_for(session, &operations));
+    lines.extend(waited_for(session, &operations, &detail.run.run_id));
+    lines.extend(kept(session, &detail));
     lines.extend(remarks(&view.run));
     output.lines(lines)?;
     Ok(ExitCode::SUCCESS)
@@ -76,6 +81,8 @@ fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
         ("started", run.started_at.map(|at| date_and_clock(at, &TimeZone::system()))),
         ("worktree", run.worktree_id.clone()),
         ("works in", run.workspace_dir.clone()),
+        ("branch", run.branch_name.clone()),
+        ("commit", run.commit_sha.clone()),
         ("parent", run.parent_run_id.clone()),
         ("forked from", run.forked_from.clone()),
         ("input", json(&run.input)),
@@ -94,30 +101,66 @@ fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
     facts.into_iter().filter_map(line).collect()
 }
 
-/// What is under way, and where to find it.
-fn waited_for(session: &Session, operations: &[UnderWay]) -> Vec<String> {
+/// What is under way, where to find it, and how to answer what is asked.
+fn waited_for(session: &Session, operations: &[UnderWay], run: &str) -> Vec<String> {
     let (paint, now) = (session.output.paint, SystemClock.now());
     let width = session.output.size.map(|size| size.width);
     let fitted =
         |line: Line| width.map_or_else(|| line.painted(paint), |width| line.fitted(width, paint));
     let mut lines = Vec::new();
     for operation in operations {
-        let kind = operation.kind.map(OperationKind::as_str).unwrap_or_default();
-        let step = operation.step_number.map(|number| format!("step {number}  "));
-        let line = Line::of(Tone::Faint, &format!("{:<12}", "under way"))
-            .with(Tone::Plain, &format!("{}{kind} {}", step.unwrap_or_default(), operation.name))
-            .with(Tone::Faint, &format!("  {}", duration::span(now.0 - operation.since.0)));
-        let pid = operation.pid.map(|pid| format!("  process {pid}"));
-        lines.push(fitted(line.with(Tone::Plain, &pid.unwrap_or_default())));
-        let about = [&operation.command, &operation.directory].into_iter().flatten();
-        lines.extend(about.map(|about| {
-            fitted(Line::of(Tone::Plain, &" ".repeat(12)).with(Tone::Plain, &harmless(about)))
-        }));
+        let about = match &operation.question {
+            Some(question) => question.about(run),
+            None => [&operation.command, &operation.directory]
+                .into_iter()
+                .flatten()
+                .map(|about| Line::of(Tone::Plain, about))
+                .collect(),
+        };
+        lines.push(fitted(headline(operation, now)));
+        lines.extend(about.into_iter().map(|about| fitted(about.indented(MARGIN))));
     }
     if !lines.is_empty() {
         lines.insert(0, String::new());
     }
     lines
+}
+
+/// What the run has kept, as far as it fits beside everything else.
+fn kept(session: &Session, detail: &RunDetail) -> Vec<String> {
+    let all = &detail.artifacts;
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let (shown, rest) = all.split_at(all.len().min(ARTIFACTS));
+    let width = session.output.size.map(|size| size.width);
+    let table = super::artifacts::table(detail, shown);
+    let mut lines = vec![String::new()];
+    lines.extend(table.lines(width, session.output.paint));
+    if !rest.is_empty() {
+        lines.push(format!("{} more: agentos artifacts {}", rest.len(), detail.run.run_id));
+    }
+    lines
+}
+
+/// How wide the names of facts are.
+const MARGIN: usize = 12;
+
+/// What it is, and since when.
+fn headline(operation: &UnderWay, now: Timestamp) -> Line {
+    let step = operation.step_number.map(|number| format!("step {number}  ")).unwrap_or_default();
+    let (what, text) = match &operation.question {
+        Some(question) => ("asks", format!("{step}{}", question.text)),
+        None => {
+            let kind = operation.kind.map(OperationKind::as_str).unwrap_or_default();
+            ("under way", format!("{step}{kind} {}", operation.name))
+        }
+    };
+    let line = Line::of(Tone::Faint, &format!("{what:<MARGIN$}"))
+        .with(Tone::Plain, &text)
+        .with(Tone::Faint, &format!("  {}", duration::span(now.0 - operation.since.0)));
+    let pid = operation.pid.map(|pid| format!("  process {pid}"));
+    line.with(Tone::Plain, &pid.unwrap_or_default())
 }
 
 fn remarks(detail: &RunDetail) -> Vec<String> {

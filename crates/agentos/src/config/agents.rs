@@ -18,7 +18,11 @@ pub(crate) struct Agents {
 }
 
 impl Agents {
+    /// One row for all of them, if there are any.
     pub(super) fn rows(&self) -> Vec<Row> {
+        if self.specs.value.is_empty() {
+            return Vec::new();
+        }
         let mut shown = self.specs.value.clone();
         for (name, value) in shown.values_mut().flat_map(|spec| &mut spec.env) {
             if is_secret_name(name) {

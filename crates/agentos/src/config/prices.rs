@@ -17,7 +17,11 @@ pub(crate) struct Prices {
 }
 
 impl Prices {
+    /// One row for all of them, if there are any.
     pub(super) fn rows(&self) -> Vec<Row> {
+        if self.table.value.0.is_empty() {
+            return Vec::new();
+        }
         let value = toml::Value::try_from(&self.table.value);
         let value = value.unwrap_or(toml::Value::String("?".to_owned()));
         vec![Row { key: "prices", value: value.to_string(), origin: self.table.origin.clone() }]

@@ -58,6 +58,12 @@ impl Place {
         self.here(&lines.collect::<Vec<_>>().join("\n"))
     }
 
+    /// What somebody has said.
+    fn said(&self) -> String {
+        let rows = self.rows();
+        rows.lines().filter(|row| !row.ends_with("(default)")).collect::<Vec<_>>().join("\n")
+    }
+
     fn mistake(&self) -> String {
         self.here(&self.load().unwrap_err().to_string())
     }
@@ -77,12 +83,15 @@ fn without_anything_there_are_defaults() {
         workspace.backup_max_size = "256MiB"  (default)
         workspace.cleanup_on_complete = false  (default)
         workspace.kind = "auto"  (default)
+        workspace.lfs = "pull"  (default)
         workspace.max_age = ""  (default)
         workspace.max_size = ""  (default)
         workspace.max_total_size = ""  (default)
         workspace.min_free_disk = ""  (default)
         workspace.path = ""  (default)
         workspace.reproducible = []  (default)
+        workspace.setup = ""  (default)
+        workspace.submodules = "none"  (default)
         "#);
 }
 
@@ -91,24 +100,10 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
     let place = Place::new(&[])
         .user("[run]\nconcurrency = 2\n[output]\ncolor = \"never\"\n\n[log]\nlevel = \"info\"\n")
         .repository("run.concurrency = 3\noutput = { color = \"always\" }\n");
-    insta::assert_snapshot!(place.rows(), @r#"
+    insta::assert_snapshot!(place.said(), @r#"
         log.level = "info"  (user config /home/.config/agentos/config.toml:7)
         output.color = "always"  (repository config /repo/.agent/config.toml:2)
         run.concurrency = 3  (repository config /repo/.agent/config.toml:1)
-        script.memory_mb = 128  (default)
-        script.turn_ms = 2000  (default)
-        secrets.names = []  (default)
-        shell.env = {}  (default)
-        shell.pass = []  (default)
-        workspace.backup_max_size = "256MiB"  (default)
-        workspace.cleanup_on_complete = false  (default)
-        workspace.kind = "auto"  (default)
-        workspace.max_age = ""  (default)
-        workspace.max_size = ""  (default)
-        workspace.max_total_size = ""  (default)
-        workspace.min_free_disk = ""  (default)
-        workspace.path = ""  (default)
-        workspace.reproducible = []  (default)
         "#);
     let variables = [
         ("AGENTOS_RUN_CONCURRENCY", "4"),
@@ -116,44 +111,16 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         ("AGENTOS_OUTPUT_COLOR", "auto"),
     ];
     let mut place = Place { environment: environment(&variables), ..place };
-    insta::assert_snapshot!(place.rows(), @r#"
+    insta::assert_snapshot!(place.said(), @r#"
         log.level = "debug"  (environment AGENTOS_LOG)
         output.color = "auto"  (environment AGENTOS_OUTPUT_COLOR)
         run.concurrency = 4  (environment AGENTOS_RUN_CONCURRENCY)
-        script.memory_mb = 128  (default)
-        script.turn_ms = 2000  (default)
-        secrets.names = []  (default)
-        shell.env = {}  (default)
-        shell.pass = []  (default)
-        workspace.backup_max_size = "256MiB"  (default)
-        workspace.cleanup_on_complete = false  (default)
-        workspace.kind = "auto"  (default)
-        workspace.max_age = ""  (default)
-        workspace.max_size = ""  (default)
-        workspace.max_total_size = ""  (default)
-        workspace.min_free_disk = ""  (default)
-        workspace.path = ""  (default)
-        workspace.reproducible = []  (default)
         "#);
     place.flags = Flags { color: Some(ColorChoice::Never), verbosity: 2, concurrency: Some(5) };
-    insta::assert_snapshot!(place.rows(), @r#"
+    insta::assert_snapshot!(place.said(), @r#"
         log.level = "warn,agentos=debug"  (flag)
         output.color = "never"  (flag)
         run.concurrency = 5  (flag)
-        script.memory_mb = 128  (default)
-        script.turn_ms = 2000  (default)
-        secrets.names = []  (default)
-        shell.env = {}  (default)
-        shell.pass = []  (default)
-        workspace.backup_max_size = "256MiB"  (default)
-        workspace.cleanup_on_complete = false  (default)
-        workspace.kind = "auto"  (default)
-        workspace.max_age = ""  (default)
-        workspace.max_size = ""  (default)
-        workspace.max_total_size = ""  (default)
-        workspace.min_free_disk = ""  (default)
-        workspace.path = ""  (default)
-        workspace.reproducible = []  (default)
         "#);
 }
 
@@ -211,7 +178,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: unknown key `run.concurency`; did you mean `concurrency`?
         /repo/.agent/config.toml:2:1: unknown key `run.timeout`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: unknown key `rum`; did you mean `run`?
-        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `run`, `output`, `log`, `shell`, `secrets`, `script`, `workspace`
+        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `agents`, `prices`, `run`, `output`, `log`, `shell`, `secrets`, `script`, `workspace`
         /repo/.agent/config.toml:1:19: `run.concurrency`: must be between 1 and 10000
         /repo/.agent/config.toml:2:15: `run.concurrency`: invalid type: string "four", expected a whole number
         /repo/.agent/config.toml:1:7: `run`: invalid type: integer `3`, expected a table
@@ -222,7 +189,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: duplicate key
         /repo/.agent/config.toml:2:5: unknown key `run.x`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: key with no value, expected `=`
-        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `run`, `output`, `log`, `shell`, `secrets`, `script`, `workspace`
+        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `agents`, `prices`, `run`, `output`, `log`, `shell`, `secrets`, `script`, `workspace`
         "#);
 }
 
@@ -273,4 +240,21 @@ fn a_file_that_is_there_and_no_text_is_an_error() {
 fn a_file_where_a_folder_should_be_is_no_configuration() {
     let place = Place::new(&[]).write("repo/.agent", "");
     assert_eq!(place.load().unwrap().run.concurrency.origin, Origin::Default);
+}
+
+#[test]
+fn agents_and_prices_of_both_files_are_there_and_keys_are_not_shown() {
+    let place = Place::new(&[])
+        .user("[agents.mine]\ncommand = [\"a\"]\n[agents.claude]\nmodel = \"m\"\n[prices.x]\ninput = 1.0\noutput = 2.0\n")
+        .repository("[agents.claude]\ncommand = \"/opt/claude\"\nenv = { ANTHROPIC_API_KEY = \"secret\" }\n");
+    let rows = place.rows();
+    let agents: Vec<&str> = rows.lines().filter(|row| row.starts_with(['a', 'p'])).collect();
+    insta::assert_snapshot!(agents.join("\n"), @r#"
+        agents = { claude = { command = "/opt/claude", env = { ANTHROPIC_API_KEY = "***" } }, mine = { command = ["a"] } }  (repository config /repo/.agent/config.toml:1)
+        prices = { x = { input = 1.0, output = 2.0 } }  (user config /home/.config/agentos/config.toml:5)
+        "#);
+    let mistake = Place::new(&[]).repository("[agents.mine]\noutput = \"text\"\n").mistake();
+    assert!(mistake.contains("[agents.mine]: say with `command`"), "{mistake}");
+    let mistake = Place::new(&[]).repository("[agents.mine]\ncomand = \"x\"\n").mistake();
+    assert!(mistake.contains("did you mean `command`?"), "{mistake}");
 }

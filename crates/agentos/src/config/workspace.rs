@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use agentos_workspace::workspace::Kind;
+use agentos_workspace::workspace::policy::{Lfs, Policy, Submodules};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -70,19 +71,98 @@ pub(crate) struct Workspace {
     pub(crate) path: Setting<String>,
     /// What becomes of them.
     pub(crate) keeping: Keeping,
+    /// A line for the shell that is executed in each of them first; empty: none.
+    pub(crate) setup: Setting<String>,
+    /// Which submodules are checked out in them.
+    pub(crate) submodules: Setting<WhichSubmodules>,
+    /// What becomes of files in git LFS.
+    pub(crate) lfs: Setting<WhichLfs>,
 }
 
 impl Workspace {
     pub(super) fn rows(&self) -> Vec<Row> {
-        let mut rows =
-            vec![Row::of("workspace.kind", &self.kind), Row::of("workspace.path", &self.path)];
+        let mut rows = vec![
+            Row::of("workspace.kind", &self.kind),
+            Row::of("workspace.lfs", &self.lfs),
+            Row::of("workspace.path", &self.path),
+            Row::of("workspace.setup", &self.setup),
+            Row::of("workspace.submodules", &self.submodules),
+        ];
         rows.extend(self.keeping.rows());
         rows
+    }
+
+    /// How they are filled.
+    pub(crate) fn policy(&self) -> Policy {
+        Policy { submodules: self.submodules.value.0.clone(), lfs: self.lfs.value.0 }
     }
 
     /// The folder for all workspaces, if somebody has said.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
         Some(PathBuf::from(&self.path.value)).filter(|path| !path.as_os_str().is_empty())
+    }
+}
+
+/// `"none"`, `"all"`, or a list of paths.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "OneOrMany")]
+pub(crate) struct WhichSubmodules(Submodules);
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "must be `none`, `all`, or a list of paths")]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl TryFrom<OneOrMany> for WhichSubmodules {
+    type Error = &'static str;
+
+    fn try_from(written: OneOrMany) -> Result<Self, &'static str> {
+        match written {
+            OneOrMany::Many(paths) => Ok(Self(Submodules::Listed(paths))),
+            OneOrMany::One(text) if text == "none" => Ok(Self(Submodules::None)),
+            OneOrMany::One(text) if text == "all" => Ok(Self(Submodules::All)),
+            OneOrMany::One(_) => Err("must be `none`, `all`, or a list of paths"),
+        }
+    }
+}
+
+impl From<WhichSubmodules> for toml::Value {
+    fn from(which: WhichSubmodules) -> Self {
+        match which.0 {
+            Submodules::None => "none".into(),
+            Submodules::All => "all".into(),
+            Submodules::Listed(paths) => paths.into(),
+        }
+    }
+}
+
+/// `"pull"`, `"skip"` or `"require"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct WhichLfs(Lfs);
+
+impl TryFrom<String> for WhichLfs {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, &'static str> {
+        match text.as_str() {
+            "pull" => Ok(Self(Lfs::Pull)),
+            "skip" => Ok(Self(Lfs::Skip)),
+            "require" => Ok(Self(Lfs::Require)),
+            _ => Err("must be `pull`, `skip` or `require`"),
+        }
+    }
+}
+
+impl From<WhichLfs> for toml::Value {
+    fn from(which: WhichLfs) -> Self {
+        match which.0 {
+            Lfs::Pull => "pull".into(),
+            Lfs::Skip => "skip".into(),
+            Lfs::Require => "require".into(),
+        }
     }
 }
 
@@ -99,6 +179,9 @@ pub(super) struct Written {
     min_free_disk: Option<Spanned<Size>>,
     backup_max_size: Option<Spanned<Size>>,
     reproducible: Option<Spanned<Vec<String>>>,
+    setup: Option<Spanned<String>>,
+    submodules: Option<Spanned<WhichSubmodules>>,
+    lfs: Option<Spanned<WhichLfs>>,
 }
 
 /// `[workspace]` as one source says it.
@@ -107,6 +190,9 @@ pub(super) struct Layer {
     kind: Option<Setting<WantedKind>>,
     path: Option<Setting<String>>,
     keeping: keeping::Layer,
+    setup: Option<Setting<String>>,
+    submodules: Option<Setting<WhichSubmodules>>,
+    lfs: Option<Setting<WhichLfs>>,
 }
 
 impl Layer {
@@ -136,6 +222,9 @@ impl Layer {
                 },
                 file,
             ),
+            setup: written.setup.map(|setup| file.setting(setup, |setup| setup)),
+            submodules: written.submodules.map(|which| file.setting(which, |which| which)),
+            lfs: written.lfs.map(|which| file.setting(which, |which| which)),
         }
     }
 
@@ -144,6 +233,9 @@ impl Layer {
             kind: self.kind.or(below.kind),
             path: self.path.or(below.path),
             keeping: self.keeping.over(below.keeping),
+            setup: self.setup.or(below.setup),
+            submodules: self.submodules.or(below.submodules),
+            lfs: self.lfs.or(below.lfs),
         }
     }
 
@@ -152,6 +244,11 @@ impl Layer {
             kind: self.kind.unwrap_or(Setting::default(WantedKind::Auto)),
             path: self.path.unwrap_or(Setting::default(String::new())),
             keeping: self.keeping.or_default(),
+            setup: self.setup.unwrap_or(Setting::default(String::new())),
+            submodules: self
+                .submodules
+                .unwrap_or(Setting::default(WhichSubmodules(Submodules::None))),
+            lfs: self.lfs.unwrap_or(Setting::default(WhichLfs(Lfs::Pull))),
         }
     }
 }

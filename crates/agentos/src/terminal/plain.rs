@@ -10,7 +10,7 @@ use agentos_store::records::{RunRecord, StepRecord};
 use jiff::tz::TimeZone;
 
 use super::text::{brief, harmless};
-use super::title::{question, skip_reason, title};
+use super::title::{changed, question, skip_reason, title};
 use super::{FamilyView, duration, moment};
 use crate::lines::Said;
 
@@ -201,7 +201,11 @@ fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
     let asked = run.current_step.as_ref().and_then(question);
     let left = waiting.until.map(|until| duration::coarse(until.0 - waiting.since.0));
     let what = match (waiting.kind, asked) {
-        (WaitKind::Approval, Some(question)) => format!("waits for approval: {question}"),
+        (WaitKind::Approval, Some(question)) => {
+            let changes = run.current_step.as_ref().and_then(changed);
+            let changes = changes.map(|changes| format!(" [{changes}]")).unwrap_or_default();
+            format!("waits for approval: {question}{changes}")
+        }
         (WaitKind::Approval, None) => "waits for approval".to_owned(),
         (WaitKind::Signal, _) => "waits for a signal".to_owned(),
         (WaitKind::Child, _) => "waits for another run".to_owned(),

@@ -39,6 +39,13 @@ impl Line {
         }
     }
 
+    /// The same, so far to the right.
+    #[must_use]
+    pub(crate) fn indented(mut self, columns: usize) -> Self {
+        self.pieces.insert(0, (Tone::Plain, " ".repeat(columns)));
+        self
+    }
+
     /// How many columns it takes.
     pub(crate) fn width(&self) -> usize {
         self.pieces.iter().map(|(_, text)| width(text)).sum()

@@ -8,6 +8,8 @@ use agentos_core::path::OperationId;
 use agentos_store::records::StepRecord;
 use serde_json::Value;
 
+use super::question::summary;
+
 /// The step's name, or what the operation does.
 pub(crate) fn title(step: &StepRecord) -> String {
     match operation(step) {
@@ -22,6 +24,11 @@ pub(crate) fn title(step: &StepRecord) -> String {
 pub(super) fn question(step: &StepRecord) -> Option<&str> {
     operation(step).filter(|operation| operation.kind() == Some(OperationKind::Approve))?;
     field(step, "question")
+}
+
+/// What was changed when a question was asked, in a few words.
+pub(super) fn changed(step: &StepRecord) -> Option<String> {
+    step.input.as_ref()?.get("diff").and_then(summary)
 }
 
 /// Why a step was skipped.

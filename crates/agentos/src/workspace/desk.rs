@@ -16,6 +16,7 @@ use agentos_workspace::workspace::backup::Keeping;
 use agentos_workspace::workspace::id::WorkspaceId;
 use agentos_workspace::workspace::isolation::IsolationError;
 use agentos_workspace::workspace::points::NoPoints;
+use agentos_workspace::workspace::policy::Policy;
 use agentos_workspace::workspace::repository::Repository;
 use agentos_workspace::workspace::root;
 use agentos_workspace::workspace::yard::{OpenError, Yard};
@@ -29,7 +30,10 @@ use crate::session::Session;
 pub(crate) struct Desk {
     surroundings: Arc<Surroundings>,
     repository: Repository,
+    /// The checkout that runs belong to.
+    project_path: PathBuf,
     root: PathBuf,
+    policy: Policy,
     store: SqliteStore,
     project: Option<Uuid>,
     keeping: Keeping,
@@ -61,7 +65,12 @@ impl Desk {
         Ok(Self {
             surroundings: Arc::new(session.surroundings.clone()),
             repository,
+            project_path: location
+                .project_path()
+                .map_err(|error| CommandError::failed(error.to_string()))?
+                .to_owned(),
             root,
+            policy: session.config.workspace.policy(),
             store: store.clone(),
             project: identity.map(|identity| identity.project),
             keeping: session.config.workspace.keeping.kept(),
@@ -84,6 +93,17 @@ impl Desk {
             .ok_or_else(|| failed(format!("{} is no checkout", workspace.repo_root.display())))?;
         self.repository = Repository::of(&self.surroundings, checkout)
             .map_err(|error| failed(error.to_string()))?;
+        Ok(self)
+    }
+
+    /// The same as seen from a folder of the repository: new workspaces are made from what it has checked out.
+    pub(crate) fn standing_in(mut self, folder: &Path) -> Result<Self> {
+        let failed = |error: String| CommandError::failed(error);
+        let found = Checkout::of_folder(&self.surroundings, folder);
+        let found = found.map_err(|error| failed(error.to_string()))?;
+        let found = found.ok_or_else(|| failed(format!("{} is no checkout", folder.display())))?;
+        self.repository =
+            Repository::of(&self.surroundings, found).map_err(|error| failed(error.to_string()))?;
         Ok(self)
     }
 
@@ -154,7 +174,9 @@ impl Desk {
         work(&Yard {
             surroundings: &self.surroundings,
             repository: &self.repository,
+            project: &self.project_path,
             root: &self.root,
+            policy: &self.policy,
             ledger: &ledger,
             points: &NoPoints,
         })

@@ -8,6 +8,7 @@ use agentos_workspace::workspace::backup::BackupError;
 use agentos_workspace::workspace::removal::{CleanError, Cleaned};
 use agentos_workspace::workspace::restore::RestoreError;
 use agentos_workspace::workspace::verdict::{LookError, Verdict};
+use agentos_workspace::workspace::verify::VerifyError;
 use agentos_workspace::workspace::{Workspace, trash};
 use serde_json::{Value, json};
 
@@ -54,7 +55,11 @@ impl Outcome {
     pub(crate) fn lines(&self) -> Vec<String> {
         match &self.cleaned {
             Ok(cleaned) => told(cleaned),
-            Err((error, None)) => vec![format!("{}: {}", self.workspace.id, error.message)],
+            Err((error, None)) => {
+                let mut lines = vec![format!("{}: {}", self.workspace.id, error.message)];
+                lines.extend(error.hint.iter().map(|hint| format!("  {hint}")));
+                lines
+            }
             Err((error, Some(verdict))) => {
                 let mut lines: Vec<String> =
                     verdict.to_string().lines().map(str::to_owned).collect();
@@ -139,6 +144,10 @@ impl From<CleanError> for CommandError {
             CleanError::Refused(_) => {
                 Self::refused(message).hint("`--force` backs it up and removes it")
             }
+            CleanError::NotIt(VerifyError::Missing { .. }) => Self::refused(message).hint(
+                "if you have moved it, move it back; if it is lost, `agentos workspace run ID -- true` makes it again from \
+                 its branch",
+            ),
             CleanError::NotOurs { .. } | CleanError::NotIt(_) => Self::refused(message),
             CleanError::Backup(error) => error.into(),
             CleanError::Look(error) => error.into(),

@@ -6,5 +6,5 @@ mod files;
 mod kills;
 mod looks;
 mod secrets;
-mod site;
+pub(crate) mod site;
 mod terminal;

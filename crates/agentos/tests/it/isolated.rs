@@ -38,6 +38,26 @@ export default createWorkflow({ name: "here", workspace: "none" }, async (ctx) =
 });
 "#;
 
+const PARENT: &str = r#"
+import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "parent" }, async (ctx) => {
+  await ctx.shell("echo parent > parent.txt && git add . && git -c user.name=a -c user.email=a@b commit -qm parent");
+  const [shared, own] = await Promise.all([
+    ctx.invoke("where", {}),
+    ctx.invoke("where", {}, { workspace: "own" }),
+  ]);
+  return { here: ctx.workspacePath, shared, own };
+});
+"#;
+
+const WHERE: &str = r#"
+import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "where" }, async (ctx) => {
+  const seen = await ctx.shell("pwd; echo $AGENT_WORKSPACE_ID; cat parent.txt");
+  return seen.stdout.trim().split("\n");
+});
+"#;
+
 impl Yard {
     fn new() -> Self {
         let (stand, root) = Stand::with_repository();
@@ -50,7 +70,14 @@ impl Yard {
     fn furnish(root: &Path) {
         let folder = root.join(".agent/workflows/templates");
         fs::create_dir_all(&folder).expect("a folder");
-        for (name, text) in [("work", WORK), ("wait", WAIT), ("here", CHECKOUT)] {
+        let templates = [
+            ("work", WORK),
+            ("wait", WAIT),
+            ("here", CHECKOUT),
+            ("parent", PARENT),
+            ("where", WHERE),
+        ];
+        for (name, text) in templates {
             fs::write(folder.join(format!("{name}.ts")), text).expect("a template");
         }
     }
@@ -275,4 +302,81 @@ fn a_worktree_of_the_users_can_be_taken_in() {
     yard.run(&["workspace", "adopt", "."]).exits(2);
     let other = yard.stand.repository("other");
     yard.run(&["workspace", "adopt", &other.to_string_lossy()]).exits(2);
+}
+
+#[test]
+fn a_child_run_works_where_its_parent_does_or_in_a_workspace_of_its_own() {
+    let yard = Yard::new();
+    let run = yard.run(&["run", "parent", "--json"]).exits(0).document();
+    let output = &run["output"];
+    let here = text(&output["here"]);
+    assert_eq!(output["shared"], serde_json::json!([here, name(&run), "parent"]));
+    let (path, id) = (text(&output["own"][0]), text(&output["own"][1]));
+    assert!(path != here && id.starts_with("where-"), "{output}");
+    assert_eq!(text(&output["own"][2]), "parent", "it begins with what the parent has committed");
+    let mut rows = yard.workspaces();
+    assert_eq!(rows.len(), 2);
+    rows.retain(|row| row["id"] == id);
+    assert_eq!((text(&rows[0]["path"]), text(&rows[0]["status"])), (path, "released"));
+    let child = yard.stand.show(&yard.root, id);
+    assert_eq!(
+        (text(&child["workspace_id"]), text(&child["work_dir"])),
+        (id, &*yard.root.to_string_lossy())
+    );
+}
+
+#[test]
+fn what_a_run_changes_in_the_repository_is_remarked_on_it_and_put_right() {
+    let yard = Yard::new();
+    let script = "git config core.bare true; git tag mine";
+    let body = format!("await ctx.shell({script:?});");
+    let text = format!(
+        "import {{ createWorkflow }} from \"agentos\";\n\
+         export default createWorkflow({{ name: \"break\" }}, async (ctx) => {{ {body} }});\n"
+    );
+    fs::write(yard.root.join(".agent/workflows/templates/break.ts"), text).expect("a template");
+    let run = yard.run(&["run", "break", "--json"]).exits(0).document();
+    let shown = yard.stand.show(&yard.root, &name(&run));
+    let comments: Vec<String> = shown["comments"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|comment| comment["message"].as_str().expect("text").to_owned())
+        .collect();
+    let begin = "While it ran, in the repository: ";
+    let expected = [
+        "core.bare was false and is true",
+        "changed outside of its branch: refs/tags/mine",
+        "core.bare was put back",
+    ];
+    assert_eq!(comments, expected.map(|line| format!("{begin}{line}")));
+    assert_eq!(yard.git(&yard.root, &["config", "core.bare"]), "false");
+}
+
+#[test]
+fn a_setup_command_is_executed_once_in_each_workspace_after_it_was_approved() {
+    let yard = Yard::new();
+    let log = yard.stand.at("setups");
+    let config = yard.root.join(".agent/config.toml");
+    let command = format!("echo $AGENT_WORKSPACE_ID >> {}; echo ready > ready.txt", log.display());
+    fs::write(&config, format!("[workspace]\nsetup = \"{command}\"\n")).expect("a file");
+    let refused = yard.run(&["run", "work"]).exits(4);
+    assert!(refused.err.contains("which you have not approved"), "{}", refused.err);
+    assert!(yard.workspaces().is_empty() && !log.exists());
+    yard.run(&["run", "here"]).exits(0);
+    let run = yard.run(&["run", "work", "--json", "--allow-setup"]).exits(0).document();
+    assert!(text(&run["output"]["seen"]).contains("ready.txt"), "{run}");
+    let named = ["run", "work", "--workspace-id", "fix"];
+    yard.run(&named).exits(0);
+    yard.run(&["workspace", "run", "fix", "--", "true"]).exits(0);
+    assert_eq!(
+        crate::support::lines(&log),
+        [name(&run), "fix".to_owned()],
+        "approved, and done once"
+    );
+    fs::write(&config, "[workspace]\nsetup = \"echo no >&2; exit 3\"\n").expect("a file");
+    yard.run(&["run", "work"]).exits(4);
+    let failed = yard.run(&["run", "work", "--json", "--allow-setup"]).exits(1).document();
+    let error = failed["error"].to_string();
+    assert!(error.contains("exit status 3") && error.contains("no"), "{error}");
 }

@@ -1,16 +1,20 @@
 //! The command line, as people and scripts meet it: a real binary in real repositories.
 
+mod artifacts;
 mod background;
 mod beside;
 mod circumstances;
 mod commands;
 mod crowd;
 mod family;
+mod history;
 mod interruption;
 mod isolated;
 mod kept;
 mod mistakes;
 mod places;
+mod real_agents;
+mod scripted;
 mod support;
 mod typescript;
 mod words;

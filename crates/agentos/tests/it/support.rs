@@ -319,7 +319,10 @@ pub(crate) fn filters(stand: &Stand) -> Vec<(String, &'static str)> {
     vec![
         (stand.playground.path().to_string_lossy().into_owned(), "[stand]"),
         filter(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[id]"),
-        filter(r"\b(ask|count|endless|greet|listen|mend|nap|parent|tree)-[a-z]{6}\b", "$1-[six]"),
+        filter(
+            r"\b(ask|count|endless|greet|keep|listen|mend|nap|parent|tree)-[a-z]{6}\b",
+            "$1-[six]",
+        ),
         filter(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "[moment]"),
         filter(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "[moment]"),
         filter(r"\b\d\d:\d\d:\d\d\b", "[time]"),

@@ -204,6 +204,48 @@ fn output_without_a_last_line_break_is_shown_too() {
 }
 
 #[test]
+fn what_a_workflow_notes_is_kept_with_its_run() {
+    let (stand, root) = Stand::with_repository();
+    let body = r#"
+        ctx.log.trace("t"); ctx.log.debug("d"); ctx.log.info("i", { n: 1 }); ctx.log.warn("w"); ctx.log.error("e"); ctx.log.fatal("f");
+        await ctx.run("note", async () => {
+          ctx.comment("on the step", { stars: 5 });
+          ctx.commentExecution("on the run");
+          ctx.set("kept", [1, { two: 2 }]);
+          ctx.set("gone", true);
+          ctx.delete("gone");
+          if (ctx.attempt === 1) throw new Error("once");
+        }, { retry: { delay: 1 }, onRetry: (error, attempt) => ctx.log.info(`again ${attempt}: ${error?.message}`) });
+        await ctx.run("left out", async () => ctx.skip("no need"));
+        return [ctx.has("kept"), ctx.has("gone"), ctx.get("kept")];"#;
+    write(&root, "noted.ts", &workflow("noted", body));
+    let noted = run(&stand, &root, &["run", "noted", "--json"]).exits(0).document();
+    assert_eq!(noted["output"], serde_json::json!([true, false, [1, { "two": 2 }]]));
+    let shown = run(&stand, &root, &["show", "noted", "--json"]).exits(0).document();
+    let comments = shown["comments"].as_array().expect("a list");
+    let said: Vec<(&str, bool)> = comments
+        .iter()
+        .map(|comment| (comment["message"].as_str().expect("text"), comment["step_id"].is_null()))
+        .collect();
+    let twice = [("on the step", false), ("on the run", true)].repeat(2);
+    assert_eq!(said, twice, "each attempt says it: {comments:#?}");
+    assert_eq!(shown["state"], serde_json::json!({ "kept": [1, { "two": 2 }] }));
+    assert_eq!(shown["steps"][1]["status"], "SKIPPED");
+    let logs = run(&stand, &root, &["logs", "noted", "--level", "trace"]).exits(0).out;
+    let expected = [
+        "trace t",
+        "debug d",
+        "info  i {\"n\":1}",
+        "warn  w",
+        "error e",
+        "fatal f",
+        "info  again 2: once",
+    ];
+    let said: Vec<&str> = logs.lines().filter_map(|line| Some(line.split_once("Z ")?.1)).collect();
+    assert_eq!(said, expected, "{logs}");
+}
+
+#[test]
 fn a_workflow_that_is_not_there_is_named_before_its_flags_are_complained_about() {
     let (stand, root) = Stand::with_repository();
     let wrong = run(&stand, &root, &["run", "nothing", "--brief", "x"]).exits(3).err;

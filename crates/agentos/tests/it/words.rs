@@ -14,6 +14,7 @@ fn help_says_what_each_command_takes() {
         "status",
         "show",
         "logs",
+        "artifacts",
         "cancel",
         "retry",
         "signal",

@@ -98,6 +98,24 @@ fn what_a_killed_writer_left_is_read_as_it_lies_there() {
 }
 
 #[test]
+fn a_writer_that_was_killed_before_its_first_commit_is_in_nobodys_way() {
+    let (_folder, path) = place();
+    let store = open(&path);
+    let run = Held::create(&store, 1).run;
+    let log = fs::read(beside(&path, "-wal")).unwrap();
+    drop(store);
+    fs::write(beside(&path, "-wal"), &log[..32]).unwrap();
+    fs::write(beside(&path, "-shm"), vec![0; 32 * 1024]).unwrap();
+    let before = contents(&path);
+    let look = SqliteStore::open_to_look(&path).unwrap();
+    let watch = look.watch().unwrap();
+    assert_eq!(block_on(load_whole_log(&look, run)).unwrap().len(), 1);
+    drop((watch, look));
+    let after = contents(&path);
+    assert!(after[""] == before[""] && after["-wal"] == before["-wal"], "nothing is changed");
+}
+
+#[test]
 fn a_log_without_its_index_is_not_looked_at() {
     let (_folder, path) = place();
     let left = path.with_file_name("left.db");

@@ -31,7 +31,8 @@ pub(crate) struct Site {
 pub(crate) struct Done {
     pub(crate) code: Option<i32>,
     pub(crate) events: Vec<Value>,
-    pub(crate) err: String,
+    #[expect(dead_code, reason = "shown when a test fails")]
+    err: String,
 }
 
 impl Site {
@@ -123,16 +124,12 @@ impl Site {
         words
     }
 
-    pub(crate) fn begin(&self, words: &[String]) -> Call {
-        self.begin_without(words, "")
-    }
-
-    /// Begins a call in an environment that lacks a variable.
+    /// Begins a call.
     #[expect(clippy::disallowed_methods, reason = "a test ends what it has started")]
-    pub(crate) fn begin_without(&self, words: &[String], variable: &str) -> Call {
+    pub(crate) fn begin(&self, words: &[String]) -> Call {
         let mut command = Command::new(&self.program);
         command.args(words).current_dir(self.work());
-        command.env_clear().envs(self.home.environment(self.agent)).env_remove(variable);
+        command.env_clear().envs(self.home.environment(self.agent));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the agent starts");
         let out = lines_of(child.stdout.take().expect("a pipe"));

@@ -16,7 +16,7 @@ use super::{
 use crate::checkout::{Checkout, Kind as Keeper};
 use crate::workspace::marker::Marker;
 use crate::workspace::porcelain::line;
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::{Kind, Workspace, policy};
 
 /// A clone on this machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -126,7 +126,8 @@ fn check_out(site: &Site<'_>, workspace: &Workspace, clone: &Path) -> Result<(),
         // On no branch, and the clone had to be made the long way (the repository is shallow).
         fetch(site, clone, &site.repository.checkout.repository, &start)?;
     }
-    let mut arguments = vec!["-c", "checkout.workers=0", "checkout", "--quiet"];
+    let mut arguments = policy::for_checkout(site, workspace)?;
+    arguments.extend(["-c", "checkout.workers=0", "checkout", "--quiet"]);
     match &workspace.branch {
         Some(branch) => arguments.extend(["--no-track", "-B", branch, &start]),
         None => arguments.extend(["--detach", &start]),

@@ -8,7 +8,7 @@ use super::{
     Isolation, IsolationError, Site, commit_in_git, delete_branch_in_git, head_in_git, tip_in_git,
 };
 use crate::checkout::{Checkout, Kind as Keeper};
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::{Kind, Workspace, policy};
 
 /// How git locks a worktree while it makes it: what a killed git leaves behind.
 const UNFINISHED: &str = "initializing";
@@ -51,7 +51,8 @@ impl Isolation for Worktree {
     fn make(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
         let path = workspace.path.to_string_lossy();
         let reason = lock_reason(workspace);
-        let mut arguments = vec!["-c", "checkout.workers=0", "worktree", "add", "--quiet"];
+        let mut arguments = policy::for_checkout(site, workspace)?;
+        arguments.extend(["-c", "checkout.workers=0", "worktree", "add", "--quiet"]);
         arguments.extend(["--lock", "--reason", &reason]);
         match &workspace.branch {
             Some(branch) if workspace.is_branch_ours => {

@@ -47,6 +47,9 @@ pub enum LookError {
     File(#[from] FileError),
 }
 
+/// Longest file that is compared with that of the main checkout, in bytes.
+const COMPARED_BYTES: u64 = 64 << 20;
+
 /// What git leaves in a private folder while something is not done.
 const HALF_DONE: [(&str, &str); 7] = [
     ("MERGE_HEAD", "a merge"),
@@ -85,7 +88,7 @@ impl Yard<'_> {
         let survey = Survey::load(view.plumbing, view.stand(), workspace, &keeping.reproducible)?;
         let branch = workspace.branch.as_deref();
         let tip = branch.map(|branch| isolation.tip(&site, branch)).transpose()?.flatten();
-        let mut findings = files(view, &survey)?;
+        let mut findings = files(view, &survey, &self.repository.main_root)?;
         findings.extend(nested::look(view, &survey)?);
         findings.extend(commits::unpushed(view, tip.as_deref())?);
         findings.extend(commits::detached(view)?);
@@ -112,7 +115,7 @@ impl Yard<'_> {
     }
 }
 
-fn files(view: &View<'_>, survey: &Survey) -> Result<Vec<Finding>, LookError> {
+fn files(view: &View<'_>, survey: &Survey, main: &Path) -> Result<Vec<Finding>, LookError> {
     let sizes: HashMap<&Path, u64> =
         survey.entries.iter().map(|entry| (entry.path.as_path(), entry.bytes)).collect();
     let is_jj = view.workspace.kind == Kind::Jj;
@@ -134,18 +137,43 @@ fn files(view: &View<'_>, survey: &Survey) -> Result<Vec<Finding>, LookError> {
         ],
     };
     findings.push(of(What::Untracked, Weight::Blocks, Kept::Backup, &status.untracked));
-    let mut ignored = Finding::new(What::Ignored, Weight::Blocks, Kept::Archive);
-    let entries = survey.entries.iter().filter(|entry| entry.is_ignored && !survey::is_ours(entry));
-    for entry in entries.filter(|entry| entry.form != survey::Form::Folder) {
-        ignored.add(|| entry.path.display().to_string(), Some(entry.bytes));
-    }
-    findings.push(ignored);
+    findings.extend(ignored(view, survey, main));
     let mut left = Finding::new(What::Reproducible, Weight::Free, Kept::Nowhere);
     for part in &survey.left {
         left.add(|| part.path.display().to_string(), Some(part.bytes));
     }
     findings.push(left);
     Ok(findings.into_iter().filter(|finding| finding.count > 0).collect())
+}
+
+/// What is ignored and can't be made again: by itself, and what the main checkout has too (`.worktreeinclude` copies it).
+fn ignored(view: &View<'_>, survey: &Survey, main: &Path) -> [Finding; 2] {
+    let mut own = Finding::new(What::Ignored, Weight::Blocks, Kept::Archive);
+    let mut copied = Finding::new(What::Copied, Weight::Free, Kept::InPlace);
+    let entries = survey.entries.iter().filter(|entry| entry.is_ignored && !survey::is_ours(entry));
+    for entry in entries.filter(|entry| entry.form != survey::Form::Folder) {
+        let is_copy = is_same(&view.workspace.path.join(&entry.path), &main.join(&entry.path));
+        let finding = if is_copy { &mut copied } else { &mut own };
+        finding.add(|| entry.path.display().to_string(), Some(entry.bytes));
+    }
+    [own, copied]
+}
+
+/// Whether two files have the same content. What can't be read, or is large, is another one.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let about = |path: &Path| fs::symlink_metadata(path).ok();
+    match (about(one), about(other)) {
+        (Some(one), Some(other)) if one.len() != other.len() => false,
+        (Some(found), Some(known)) if found.is_file() && known.is_file() => {
+            let is_small = found.len() <= COMPARED_BYTES;
+            is_small
+                && fs::read(one).is_ok_and(|one| fs::read(other).is_ok_and(|other| one == other))
+        }
+        (Some(found), Some(known)) if found.is_symlink() && known.is_symlink() => {
+            fs::read_link(one).ok() == fs::read_link(other).ok()
+        }
+        _ => false,
+    }
 }
 
 /// git names a repository that it does not know by its folder; a submodule is looked at for itself.

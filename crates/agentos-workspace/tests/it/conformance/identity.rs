@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use agentos_testing::repo::snapshot;
-use agentos_workspace::workspace::isolation::{self, Site};
+use agentos_workspace::workspace::isolation;
 use agentos_workspace::workspace::points::NoPoints;
 use agentos_workspace::workspace::verify::{VerifyError, verify};
 use agentos_workspace::workspace::yard::{OpenError, Opened, Wanted};
@@ -47,11 +47,7 @@ pub(crate) fn what_is_gone_is_made_again_from_its_branch(place: &Place) {
     place.commit_in(&made, "work.txt");
     let ground = place.ground();
     let lock = ground.repository.lock().unwrap();
-    let site = Site {
-        surroundings: &ground.surroundings,
-        repository: &ground.repository,
-        lock: Some(&lock),
-    };
+    let site = ground.site(Some(&lock));
     isolation::of(place.kind).collect(&site, &made).unwrap();
     drop(lock);
     fs::remove_dir_all(&made.path).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use agentos_workspace::metadata::{Document, Status};
 use agentos_workspace::state::{StateLocation, Why};
 use agentos_workspace::surroundings::Surroundings;
-use agentos_workspace::workspace::isolation::{self, Site};
+use agentos_workspace::workspace::isolation;
 use agentos_workspace::workspace::marker::{FolderIdentity, Marker};
 use agentos_workspace::workspace::points::NoPoints;
 use agentos_workspace::workspace::verify::verify;
@@ -27,8 +27,7 @@ pub(crate) fn a_workspace_is_a_checkout_of_the_base_on_a_branch_of_its_own(place
     let ground = place.ground();
     let found = verify(&ground.surroundings, &made).unwrap();
     assert_eq!(Marker::load(&found.private).unwrap().unwrap().nonce, made.nonce);
-    let site =
-        Site { surroundings: &ground.surroundings, repository: &ground.repository, lock: None };
+    let site = ground.site(None);
     assert_eq!(isolation::of(place.kind).head(&site, &made).unwrap().as_ref(), Some(&head));
     match place.kind {
         Kind::Jj => assert!(!made.path.join(".git").exists(), "until jj 0.46 there is none"),
@@ -158,11 +157,7 @@ pub(crate) fn work_on_the_branch_comes_into_the_repository(place: &Place) {
     place.commit_in(&made, "work.txt");
     let ground = place.ground();
     let lock = ground.repository.lock().unwrap();
-    let site = Site {
-        surroundings: &ground.surroundings,
-        repository: &ground.repository,
-        lock: Some(&lock),
-    };
+    let site = ground.site(Some(&lock));
     for _ in 0..2 {
         isolation::of(place.kind).collect(&site, &made).unwrap();
         let shown = place.git(&place.repo, &["show", "agentos/fix-1:work.txt"]);

@@ -74,6 +74,21 @@ fn commits_on_no_branch_block_and_rewritten_ones_are_saved_by_themselves() {
 }
 
 #[test]
+fn an_ignored_file_that_the_main_checkout_has_too_is_not_lost() {
+    let (place, made) = opened();
+    for folder in [&place.repo, &made.path] {
+        write(folder, ".env", "SECRET=1\n");
+    }
+    fs::write(place.repo.join(".git/info/exclude"), ".env\n/.agent*\n").unwrap();
+    let verdict = look(&place, &made);
+    assert_eq!(weight(&verdict, What::Copied), (1, Weight::Free, Kept::InPlace));
+    assert!(verdict.is_free(), "{verdict}");
+    write(&made.path, ".env", "SECRET=2\n");
+    let verdict = look(&place, &made);
+    assert_eq!(weight(&verdict, What::Ignored), (1, Weight::Blocks, Kept::Archive));
+}
+
+#[test]
 fn what_is_put_aside_stays_in_the_repository() {
     let (place, made) = opened();
     mess::commits(&place, &made);

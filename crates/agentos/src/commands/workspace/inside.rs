@@ -6,15 +6,19 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::workspaces::SetUp;
 use agentos_process::interactive::Interactive;
+use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::metadata;
 use agentos_workspace::workspace::occupy::{Ending, Work};
+use agentos_workspace::workspace::setup::Setup;
 use agentos_workspace::workspace::{Workspace, guard};
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::workspace::desk::Desk;
+use crate::workspace::setup;
 
 /// Executes it, and writes down that somebody was at work.
 pub(super) async fn execute(
@@ -53,6 +57,25 @@ pub(super) async fn execute(
     told.iter().for_each(|line| session.output.note(&format!("in the repository: {line}")));
     let code = ran.map_err(|error| CommandError::failed(error.to_string()))?;
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+/// Sets it up first, if that was not done before.
+pub(super) async fn set_up(
+    session: &Session,
+    store: &SqliteStore,
+    workspace: &Workspace,
+) -> Result<()> {
+    let SetUp::With(setup) = setup::of(session, store)? else { return Ok(()) };
+    let added = environment(session, workspace);
+    let added = added.iter().filter(|(name, _)| name.to_string_lossy().starts_with("AGENT_"));
+    let added = added
+        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())));
+    let env = setup.env.clone().into_iter().chain(added).collect();
+    let (setup, workspace) = (Setup { env, ..setup }, workspace.clone());
+    let done = tokio::task::spawn_blocking(move || setup.ensure(&workspace)).await;
+    let done =
+        done.map_err(|error| CommandError::failed(format!("nobody waited for it: {error}")))?;
+    done.map_err(|error| CommandError::failed(error.to_string()))
 }
 
 fn environment(session: &Session, workspace: &Workspace) -> BTreeMap<OsString, OsString> {

@@ -12,8 +12,8 @@ use crate::config::workspace::WantedKind;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::start;
-use crate::workspace::choose;
 use crate::workspace::desk::Desk;
+use crate::workspace::{choose, setup};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -27,6 +27,10 @@ pub(crate) struct Args {
     /// The commit that a new one is made from (default: that of the checkout)
     #[arg(long, value_name = "REV")]
     base: Option<String>,
+
+    /// Approve the setup command of this repository's configuration, for now and later
+    #[arg(long)]
+    allow_setup: bool,
 
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
@@ -49,6 +53,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         WantedKind::Auto | WantedKind::None => (choose::suitable(session, true)?, false),
     };
     let kind = kind.ok_or_else(|| CommandError::usage("there can be no workspace here"))?;
+    setup::check(session, args.allow_setup)?;
     let opened = session.open()?;
     let prepared = start::adopt(&opened.store, session.location()?, opened.prepared).await?;
     start::register_project(&opened.store, &prepared).await?;
@@ -70,6 +75,8 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             session.output.note(&format!("the workspace {path} was gone; it was made again"));
         }
     }
+    open.notes.iter().for_each(|note| session.output.note(note));
     drop(open.lock);
+    inside::set_up(session, &opened.store, &open.workspace).await?;
     inside::execute(session, &desk, open.workspace, &args.command).await
 }

@@ -80,14 +80,15 @@ fn what_began_and_ended_between_two_looks_is_told_in_order() {
 #[test]
 fn a_wait_is_told_with_its_question() {
     let mut question = running(step(1, "/approve:00ff#1"), 0);
-    question.input = Some(json!({ "question": "Deploy?" }));
+    let diff = json!({ "files_changed": 1, "insertions": 2, "deletions": 0 });
+    question.input = Some(json!({ "question": "Deploy?", "diff": diff }));
     let before = family("release-abcdef", vec![question.clone()]);
     let mut asks = family("release-abcdef", vec![question]);
     asks.run.run.waiting =
         Some(Waiting { kind: WaitKind::Approval, since: after(0), until: Some(after(7_200_000)) });
     assert_eq!(
         told(Some(&before), &asks),
-        "12:03:05 release-abcdef  waits for approval: Deploy? (for 2 h at most)"
+        "12:03:05 release-abcdef  waits for approval: Deploy? [1 file changed, +2 -0] (for 2 h at most)"
     );
     assert_eq!(told(Some(&asks), &asks), "");
 }

@@ -11,7 +11,7 @@ use agentos_core::name::Name;
 use agentos_core::operation::OperationKind;
 use agentos_core::path::{OperationId, ScopePath, StepPath};
 use agentos_store::projection::{StepStatus, WorkflowStatus};
-use agentos_store::records::{RunRecord, StepRecord};
+use agentos_store::records::{RunRecord, SessionRecord, StepRecord};
 
 use super::super::FamilyView;
 use super::super::title;
@@ -46,6 +46,8 @@ pub(super) enum What<'a> {
     },
     /// Why the step or run above it failed.
     Why(&'a str),
+    /// A session of an agent, and what it is doing right now.
+    Session(&'a SessionRecord, Option<&'a str>),
 }
 
 /// How important it is that a row is seen, the most important first. A phase is as important as anything in it.
@@ -220,10 +222,26 @@ impl<'a> Walk<'a> {
         if let Some(message) = step.error.as_ref().filter(|_| failed).and_then(message) {
             rows.push(Row { depth: depth + 1, what: What::Why(message), stage });
         }
+        self.sessions(step, depth + 1, rows);
         for child in self.children_of(step) {
             self.placed[child] = true;
             if self.generation < GENERATIONS {
                 family(&self.view.children[child], depth + 1, self.generation + 1, rows);
+            }
+        }
+    }
+
+    /// The sessions of agents that belong to a step, the latest of each name.
+    fn sessions(&self, step: &StepRecord, depth: usize, rows: &mut Vec<Row<'a>>) {
+        let all = &self.view.run.agent_sessions;
+        let own = |session: &&SessionRecord| session.workflow_step_id == Some(step.id);
+        for (at, session) in all.iter().enumerate().filter(|(_, session)| own(session)) {
+            let is_latest =
+                !all[at + 1..].iter().filter(own).any(|other| other.name == session.name);
+            if is_latest {
+                let doing = session.session_id.as_ref().and_then(|id| self.view.doing.get(id));
+                let what = What::Session(session, doing.map(String::as_str));
+                rows.push(Row { depth, what, stage: stage_of_step(step) });
             }
         }
     }

@@ -6,7 +6,7 @@ use agentos_store::records::{RunRecord, StepRecord};
 
 use super::super::paint::Tone;
 use super::super::text::{Line, brief};
-use super::super::{duration, mark, title, wait};
+use super::super::{duration, mark, session, title, wait};
 use super::Frame;
 use super::outline::{Row, What, name_of_phase};
 
@@ -17,6 +17,7 @@ pub(super) fn line(row: &Row<'_>, frame: &Frame) -> Line {
         What::Run(run) => run_line(line, run, frame),
         What::Phase(path) => line.with(Tone::Strong, &name_of_phase(path)),
         What::Step { step, run, digits } => step_line(line, step, (run, digits), frame),
+        What::Session(known, doing) => session::pushed(line.with(Tone::Plain, "  "), known, doing),
         What::Why(message) => line.with(Tone::Plain, "  ").with(Tone::Bad, &brief(message)),
     }
 }

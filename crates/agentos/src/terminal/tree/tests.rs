@@ -1,7 +1,8 @@
 //! What the tree shows.
 
 use agentos_core::id::Try;
-use agentos_store::projection::{StepStatus, WaitKind, Waiting, WorkflowStatus};
+use agentos_store::projection::{SessionStatus, StepStatus, WaitKind, Waiting, WorkflowStatus};
+use agentos_store::records::SessionRecord;
 use serde_json::json;
 
 use super::super::fixture::{
@@ -294,4 +295,56 @@ fn without_a_screen_nothing_is_cut() {
     let steps = (1..=200).map(|number| done(number, &format!("/work#{number}"))).collect();
     let lines = lines(&family("many-abcdef", steps), &Frame { size: None, ..frame(1, 1) });
     assert_eq!(lines.len(), 201);
+}
+
+#[test]
+fn sessions_of_agents_stand_below_their_steps() {
+    let mut view =
+        family("work-abcdef", vec![done(1, "/plan#1"), running(step(2, "/build#1"), 5_000)]);
+    let plan = session(1, "plan", SessionStatus::Completed);
+    let mut failed = session(2, "look", SessionStatus::Failed);
+    failed.error = Some(json!({ "detail": { "exit_reason": "rate_limit" } }));
+    let build = SessionRecord {
+        input_tokens: None,
+        output_tokens: None,
+        cost_usd: None,
+        ..session(2, "build", SessionStatus::Running)
+    };
+    view.run.agent_sessions = vec![plan, failed, build];
+    let progress = json!({
+        "session_id": "s-build", "tool": "Bash", "text": "x", "input_tokens": 1_234_567, "output_tokens": 12_345, "cost_usd": 1.5,
+    });
+    super::super::session::overlay(&mut view, &[("s-build".to_owned(), progress)].into());
+    insta::assert_snapshot!(shown(&view, 80, 24), @r"
+        work-abcdef  RUNNING  4 m 05 s
+          ✓ 1 plan  850 ms
+              claude plan  model-1  200 in, 50 out  $0.02
+          ● 2 build  4 m 00 s
+              claude look  model-1  200 in, 50 out  $0.02  rate_limit
+              claude build  model-1  1.2M in, 12k out  $1.50  → Bash
+        ");
+}
+
+fn session(step: u32, name: &str, status: SessionStatus) -> SessionRecord {
+    SessionRecord {
+        id: uuid::Uuid::nil(),
+        workflow_step_id: Some(uuid::Uuid::from_u128(u128::from(step))),
+        name: name.to_owned(),
+        agent: Some("claude".to_owned()),
+        model: Some("model-1".to_owned()),
+        session_id: Some(format!("s-{name}")),
+        status,
+        session_file_path: None,
+        input_tokens: Some(200),
+        output_tokens: Some(50),
+        cached_tokens: None,
+        cost_usd: Some(0.0215),
+        exit_code: None,
+        error: None,
+        started_at: Some(after(0)),
+        completed_at: None,
+        duration: None,
+        created_at: after(0),
+        updated_at: after(0),
+    }
 }

@@ -1,0 +1,158 @@
+//! `agentos artifacts`: what a run has kept, and copies of it.
+
+mod download;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use agentos_store::records::{ArtifactRecord, RunDetail};
+use clap::ValueEnum;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::error::{CommandError, Result};
+use crate::names;
+use crate::session::Session;
+use crate::terminal::bytes::size;
+use crate::terminal::paint::Tone;
+use crate::terminal::table::{Column, Table};
+use crate::terminal::text::Line;
+use download::Download;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The run: its id, its short name, or the beginning of one
+    run: String,
+
+    /// Only those of this step: its number or its name
+    #[arg(long, value_name = "STEP")]
+    step: Option<String>,
+
+    /// Only those of this type
+    #[arg(long = "type", value_enum, ignore_case = true, value_name = "TYPE")]
+    kind: Option<Kind>,
+
+    /// Copy them into this folder, and see that they are what was kept
+    #[arg(long, value_name = "FOLDER")]
+    download: Option<PathBuf>,
+
+    /// Replace files that are there already
+    #[arg(long, requires = "download")]
+    force: bool,
+
+    /// Print a JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "SCREAMING_SNAKE_CASE")]
+enum Kind {
+    Screenshot,
+    LogFile,
+    SessionFile,
+    TestReport,
+    BuildOutput,
+    Document,
+    Other,
+}
+
+/// An artifact, and where it was copied to.
+#[derive(Serialize)]
+struct Item<'a> {
+    #[serde(flatten)]
+    artifact: &'a ArtifactRecord,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    downloaded_to: Option<PathBuf>,
+}
+
+pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let store = session.look_for(&args.run)?;
+    let detail = names::find_detail(&store, &args.run).await?;
+    let wanted = wanted(&detail, args)?;
+    let copies = match &args.download {
+        Some(folder) => Some(copied(&detail, &wanted, &Download { folder, force: args.force })?),
+        None => None,
+    };
+    if args.json {
+        let mut copies = copies.unwrap_or_default().into_iter();
+        let items = wanted.iter().map(|artifact| Item { artifact, downloaded_to: copies.next() });
+        let (items, total) = (items.collect::<Vec<_>>(), wanted.len());
+        let page =
+            json!({ "items": items, "page": 1, "limit": total, "total": total, "next": null });
+        session.output.document(&page)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if wanted.is_empty() {
+        session.output.note(&format!("{} has kept no such thing", detail.run.run_id));
+        return Ok(ExitCode::SUCCESS);
+    }
+    match copies {
+        Some(copies) => session.output.lines(copies.iter().map(|path| path.to_string_lossy()))?,
+        None => {
+            let (width, paint) = (session.output.size.map(|size| size.width), session.output.paint);
+            session.output.lines(table(&detail, &wanted).lines(width, paint))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The artifacts that were asked for.
+fn wanted(detail: &RunDetail, args: &Args) -> Result<Vec<ArtifactRecord>> {
+    let steps = args.step.as_ref().map(|step| {
+        let number: Option<u32> = step.parse().ok();
+        let is_it = |found: &&agentos_store::records::StepRecord| {
+            number == Some(found.step_number) || found.name == *step
+        };
+        detail.steps.iter().filter(is_it).map(|found| found.id).collect::<Vec<_>>()
+    });
+    if let (Some(step), Some([])) = (&args.step, steps.as_deref()) {
+        let run = &detail.run.run_id;
+        return Err(CommandError::not_found(format!("{run} has no step `{step}`"))
+            .hint(format!("`agentos show {run}` lists its steps")));
+    }
+    let kind = args.kind.and_then(|kind| kind.to_possible_value());
+    let kind = kind.as_ref().map(clap::builder::PossibleValue::get_name);
+    let is_wanted = |artifact: &&ArtifactRecord| {
+        let of_step = steps
+            .as_ref()
+            .is_none_or(|steps| artifact.step_id.is_some_and(|step| steps.contains(&step)));
+        of_step && kind.is_none_or(|kind| kind == artifact.r#type)
+    };
+    Ok(detail.artifacts.iter().filter(is_wanted).cloned().collect())
+}
+
+fn copied(
+    detail: &RunDetail,
+    wanted: &[ArtifactRecord],
+    download: &Download<'_>,
+) -> Result<Vec<PathBuf>> {
+    let run = &detail.run.run_id;
+    let project = detail.run.work_dir.as_deref().ok_or_else(|| {
+        CommandError::not_found(format!("nobody has written down where {run} keeps its files"))
+    })?;
+    download.copy(Path::new(project), wanted)
+}
+
+/// Artifacts as a table.
+pub(super) fn table(detail: &RunDetail, artifacts: &[ArtifactRecord]) -> Table {
+    let mut table = Table::new(&[
+        Column::text("ARTIFACT"),
+        Column::text("TYPE"),
+        Column::number("SIZE"),
+        Column::text("STEP"),
+        Column::text("FILE"),
+    ]);
+    for artifact in artifacts {
+        let step = detail.steps.iter().find(|step| Some(step.id) == artifact.step_id);
+        let bytes = artifact.size_bytes.and_then(|bytes| u64::try_from(bytes).ok());
+        table.row(vec![
+            Line::of(Tone::Strong, &artifact.name),
+            Line::of(Tone::Plain, &artifact.r#type),
+            Line::of(Tone::Plain, &bytes.map(size).unwrap_or_default()),
+            Line::of(Tone::Faint, &step.map(|step| step.name.clone()).unwrap_or_default()),
+            Line::of(Tone::Faint, &artifact.storage_path),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,205 @@
+//! Files and artifacts, by the real binary: told, copied, and whole after any number of deaths.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{Done, Stand, assert_seen, until};
+
+fn run(stand: &Stand, root: &Path, arguments: &[&str]) -> Done {
+    stand.call_program(Path::new(env!("CARGO_BIN_EXE_agentos")), root, arguments).done()
+}
+
+/// A workflow of the name `keep` with this body.
+fn write(root: &Path, body: &str) {
+    let folder = root.join(".agent/workflows/templates");
+    fs::create_dir_all(&folder).expect("a folder");
+    let input =
+        "{ type: \"object\", properties: { brief: { type: \"string\", format: \"file\" } } }";
+    let text = format!(
+        "import {{ createWorkflow }} from \"agentos\";\n\
+         export default createWorkflow({{ name: \"keep\", input: {input} }}, async (ctx) => {{\n{body}\n}});\n"
+    );
+    fs::write(folder.join("keep.ts"), text).expect("a template");
+}
+
+const KEEPS: &str = r##"
+  await ctx.run("test", async () => {
+    await ctx.files.write("out/index.html", "<p>all good</p>");
+    await ctx.files.write("out/img/dot.png", new Uint8Array([137, 80, 78, 71]));
+    await ctx.artifact("report", { file: "out", type: "TEST_REPORT", metadata: { tests: 7 } });
+  });
+  await ctx.artifact("notes.md", { content: "# Notes\n", type: "DOCUMENT" });
+  return await ctx.artifact("log", { content: "one\n", type: "LOG_FILE" });
+"##;
+
+#[test]
+fn what_a_run_has_kept_is_listed_and_shown() {
+    let (stand, root) = Stand::with_repository();
+    write(&root, KEEPS);
+    let done = run(&stand, &root, &["run", "keep", "--workspace", "none", "--json"]).exits(0);
+    let output = &done.document()["output"];
+    assert_eq!((&output["name"], &output["sizeBytes"]), (&json!("log"), &json!(4)));
+    assert_eq!(output["mimeType"], "text/plain");
+    assert_seen!(&stand, "artifacts", run(&stand, &root, &["artifacts", "keep"]).exits(0).seen());
+    let show = run(&stand, &root, &["show", "keep"]).exits(0).out;
+    let (_, table) = show.split_once("ARTIFACT").expect("a table");
+    assert_seen!(&stand, "artifacts_shown", format!("ARTIFACT{table}"));
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let words = [&["artifacts", "keep", "--json"], arguments].concat();
+        let listing = run(&stand, &root, &words).exits(0).document();
+        let items = listing["items"].as_array().expect("a list").iter();
+        items.map(|item| item["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    assert_eq!(names(&["--step", "test"]), ["report/img/dot.png", "report/index.html"]);
+    assert_eq!(names(&["--step", "2"]), ["notes.md"]);
+    assert_eq!(names(&["--type", "log_file"]), ["log"]);
+    assert_eq!(names(&["--type", "SCREENSHOT"]), [] as [&str; 0]);
+    for (title, words) in [
+        ("artifacts_none", &["--type", "SCREENSHOT"][..]),
+        ("artifacts_no_step", &["--step", "nine"]),
+        ("artifacts_no_type", &["--type", "POEM"]),
+        ("artifacts_force_alone", &["--force"]),
+    ] {
+        let words = [&["artifacts", "keep"], words].concat();
+        assert_seen!(&stand, title, run(&stand, &root, &words).seen());
+    }
+}
+
+#[test]
+fn copies_are_whole_and_never_take_the_place_of_anything() {
+    let (stand, root) = Stand::with_repository();
+    write(&root, KEEPS);
+    run(&stand, &root, &["run", "keep", "--workspace", "none"]).exits(0);
+    let words = ["artifacts", "keep", "--download", "copies"];
+    let told = run(&stand, &root, &words).exits(0).out;
+    let expected =
+        "copies/report/img/dot.png\ncopies/report/index.html\ncopies/notes.md\ncopies/log\n";
+    assert_eq!(told, expected);
+    let text = |path: &str| fs::read_to_string(root.join(path)).expect("a file");
+    assert_eq!(text("copies/report/index.html"), "<p>all good</p>");
+    fs::write(root.join("copies/log"), "mine").expect("a file");
+    fs::remove_file(root.join("copies/notes.md")).expect("a file");
+    let refused = run(&stand, &root, &words).exits(4);
+    assert_seen!(&stand, "artifacts_in_the_way", refused.err);
+    assert_eq!(text("copies/log"), "mine");
+    assert!(!root.join("copies/notes.md").exists(), "nothing was copied");
+    run(&stand, &root, &[&words[..], &["--force"]].concat()).exits(0);
+    assert_eq!(text("copies/log"), "one\n");
+    // Somebody writes to what was kept: that is no copy of it any more.
+    let listing = run(&stand, &root, &["artifacts", "keep", "--json"]).exits(0).document();
+    let kept = root.join(listing["items"][3]["storage_path"].as_str().expect("a path"));
+    fs::write(kept, "two\n").expect("a file");
+    let changed = run(&stand, &root, &["artifacts", "keep", "--download", "again"]).exits(1).err;
+    assert!(changed.contains("`log` is not what was kept"), "{changed}");
+    assert!(!root.join("again/log").exists());
+}
+
+/// Everything that can be done with files, one thing after the other.
+const BUSY: &str = r##"
+  await ctx.run("prepare", async () => {
+    await ctx.files.write("work/plan.md", "plan\n".repeat(2000));
+    await ctx.files.copy(ctx.input.brief as string, "work/brief.md");
+    await ctx.files.copy("work/brief.md", "work/second.md");
+    await ctx.files.write("work/bytes", new Uint8Array(5000).fill(7));
+    await ctx.files.write("work/gone", "");
+    await ctx.files.delete("work/gone");
+  });
+  await ctx.artifact("text", { content: "text\n".repeat(2000) });
+  await ctx.run("keep", async () => {
+    await ctx.artifact("file", { file: "work/large" });
+    await ctx.artifact("folder", { file: "work" });
+    await ctx.artifact("file", { file: "work/plan.md" });
+  });
+  const bytes = await ctx.files.read("work/bytes", { encoding: "bytes" });
+  return { listed: await ctx.files.list("work/*"), gone: await ctx.files.exists("work/gone"), sum: bytes.reduce((a, b) => a + b, 0) };
+"##;
+
+const LISTED: [&str; 5] =
+    ["work/brief.md", "work/bytes", "work/large", "work/plan.md", "work/second.md"];
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+fn check_kept(root: &Path, document: &Value) {
+    let output = &document["output"];
+    assert_eq!(output, &json!({ "listed": LISTED, "gone": false, "sum": 35_000 }));
+    let rows = document["artifacts"].as_array().expect("a list");
+    let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().expect("a name")).collect();
+    let expected = [
+        "text",
+        "file",
+        "folder/brief.md",
+        "folder/bytes",
+        "folder/large",
+        "folder/plan.md",
+        "folder/second.md",
+        "file",
+    ];
+    assert_eq!(names, expected, "one row for each");
+    let paths: BTreeSet<PathBuf> =
+        rows.iter().map(|row| root.join(row["storage_path"].as_str().expect("a path"))).collect();
+    assert_eq!(paths.len(), rows.len());
+    let id = document["id"].as_str().expect("an id");
+    let folder = root.join(".agent/workflows/executions").join(id).join("artifacts");
+    assert_eq!(files(&folder).into_iter().collect::<BTreeSet<_>>(), paths, "and nothing else");
+    assert_eq!(files(&root.join("work")).len(), LISTED.len(), "nothing is left beside the files");
+    for row in rows {
+        let path = root.join(row["storage_path"].as_str().expect("a path"));
+        assert_eq!(fs::metadata(path).expect("a file").len(), row["size_bytes"], "{row}");
+    }
+}
+
+#[test]
+fn killed_again_and_again_a_run_keeps_everything_once_and_whole() {
+    let (stand, root) = Stand::with_repository();
+    write(&root, BUSY);
+    fs::write(root.join("brief.md"), "be brief\n".repeat(1000)).expect("an input");
+    fs::create_dir(root.join("work")).expect("a folder");
+    let large = fs::File::create(root.join("work/large")).expect("a file");
+    large.set_len(8 << 20).expect("a size");
+    let agentos = Path::new(env!("CARGO_BIN_EXE_agentos"));
+    let begin = ["run", "keep", "--workspace", "none", "--brief", "brief.md"];
+    let seen = || {
+        let kept = files(&root.join(".agent/workflows/executions")).into_iter();
+        let kept = kept.filter(|path| path.iter().any(|part| part == "artifacts"));
+        kept.chain(files(&root.join("work"))).collect::<BTreeSet<_>>()
+    };
+    let (mut deaths, mut words, mut known) = (0, &begin[..], seen());
+    // It is killed as soon as there is a file that was never there before, finished or not.
+    loop {
+        let mut process = stand.call_program(agentos, &root, words).start();
+        until("there is another file", || {
+            process.has_ended().is_some() || !seen().is_subset(&known)
+        });
+        process.send(Signal::KILL);
+        let ended = process.done().code;
+        known.append(&mut seen());
+        words = match ended {
+            None => {
+                deaths += 1;
+                &["resume", "keep"]
+            }
+            // It was killed before there was a run.
+            Some(3) => &begin,
+            Some(_) => break,
+        };
+    }
+    let document = run(&stand, &root, &["show", "keep", "--json"]).exits(0).document();
+    assert_eq!(document["status"], "COMPLETED", "{}", document["error"]);
+    assert!(deaths > 5, "it died {deaths} times");
+    check_kept(&root, &document);
+    let copied = run(&stand, &root, &["artifacts", "keep", "--download", "copies"]).exits(0);
+    assert_eq!(copied.out.lines().count(), 8, "and all of it is what was kept");
+}

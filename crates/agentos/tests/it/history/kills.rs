@@ -1,0 +1,170 @@
+//! SIGKILL around every operation of git: what was done is done once, and nothing is left at work.
+
+use std::fs;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::Site;
+use crate::support::{kill, until};
+
+/// Waits for the file `go.mark`, after saying that it has begun and who it is.
+const WAITS: &str =
+    "echo $$ > hook.mark; touch begun.mark; while [ ! -e go.mark ]; do sleep 0.02; done";
+
+impl Site {
+    /// Begins a run, kills AgentOS once something of git's has begun to wait, and gives back who waits.
+    fn kill_within(&self, workflow: &str) -> i32 {
+        let mut process = self.begin(&["run", workflow, "--workspace", "none"]);
+        until("it has begun", || self.has("begun.mark"));
+        process.send(Signal::KILL);
+        process.done();
+        let pid = fs::read_to_string(self.root.join("hook.mark")).expect("who it is");
+        pid.trim().parse().expect("a number")
+    }
+
+    fn resume(&self, workflow: &str) -> Value {
+        self.call(&["resume", workflow, "--json"]).exits(0).document()
+    }
+
+    fn go(&self) {
+        self.write("go.mark", "");
+    }
+}
+
+fn is_alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+const COMMIT: &str =
+    "  const made = await ctx.git.commit(\"work\", { all: true });\n  return made.created;";
+
+#[test]
+fn killed_before_the_commit_is_made() {
+    let site = Site::new();
+    site.write("work", "1\n");
+    site.hook("pre-commit", WAITS);
+    site.workflow("save", COMMIT);
+    let hook = site.kill_within("save");
+    site.go();
+    let resumed = site.resume("save");
+    assert_eq!(resumed["output"], true);
+    assert!(!is_alive(hook));
+    assert_eq!((site.count(), site.git(&["status", "--porcelain"])), (2, String::new()));
+    assert_eq!(resumed["commit_sha"], site.git(&["rev-parse", "HEAD"]));
+}
+
+#[test]
+fn what_a_killed_agentos_left_at_work_is_ended_before_it_is_done_again() {
+    let site = Site::new();
+    site.write("work", "1\n");
+    site.hook("pre-commit", WAITS);
+    site.workflow("save", COMMIT);
+    let hook = site.kill_within("save");
+    assert!(is_alive(hook), "nobody has ended it yet");
+    // From now on the hook agrees at once; the old one still waits.
+    site.hook("pre-commit", "exit 0");
+    assert_eq!(site.resume("save")["output"], true);
+    assert!(!is_alive(hook), "two never work at once");
+    assert_eq!(site.count(), 2);
+}
+
+#[test]
+fn killed_after_the_commit_was_made() {
+    let site = Site::new();
+    site.hook("post-commit", WAITS);
+    site.workflow("save", &COMMIT.replace("all", "allowEmpty"));
+    site.kill_within("save");
+    assert_eq!(site.count(), 2, "it is made, and the run does not know");
+    site.go();
+    let resumed = site.resume("save");
+    assert_eq!(resumed["output"], true);
+    assert_eq!(site.count(), 2, "it is made once");
+    assert_eq!(resumed["commit_sha"], site.git(&["rev-parse", "HEAD"]));
+}
+
+#[test]
+fn killed_together_with_git_which_leaves_its_lock() {
+    let site = Site::new();
+    site.write("work", "1\n");
+    // A filter waits while git holds the lock of its index.
+    site.write(".gitattributes", "work filter=slow\n");
+    site.git(&["config", "filter.slow.clean", &format!("{WAITS}; cat")]);
+    site.workflow("save", COMMIT);
+    let filter = site.kill_within("save");
+    let stat = fs::read_to_string(format!("/proc/{filter}/stat")).expect("it waits");
+    let parent = stat.rsplit_once(") ").expect("fields").1.split(' ').nth(1).expect("a parent");
+    let git: i32 = parent.parse().expect("a number");
+    kill(git, Signal::KILL);
+    kill(filter, Signal::KILL);
+    until("git is dead", || !is_alive(git) && !is_alive(filter));
+    assert!(site.has(".git/index.lock"), "nobody took it away");
+    site.go();
+    assert_eq!(site.resume("save")["output"], true);
+    assert_eq!((site.count(), site.git(&["status", "--porcelain"])), (2, String::new()));
+}
+
+#[test]
+fn killed_while_everything_is_staged() {
+    let site = Site::new();
+    site.write("work", "1\n");
+    site.write(".gitattributes", "work filter=slow\n");
+    site.git(&["config", "filter.slow.clean", &format!("{WAITS}; cat")]);
+    site.workflow("stage", "  return (await ctx.git.stageAll()).staged;");
+    site.kill_within("stage");
+    site.go();
+    assert_eq!(site.resume("stage")["output"], 2);
+    assert_eq!(site.git(&["diff", "--cached", "--name-only"]), ".gitattributes\nwork");
+}
+
+#[test]
+fn killed_while_a_branch_is_made() {
+    let site = Site::new();
+    site.hook("post-checkout", WAITS);
+    site.workflow("branch", "  return (await ctx.git.ensureBranch(\"topic\")).branch;");
+    site.kill_within("branch");
+    site.go();
+    let resumed = site.resume("branch");
+    assert_eq!((&resumed["output"], &resumed["branch_name"]), (&"topic".into(), &"topic".into()));
+    assert_eq!(site.git(&["branch", "--show-current"]), "topic");
+    assert_eq!(site.git(&["branch", "--format=%(refname:short)"]), "main\ntopic");
+}
+
+#[test]
+fn killed_again_and_again_a_run_makes_each_of_its_commits_once() {
+    const COMMITS: usize = 12;
+    let site = Site::new();
+    site.workflow(
+        "many",
+        &format!(
+            "  for (let n = 1; n <= {COMMITS}; n++) {{\n\
+             await ctx.run(`save ${{n}}`, async () => {{\n\
+             await ctx.git.ensureBranch(`topic-${{n % 3}}`);\n\
+             await ctx.files.write(`file-${{n}}`, `${{n}}\\n`);\n\
+             await ctx.git.stageAll();\n\
+             await ctx.git.commit(`number ${{n}}`);\n\
+             await ctx.git.commit(`empty ${{n}}`, {{ allowEmpty: true }});\n\
+             }}, {{ retry: {{ maxAttempts: 1 }} }});\n\
+             }}\n  return \"done\";"
+        ),
+    );
+    // Somewhere in the middle of each third commit, wherever that is.
+    let mut process = site.begin(&["run", "many", "--workspace", "none", "--json"]);
+    for kills in 1..=4 {
+        until("it has come some way", || site.count() > kills * 5);
+        process.send(Signal::KILL);
+        process.done();
+        process = site.begin(&["resume", "many", "--json"]);
+    }
+    assert_eq!(process.done().exits(0).document()["output"], "done");
+    let subjects = site.git(&["log", "--all", "--format=%s"]);
+    let mut subjects: Vec<&str> = subjects.lines().collect();
+    subjects.sort_unstable();
+    let mut expected: Vec<String> = (1..=COMMITS)
+        .flat_map(|number| [format!("number {number}"), format!("empty {number}")])
+        .chain(["first".to_owned()])
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(subjects, expected);
+}

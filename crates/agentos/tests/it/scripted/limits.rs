@@ -1,0 +1,92 @@
+//! Agents that use too much, hang, flood, are not allowed to, or are cancelled.
+
+use super::stage::{Stage, session, trouble};
+use crate::commands::site::{is_alive, until};
+
+#[test]
+fn a_budget_that_runs_out_ends_the_session() {
+    let items = r#"{ say = "on it" }, { tokens = { input = 90, output = 9, cost_usd = 0.2 } }, { run = "echo $PPID > agent" },
+        { tokens = { input = 90, output = 9, cost_usd = 0.2 } }, { hang = {} }"#;
+    let stage = Stage::of_items("budget: { tokens: 150 }", items);
+    let (reason, message) = trouble(stage.run());
+    assert_eq!(reason, "budget");
+    assert!(message.contains("it used 198 tokens of 150"), "{message}");
+    let agent: i32 = stage.lines("agent")[0].parse().expect("an id");
+    assert!(!is_alive(agent));
+    let run = stage.site.show(&stage.site.only_run());
+    assert_eq!(
+        (&session(&run)["input_tokens"], &session(&run)["status"]),
+        (&180.into(), &"FAILED".into())
+    );
+    let stage = Stage::of_items("budget: { usd: 0.3 }", items);
+    assert_eq!(trouble(stage.run()).0, "budget");
+    let enough = Stage::of_items(
+        "budget: { tokens: 1000, usd: 1 }",
+        &items.replace("{ hang = {} }", "{ say = \"x\" }"),
+    );
+    enough.run().exits(0);
+}
+
+#[test]
+fn an_agent_that_hangs_is_ended_when_its_time_is_over() {
+    let stage = Stage::of_items("idleTimeout: 300", "{ say = \"well\" }, { hang = {} }");
+    assert_eq!(trouble(stage.run()).0, "idle");
+    let stage = Stage::of_items("timeout: 300", "{ say = \"well\" }, { hang = {} }");
+    assert_eq!(trouble(stage.run()).0, "timeout");
+}
+
+#[test]
+fn an_agent_that_floods_fills_neither_memory_nor_log() {
+    let items =
+        r#"{ flood = 30000000 }, { line = "{\"type\":\"finished\",\"ok\":" }, { say = "done" }"#;
+    let stage = Stage::of_items("", items);
+    let run = stage.run().exits(0).document();
+    assert_eq!(run["output"]["text"], "done");
+    let log = stage.remarks();
+    assert!(log.len() < 100_000, "{} bytes in the step's log", log.len());
+}
+
+#[test]
+fn every_failure_has_its_reason() {
+    for (item, reason) in [
+        ("{ fail = { kind = \"auth\", message = \"no key\" } }", "auth"),
+        ("{ fail = { kind = \"max_turns\" } }", "max_turns"),
+        ("{ deny = \"Bash\" }", "permission_denied"),
+        ("{ exit = 0 }", "dropped"),
+        ("{ exit = 7 }", "exit"),
+        ("{ line = \"garbage\" }, { exit = 0 }", "dropped"),
+    ] {
+        let stage = Stage::of_items("", item);
+        assert_eq!(trouble(stage.run()).0, reason, "{item}");
+    }
+    let stage = Stage::of_items(
+        "check: false",
+        "{ fail = { kind = \"rate_limit\", message = \"slow down\" } }",
+    );
+    let run = stage.run().exits(0).document();
+    assert_eq!(run["output"]["exitReason"], "rate_limit");
+    assert_eq!(run["output"]["message"], "slow down");
+    assert_eq!(session(&run)["status"], "FAILED");
+}
+
+#[test]
+fn cancel_leaves_no_process_not_even_one_that_left_its_session() {
+    let items = r#"{ run = "setsid sh -c 'echo $$ > far; exec sleep 300' & sh -c 'echo $$ > near; exec sleep 300' & echo $PPID > agent; wait" }"#;
+    let stage = Stage::of_items("", items);
+    let process = stage.begin();
+    let pids = || -> Vec<i32> {
+        ["far", "near", "agent"]
+            .iter()
+            .filter_map(|file| stage.lines(file).first()?.parse().ok())
+            .collect()
+    };
+    until("the agent's tools run", || pids().len() == 3);
+    let run = stage.site.only_run();
+    stage.site.call(&["cancel", &run]).exits(0);
+    process.done().exits(1);
+    for pid in pids() {
+        assert!(!is_alive(pid), "{pid} is left");
+    }
+    let run = stage.site.show(&run);
+    assert_eq!(session(&run)["status"], "CANCELLED");
+}
