@@ -76,3 +76,10 @@ pub(crate) fn crowd_of_workspaces() -> CommandLine {
         .args(["--", "crowd::", "--nocapture"])
         .env("AGENTOS_SOAK", "1")
 }
+
+/// The hunt for lost work, with the big numbers.
+pub(crate) fn hunt_for_lost_work() -> CommandLine {
+    CommandLine::cargo(["test", "--locked", "-p", "agentos-workspace", "--test", "it"])
+        .args(["keep::hunt::nothing_is_lost_in_many", "--", "--exact", "--nocapture"])
+        .env("AGENTOS_SOAK", "1")
+}

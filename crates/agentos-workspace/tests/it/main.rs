@@ -12,6 +12,7 @@ mod escapes;
 mod fixture;
 mod identity;
 mod jujutsu;
+mod keep;
 mod layouts;
 mod named;
 mod part;

@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use super::ConfigError;
 use super::file::File;
+use super::keeping::{self, Age, Keeping, Size};
 use super::setting::{Row, Setting, said};
 use crate::terminal::Environment;
 
@@ -68,6 +69,8 @@ pub(crate) struct Workspace {
     pub(crate) kind: Setting<WantedKind>,
     /// The folder for all of them; empty: in the user's cache.
     pub(crate) path: Setting<String>,
+    /// What becomes of them.
+    pub(crate) keeping: Keeping,
     /// A line for the shell that is executed in each of them first; empty: none.
     pub(crate) setup: Setting<String>,
     /// Which submodules are checked out in them.
@@ -80,14 +83,16 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     pub(super) fn rows(&self) -> Vec<Row> {
-        vec![
+        let mut rows = vec![
             Row::of("workspace.direnv", &self.direnv),
             Row::of("workspace.kind", &self.kind),
             Row::of("workspace.lfs", &self.lfs),
             Row::of("workspace.path", &self.path),
             Row::of("workspace.setup", &self.setup),
             Row::of("workspace.submodules", &self.submodules),
-        ]
+        ];
+        rows.extend(self.keeping.rows());
+        rows
     }
 
     /// Whether the environment that `.envrc` makes is wanted.
@@ -194,6 +199,13 @@ impl From<WhichLfs> for toml::Value {
 pub(super) struct Written {
     kind: Option<Spanned<WantedKind>>,
     path: Option<Spanned<String>>,
+    cleanup_on_complete: Option<Spanned<bool>>,
+    max_size: Option<Spanned<Size>>,
+    max_total_size: Option<Spanned<Size>>,
+    max_age: Option<Spanned<Age>>,
+    min_free_disk: Option<Spanned<Size>>,
+    backup_max_size: Option<Spanned<Size>>,
+    reproducible: Option<Spanned<Vec<String>>>,
     setup: Option<Spanned<String>>,
     submodules: Option<Spanned<WhichSubmodules>>,
     lfs: Option<Spanned<WhichLfs>>,
@@ -205,6 +217,7 @@ pub(super) struct Written {
 pub(super) struct Layer {
     kind: Option<Setting<WantedKind>>,
     path: Option<Setting<String>>,
+    keeping: keeping::Layer,
     setup: Option<Setting<String>>,
     submodules: Option<Setting<WhichSubmodules>>,
     lfs: Option<Setting<WhichLfs>>,
@@ -226,6 +239,18 @@ impl Layer {
         Self {
             kind: written.kind.map(|kind| file.setting(kind, |kind| kind)),
             path: written.path.map(|path| file.setting(path, |path| path)),
+            keeping: keeping::Layer::of_file(
+                keeping::Written {
+                    cleanup_on_complete: written.cleanup_on_complete,
+                    max_size: written.max_size,
+                    max_total_size: written.max_total_size,
+                    max_age: written.max_age,
+                    min_free_disk: written.min_free_disk,
+                    backup_max_size: written.backup_max_size,
+                    reproducible: written.reproducible,
+                },
+                file,
+            ),
             setup: written.setup.map(|setup| file.setting(setup, |setup| setup)),
             submodules: written.submodules.map(|which| file.setting(which, |which| which)),
             lfs: written.lfs.map(|which| file.setting(which, |which| which)),
@@ -237,6 +262,7 @@ impl Layer {
         Self {
             kind: self.kind.or(below.kind),
             path: self.path.or(below.path),
+            keeping: self.keeping.over(below.keeping),
             setup: self.setup.or(below.setup),
             submodules: self.submodules.or(below.submodules),
             lfs: self.lfs.or(below.lfs),
@@ -248,6 +274,7 @@ impl Layer {
         Workspace {
             kind: self.kind.unwrap_or(Setting::default(WantedKind::Auto)),
             path: self.path.unwrap_or(Setting::default(String::new())),
+            keeping: self.keeping.or_default(),
             setup: self.setup.unwrap_or(Setting::default(String::new())),
             submodules: self
                 .submodules
