@@ -13,6 +13,7 @@
 pub mod adopt;
 pub mod backup;
 pub mod changes;
+pub mod direnv;
 mod furnish;
 pub mod guard;
 pub mod id;

@@ -82,6 +82,7 @@ fn without_anything_there_are_defaults() {
         shell.pass = []  (default)
         workspace.backup_max_size = "256MiB"  (default)
         workspace.cleanup_on_complete = false  (default)
+        workspace.direnv = "auto"  (default)
         workspace.kind = "auto"  (default)
         workspace.lfs = "pull"  (default)
         workspace.max_age = ""  (default)

@@ -77,11 +77,14 @@ pub(crate) struct Workspace {
     pub(crate) submodules: Setting<WhichSubmodules>,
     /// What becomes of files in git LFS.
     pub(crate) lfs: Setting<WhichLfs>,
+    /// Whether `.envrc` is heeded.
+    pub(crate) direnv: Setting<WhetherDirenv>,
 }
 
 impl Workspace {
     pub(super) fn rows(&self) -> Vec<Row> {
         let mut rows = vec![
+            Row::of("workspace.direnv", &self.direnv),
             Row::of("workspace.kind", &self.kind),
             Row::of("workspace.lfs", &self.lfs),
             Row::of("workspace.path", &self.path),
@@ -92,6 +95,11 @@ impl Workspace {
         rows
     }
 
+    /// Whether the environment that `.envrc` makes is wanted.
+    pub(crate) fn has_direnv(&self) -> bool {
+        self.direnv.value == WhetherDirenv::Auto
+    }
+
     /// How they are filled.
     pub(crate) fn policy(&self) -> Policy {
         Policy { submodules: self.submodules.value.0.clone(), lfs: self.lfs.value.0 }
@@ -100,6 +108,25 @@ impl Workspace {
     /// The folder for all workspaces, if somebody has said.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
         Some(PathBuf::from(&self.path.value)).filter(|path| !path.as_os_str().is_empty())
+    }
+}
+
+/// Whether `.envrc` is heeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WhetherDirenv {
+    /// If direnv is installed.
+    Auto,
+    /// It is not.
+    Never,
+}
+
+impl From<WhetherDirenv> for toml::Value {
+    fn from(whether: WhetherDirenv) -> Self {
+        match whether {
+            WhetherDirenv::Auto => "auto".into(),
+            WhetherDirenv::Never => "never".into(),
+        }
     }
 }
 
@@ -182,6 +209,7 @@ pub(super) struct Written {
     setup: Option<Spanned<String>>,
     submodules: Option<Spanned<WhichSubmodules>>,
     lfs: Option<Spanned<WhichLfs>>,
+    direnv: Option<Spanned<WhetherDirenv>>,
 }
 
 /// `[workspace]` as one source says it.
@@ -193,6 +221,7 @@ pub(super) struct Layer {
     setup: Option<Setting<String>>,
     submodules: Option<Setting<WhichSubmodules>>,
     lfs: Option<Setting<WhichLfs>>,
+    direnv: Option<Setting<WhetherDirenv>>,
 }
 
 impl Layer {
@@ -225,6 +254,7 @@ impl Layer {
             setup: written.setup.map(|setup| file.setting(setup, |setup| setup)),
             submodules: written.submodules.map(|which| file.setting(which, |which| which)),
             lfs: written.lfs.map(|which| file.setting(which, |which| which)),
+            direnv: written.direnv.map(|whether| file.setting(whether, |whether| whether)),
         }
     }
 
@@ -236,6 +266,7 @@ impl Layer {
             setup: self.setup.or(below.setup),
             submodules: self.submodules.or(below.submodules),
             lfs: self.lfs.or(below.lfs),
+            direnv: self.direnv.or(below.direnv),
         }
     }
 
@@ -249,6 +280,7 @@ impl Layer {
                 .submodules
                 .unwrap_or(Setting::default(WhichSubmodules(Submodules::None))),
             lfs: self.lfs.unwrap_or(Setting::default(WhichLfs(Lfs::Pull))),
+            direnv: self.direnv.unwrap_or(Setting::default(WhetherDirenv::Auto)),
         }
     }
 }

@@ -117,18 +117,28 @@ impl Site {
 
     /// The processes of the latest session: the supervisor, and the agent under it.
     pub(crate) fn processes(&self) -> (i32, i32) {
-        let folders = children(&self.repo.join(".agentos/issue_workflow.db.commands"));
-        let started = folders.iter().flat_map(|run| children(run)).filter_map(|directory| {
-            let text = fs::read_to_string(directory.join("started.json")).ok()?;
-            let started: Value = serde_json::from_str(&text).ok()?;
-            Some((started["at_ms"].as_u64()?, started["supervisor"].as_i64()?))
-        });
-        let (_, supervisor) = started.max().expect("a session has begun");
-        let supervisor = i32::try_from(supervisor).expect("an id");
+        let (_, supervisor) = self.supervisors().into_iter().max().expect("a session has begun");
         let path = format!("/proc/{supervisor}/task/{supervisor}/children");
         let below = fs::read_to_string(path).expect("Linux");
         let agent = below.split_whitespace().next().expect("an agent");
         (supervisor, agent.parse().expect("an id"))
+    }
+
+    /// When each supervisor began, and its process.
+    fn supervisors(&self) -> Vec<(u64, i32)> {
+        let begun = self.sessions().into_iter().filter_map(|directory| {
+            let text = fs::read_to_string(directory.join("started.json")).ok()?;
+            let started: Value = serde_json::from_str(&text).ok()?;
+            let supervisor = i32::try_from(started["supervisor"].as_i64()?).ok()?;
+            Some((started["at_ms"].as_u64()?, supervisor))
+        });
+        begun.collect()
+    }
+
+    /// The directories of all processes that were supervised.
+    fn sessions(&self) -> Vec<PathBuf> {
+        let runs = children(&self.repo.join(".agentos/issue_workflow.db.commands"));
+        runs.iter().flat_map(|run| children(run)).collect()
     }
 }
 
@@ -146,12 +156,16 @@ fn children(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl Drop for Site {
-    /// Whatever a failed test has left: supervisors end what is below them when they are asked to.
+    /// Whatever a failed test has left: supervisors end what is below them when they are asked to. The folder in which they
+    /// are asked goes away with the test, so that it waits for them.
     fn drop(&mut self) {
-        for run in children(&self.repo.join(".agentos/issue_workflow.db.commands")) {
-            for directory in children(&run) {
-                let _stopped = fs::write(directory.join("stop"), "");
-            }
+        for directory in self.sessions() {
+            let _stopped = fs::write(directory.join("stop"), "");
+        }
+        let supervisors = self.supervisors();
+        let is_over = || !supervisors.iter().any(|(_, supervisor)| is_alive(*supervisor));
+        if std::thread::panicking() {
+            until("what was left has ended", is_over);
         }
     }
 }
