@@ -37,7 +37,7 @@ pub(crate) fn engine_kills() -> CommandLine {
         .env("AGENTOS_SOAK", "1")
 }
 
-/// `cargo bench` for the binary's start-up.
+/// `cargo bench` for one of the benches of the binary.
 pub(crate) fn cli_bench(name: &str) -> CommandLine {
     CommandLine::cargo(["bench", "--locked", "-p", "agentos", "--bench", name])
 }
