@@ -204,7 +204,7 @@ declare module "agentos" {
     readonly branch: string;
     /** Its commit; `null` before the first. */
     readonly head: string | null;
-    /** Whether it was made for this. */
+    /** Whether it was made for this. A call that was interrupted and is made again may find it there, and says `false`. */
     readonly created: boolean;
     /** Whether something else was checked out before. */
     readonly switched: boolean;
@@ -309,6 +309,7 @@ declare module "agentos" {
     readonly deletions: number;
     /** The files, or the first of them. */
     readonly files: readonly {
+      /** It ends with `/` if it is a folder with a repository of its own, of which nothing more is known. */
       readonly path: string;
       /** Where it was, if it has another name now. */
       readonly from?: string;
@@ -337,7 +338,10 @@ declare module "agentos" {
     readonly message: string;
   }
 
-  /** The history of the workspace. Each call is made once, however often the run is interrupted. */
+  /**
+   * The history of the workspace. A call that was interrupted is made again and finds out what is done already: there is one
+   * commit, however often the run is interrupted. Its hooks may run again. Calls that change something take turns.
+   */
   export interface Git {
     /** Sees to it that this branch exists and is checked out; `from` says where it begins if there is none yet. */
     ensureBranch(name: string, options?: { from?: string; timeout?: number }): Promise<Branch>;
@@ -345,12 +349,13 @@ declare module "agentos" {
     getCurrentBranch(): Promise<string | null>;
     /**
      * Commits what is staged, or with `all` everything. If there is nothing to commit, `created` is `false`; files that
-     * were changed and not staged make it throw, and so does a hook that refuses.
+     * were changed and not staged make it throw, and so does a hook that refuses. With `all`, so does a folder that has a
+     * repository of its own and is not ignored, as its files would be missing.
      */
     commit(message: string, options?: CommitOptions): Promise<Committed>;
     /** The commit that is checked out; `null` before the first. */
     getCurrentCommit(): Promise<string | null>;
-    /** Makes everything that was changed, added or removed part of the next commit. */
+    /** Makes everything that was changed, added or removed part of the next commit. Throws as `commit` with `all` does. */
     stageAll(): Promise<{ readonly staged: number }>;
     status(options?: { limit?: number }): Promise<GitStatus>;
     /** What differs: between the files and what is checked out, unless it is said otherwise. */
@@ -475,7 +480,10 @@ declare module "agentos" {
     sleep(ms: number): Promise<void>;
     /** Waits for a signal, and gives what was sent along. */
     waitFor<T = unknown>(event: string, options?: { timeout?: number }): Promise<T>;
-    /** Asks a person, and waits for the decision. With `diff` they are shown what was changed in the workspace. */
+    /**
+     * Asks a person, and waits for the decision. With `diff` they are shown what was changed in the workspace: `true` shows
+     * what is not committed yet. A workflow that commits before it asks says since when, such as `{ from: "main" }`.
+     */
     approve(question: string, options?: { name?: string; timeout?: number; diff?: boolean | DiffSides }): Promise<Decision>;
     /** Runs another workflow, and gives what it returns. It works where this one does, unless it gets a workspace of its own. */
     invoke<T = unknown>(workflow: string, input?: unknown, options?: { workspace?: "parent" | "own" }): Promise<T>;

@@ -65,6 +65,7 @@ pub(crate) fn performers(
         grounds: Box::new(grounds.clone()),
         env: env.clone(),
         secrets: secrets.clone(),
+        root: commands_folder(store.path()),
     };
     let settings = Settings {
         secrets,
