@@ -10,6 +10,7 @@ mod contained;
 mod crowd;
 mod escapes;
 mod fixture;
+mod guarded;
 mod identity;
 mod jujutsu;
 mod keep;
