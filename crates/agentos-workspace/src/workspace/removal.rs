@@ -15,14 +15,14 @@ use super::isolation::{self, IsolationError};
 use super::ledger::{LedgerError, advance};
 use super::marker::FolderIdentity;
 use super::points::Point;
-use super::porcelain::CallError;
+use super::porcelain::{self, CallError};
 use super::repository::RepositoryLock;
 use super::survey::Survey;
 use super::verdict::{LookError, Verdict, What};
 use super::verify::{self, VerifyError};
 use super::view::{View, ViewError};
 use super::yard::{OpenError, Yard};
-use super::{State, Workspace, trash};
+use super::{Kind, State, Workspace, trash};
 use crate::files::FileError;
 
 /// Why a workspace was not removed. It is as it was.
@@ -130,9 +130,30 @@ impl Yard<'_> {
         } else {
             None
         };
-        let is_branch_kept = verdict.integrated.is_none() && !(is_forced && backup.is_some());
+        let is_branch_kept = (verdict.integrated.is_none() && !(is_forced && backup.is_some()))
+            || !self.has_whole_branch(&lock, &known)?;
         let (trash, branch) = self.remove(&lock, known.clone(), is_branch_kept)?;
         Ok(Cleaned { verdict, backup, branch, trash })
+    }
+
+    /// Whether the branch in the repository is what the workspace has: a clone's may have been gone on with there.
+    fn has_whole_branch(
+        &self,
+        lock: &RepositoryLock,
+        workspace: &Workspace,
+    ) -> Result<bool, CleanError> {
+        let Some(branch) = workspace.branch.as_deref().filter(|_| workspace.kind == Kind::Clone)
+        else {
+            return Ok(true);
+        };
+        let site = self.site(Some(lock));
+        let outside = isolation::of(workspace.kind).tip(&site, branch)?;
+        let name = format!("refs/heads/{branch}");
+        let asked = ["rev-parse", "--verify", "--quiet", &name];
+        let inside = site.porcelain().try_git(&workspace.path, asked);
+        let inside = inside.map_err(IsolationError::from)?;
+        let inside = inside.is_success().then(|| porcelain::line(&inside.output));
+        Ok(outside.is_none_or(|outside| Some(outside) == inside))
     }
 
     /// Moves it away and lets git or jj forget it; where it is, and its branch if that is still there.

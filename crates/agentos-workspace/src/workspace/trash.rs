@@ -1,16 +1,19 @@
 //! The trash: where workspaces go before they are deleted. A rename on the same file system, so it takes no time and nothing
 //! of a workspace is half gone; deleting takes as long as it takes, later, by whoever comes.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use uuid::Uuid;
+
 use super::Workspace;
 use crate::files::{self, FileError};
 
 /// The folder, beside those of the repositories.
-const FOLDER: &str = ".trash";
+const FOLDER: &str = ".agentos-trash";
 
 /// What became of the trash.
 #[derive(Debug, Default)]
@@ -39,7 +42,8 @@ pub(super) fn put(root: &Path, workspace: &Workspace) -> Result<PathBuf, FileErr
 /// How many workspaces are in the trash.
 #[must_use]
 pub fn count(root: &Path) -> usize {
-    fs::read_dir(root.join(FOLDER)).into_iter().flatten().count()
+    let inside = fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten();
+    inside.filter(|entry| is_put_there(&entry.file_name())).count()
 }
 
 /// Deletes what is in the trash. Links are deleted and not followed. Many may do it at once.
@@ -54,13 +58,23 @@ pub fn sweep(root: &Path) -> io::Result<Swept> {
         checked => checked?,
     }
     for entry in fs::read_dir(&trash)? {
-        let path = entry?.path();
+        let entry = entry?;
+        if !is_put_there(&entry.file_name()) {
+            continue;
+        }
+        let path = entry.path();
         match delete(&path) {
             Ok(()) => swept.deleted += 1,
             Err(error) => swept.left.push((path, error)),
         }
     }
     Ok(swept)
+}
+
+/// Whether a name is one that [`put`] gives: whatever else is there is somebody else's.
+fn is_put_there(name: &OsStr) -> bool {
+    let nonce = name.to_str().and_then(|name| name.rsplit_once('.')).map(|(_, nonce)| nonce);
+    nonce.is_some_and(|nonce| nonce.len() == 32 && Uuid::try_parse(nonce).is_ok())
 }
 
 /// Only a folder of our own is a trash: what is behind a link is somebody else's.
@@ -110,15 +124,26 @@ mod tests {
     fn what_a_link_leads_to_is_not_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let (root, mine) = (folder.path().join("root"), folder.path().join("mine"));
-        fs::create_dir_all(root.join(".trash/fix.0/deep")).unwrap();
+        fs::create_dir_all(root.join(".agentos-trash/fix.0123456789abcdef0123456789abcdef/deep"))
+            .unwrap();
         fs::create_dir(&mine).unwrap();
         fs::write(mine.join("file"), "mine").unwrap();
-        std::os::unix::fs::symlink(&mine, root.join(".trash/fix.0/deep/link")).unwrap();
-        std::os::unix::fs::symlink(&mine, root.join(".trash/link")).unwrap();
+        std::os::unix::fs::symlink(
+            &mine,
+            root.join(".agentos-trash/fix.0123456789abcdef0123456789abcdef/deep/link"),
+        )
+        .unwrap();
+        std::os::unix::fs::symlink(
+            &mine,
+            root.join(".agentos-trash/fix.00000000000000000000000000000000"),
+        )
+        .unwrap();
+        let other = root.join(".agentos-trash/notes.txt");
+        fs::write(&other, "not put there by us").unwrap();
         assert_eq!(count(&root), 2);
         let swept = sweep(&root).unwrap();
         assert_eq!((swept.deleted, swept.left.len(), count(&root)), (2, 0, 0));
-        assert!(mine.join("file").exists());
+        assert!(mine.join("file").exists() && other.exists());
     }
 
     #[test]
@@ -129,7 +154,7 @@ mod tests {
         assert_eq!(sweep(&root).unwrap().deleted, 0);
         fs::create_dir(&mine).unwrap();
         fs::write(mine.join("file"), "mine").unwrap();
-        std::os::unix::fs::symlink(&mine, root.join(".trash")).unwrap();
+        std::os::unix::fs::symlink(&mine, root.join(".agentos-trash")).unwrap();
         assert!(sweep(&root).is_err());
         assert!(mine.join("file").exists());
     }

@@ -130,7 +130,7 @@ pub(crate) fn sweep_later(session: &Session, root: &Path) {
         Err(error) => session.output.note(&format!(
             "what was removed is in {} and could not be deleted yet ({error}); the next `agentos workspace clean` or `gc` \
              does it",
-            root.join(".trash").display()
+            root.join(".agentos-trash").display()
         )),
     }
 }

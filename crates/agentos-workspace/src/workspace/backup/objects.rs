@@ -19,7 +19,8 @@ const PARENTS: usize = 200;
 /// Longest part of a file that is looked through for ids of commits, in bytes.
 const SCANNED_BYTES: u64 = 64 << 20;
 
-/// What is left out when looking for ids: what has none, and what is a repository of its own.
+/// What is left out of a git directory when looking for ids: what has none, and what is a repository of its own. Further
+/// down these may be names of branches.
 const NOT_SCANNED: [&str; 6] = ["objects", "modules", "hooks", "agentos", "lfs", "index"];
 
 /// Writes the files as objects; the tree that they are.
@@ -177,13 +178,17 @@ pub(super) fn named_commits(
 
 /// Collects what looks like the id of an object.
 fn scan(place: &Path, ids: &mut BTreeSet<String>) -> Result<(), BackupError> {
+    let top = place;
     let mut places = vec![place.to_owned()];
     while let Some(place) = places.pop() {
+        let is_top = place == top;
         let Ok(about) = fs::symlink_metadata(&place) else { continue };
         if about.is_dir() {
             for entry in fs::read_dir(&place).map_err(io_error(&place))? {
                 let entry = entry.map_err(io_error(&place))?;
-                if !NOT_SCANNED.iter().any(|name| entry.file_name() == *name) {
+                let is_left_out =
+                    is_top && NOT_SCANNED.iter().any(|name| entry.file_name() == *name);
+                if !is_left_out {
                     places.push(entry.path());
                 }
             }

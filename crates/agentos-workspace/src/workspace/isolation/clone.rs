@@ -97,7 +97,12 @@ impl Isolation for LocalClone {
             // There is nothing on it that the repository does not have.
             return Ok(());
         }
-        fetch(site, &site.repository.checkout.root, &workspace.path, &format!("+{name}:{name}"))
+        let root = &site.repository.checkout.root;
+        // Whoever has gone on with the branch in the repository keeps it, and so does whoever has it checked out.
+        fetch(site, root, &workspace.path, &format!("{name}:{name}")).or_else(|_| {
+            let aside = format!("+{name}:refs/agentos/collected/{}", workspace.id);
+            fetch(site, root, &workspace.path, &aside)
+        })
     }
 
     /// The repository never knew of it.

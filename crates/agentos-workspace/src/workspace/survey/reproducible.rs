@@ -36,15 +36,10 @@ const FOLDERS: [&str; 22] = [
 const ENDINGS: [&str; 5] = ["pyc", "pyo", "class", "o", "tsbuildinfo"];
 
 /// What counts as reproducible.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reproducible {
+    /// Besides what is known to everybody.
     names: Vec<String>,
-}
-
-impl Default for Reproducible {
-    fn default() -> Self {
-        Self { names: FOLDERS.map(str::to_owned).to_vec() }
-    }
 }
 
 impl Reproducible {
@@ -59,6 +54,7 @@ impl Reproducible {
     pub(crate) fn includes(&self, name: &OsStr, is_folder: bool) -> bool {
         let ending = Path::new(name).extension();
         self.names.iter().any(|known| OsStr::new(known) == name)
+            || (is_folder && FOLDERS.iter().any(|known| OsStr::new(known) == name))
             || (!is_folder
                 && ending.is_some_and(|ending| ENDINGS.iter().any(|known| *known == ending)))
             || name == ".DS_Store"
@@ -77,7 +73,8 @@ mod tests {
             assert!(is(name, true), "{name}");
         }
         assert!(is("a.pyc", false));
-        for name in [".env", "app.sqlite", "id_rsa", "notes.txt", "x.class.bak", "Target"] {
+        for name in [".env", "app.sqlite", "id_rsa", "notes.txt", "x.class.bak", "Target", "target"]
+        {
             assert!(!is(name, false), "{name}");
         }
         assert!(!is("vendor", true) && !is("build", true) && !is("a.o", true));

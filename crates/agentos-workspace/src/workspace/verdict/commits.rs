@@ -96,6 +96,30 @@ fn how(view: &View<'_>, tip: &str, target: &str) -> Result<Option<How>, CallErro
     Ok(is_same.then_some(How::NothingToMerge))
 }
 
+/// A branch that is in the project already goes with its workspace. Where only its files are there, its commits are not: a
+/// revert, a message, the steps on the way.
+pub(super) fn save_what_goes_with_the_branch(
+    findings: &mut [Finding],
+    integrated: Option<&Integrated>,
+) {
+    if integrated.is_none_or(|integrated| integrated.how == How::Merged) {
+        return;
+    }
+    for finding in findings.iter_mut().filter(|finding| finding.what == What::Unpushed) {
+        finding.weight = Weight::Saved;
+        finding.kept = Kept::Backup;
+    }
+}
+
+/// Every name in the repository that others have for a commit: not those of one worktree, which go with it.
+const NAMED_BY_OTHERS: [&str; 5] = [
+    "--exclude=refs/agentos/*",
+    "--exclude=refs/worktree/*",
+    "--exclude=refs/bisect/*",
+    "--exclude=refs/rewritten/*",
+    "--glob=refs/*",
+];
+
 /// The commits that are on the workspace's branch and on no other one, nor on a remote.
 pub(super) fn unpushed(view: &View<'_>, tip: Option<&str>) -> Result<Option<Finding>, CallError> {
     let workspace = view.workspace;
@@ -113,7 +137,10 @@ pub(super) fn detached(view: &View<'_>) -> Result<Option<Finding>, CallError> {
     let own = workspace.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
     match workspace.kind {
         Kind::Jj => return Ok(None),
-        Kind::Worktree => asked.extend(["--not", "--exclude=refs/agentos/*", "--glob=refs/*"]),
+        Kind::Worktree => {
+            asked.push("--not");
+            asked.extend(NAMED_BY_OTHERS);
+        }
         Kind::Clone => {
             asked.extend(["--branches", "--tags", "--not", "--remotes", &workspace.base]);
             let exists = own.as_deref().map(|own| ["rev-parse", "--verify", "--quiet", own]);
@@ -136,7 +163,8 @@ pub(super) fn rewritten(view: &View<'_>) -> Result<Option<Finding>, BackupError>
     }
     let named = backup::commits_named_in(view)?;
     let mut asked: Vec<&str> = named.iter().map(String::as_str).collect();
-    asked.extend(["--not", "HEAD", "--exclude=refs/agentos/*", "--glob=refs/*"]);
+    asked.extend(["--not", "HEAD"]);
+    asked.extend(NAMED_BY_OTHERS);
     if workspace.kind == Kind::Clone {
         asked.push(&workspace.base);
     }

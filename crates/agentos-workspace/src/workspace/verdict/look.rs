@@ -103,6 +103,7 @@ impl Yard<'_> {
             Some(tip) => commits::integrated(view, &tip)?,
             None => None,
         };
+        commits::save_what_goes_with_the_branch(&mut findings, integrated.as_ref());
         let verdict = Verdict {
             workspace_id: workspace.id.clone(),
             path: workspace.path.clone(),

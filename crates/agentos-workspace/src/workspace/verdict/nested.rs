@@ -68,8 +68,9 @@ fn work_in(
     }
     let whole = root.join(&nested.path);
     let stand = Stand::checkout(&whole);
+    // A tag may be one that only this checkout has.
     let asked =
-        ["rev-list", "--count", "HEAD", "--branches", "--reflog", "--not", "--remotes", "--tags"];
+        ["rev-list", "--count", "HEAD", "--branches", "--tags", "--reflog", "--not", "--remotes"];
     let count = plumbing.ask(stand, asked)?.map(|said| line(&said));
     if count.is_none_or(|count| count != "0") {
         return Ok(Some("commits that are on no remote"));

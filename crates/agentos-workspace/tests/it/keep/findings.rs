@@ -74,6 +74,52 @@ fn commits_on_no_branch_block_and_rewritten_ones_are_saved_by_themselves() {
 }
 
 #[test]
+fn commits_whose_files_are_in_the_project_are_backed_up_before_their_branch_goes() {
+    let (place, made) = opened();
+    place.commit_in(&made, "one.txt");
+    let lost = try_git(&place, &made.path, &["rev-parse", "HEAD"]);
+    place.git(&made.path, &["revert", "--no-edit", "HEAD"]);
+    let verdict = look(&place, &made);
+    assert!(verdict.to_string().contains("the same files"), "{verdict}");
+    assert_eq!(weight(&verdict, What::Unpushed), (2, Weight::Saved, Kept::Backup));
+    let cleaned = clean(&place, "fix-1", false).unwrap();
+    assert!(cleaned.backup.is_some() && cleaned.branch.is_none());
+    let holders = ["for-each-ref", "--contains", lost.trim(), "refs/agentos/backup"];
+    assert_ne!(try_git(&place, &place.repo, &holders), "");
+}
+
+#[test]
+fn a_commit_that_only_the_worktree_has_a_name_for_blocks() {
+    let (place, made) = opened();
+    place.git(&made.path, &["checkout", "--quiet", "--detach"]);
+    place.commit_in(&made, "one.txt");
+    place.git(&made.path, &["update-ref", "refs/worktree/keep", "HEAD"]);
+    let verdict = look(&place, &made);
+    assert_eq!(weight(&verdict, What::Detached), (1, Weight::Blocks, Kept::Backup));
+}
+
+#[test]
+fn a_branch_of_a_clone_that_somebody_has_gone_on_with_stays_theirs() {
+    let place = Place::new(Kind::Clone);
+    let (made, _) = place.open("fix-1");
+    place.commit_in(&made, "one.txt");
+    look(&place, &made);
+    place.git(&place.repo, &["checkout", "--quiet", "agentos/fix-1"]);
+    fs::write(place.repo.join("theirs.txt"), "theirs").unwrap();
+    place.git(&place.repo, &["add", "."]);
+    place.git(&place.repo, &["commit", "--quiet", "-m", "theirs"]);
+    let theirs = try_git(&place, &place.repo, &["rev-parse", "HEAD"]);
+    place.commit_in(&made, "two.txt");
+    let ours = try_git(&place, &made.path, &["rev-parse", "HEAD"]);
+    place.git(&place.repo, &["checkout", "--quiet", "main"]);
+    clean(&place, "fix-1", true).unwrap();
+    let branch = ["rev-parse", "refs/heads/agentos/fix-1"];
+    assert_eq!(try_git(&place, &place.repo, &branch), theirs);
+    let collected = ["rev-parse", "refs/agentos/collected/fix-1"];
+    assert_eq!(try_git(&place, &place.repo, &collected), ours);
+}
+
+#[test]
 fn an_ignored_file_that_the_main_checkout_has_too_is_not_lost() {
     let (place, made) = opened();
     for folder in [&place.repo, &made.path] {
