@@ -149,7 +149,7 @@ declare module "agentos" {
     readonly mimeType?: string;
     /** How many files it has. */
     readonly files: number;
-    /** How much was left out: symbolic links are not kept. */
+    /** How much was left out: symbolic links, what is no file (pipes, sockets), and names with control characters. */
     readonly skipped?: number;
   }
 
@@ -175,13 +175,13 @@ declare module "agentos" {
     createDirs?: boolean;
     /** Makes it a program. */
     executable?: boolean;
-    /** Its permissions, as `0o644`; otherwise those of the file that was there, or those that new files have. */
+    /** Its permissions, as `0o644`, at most `0o777`; otherwise those of the file that was there, or those that new files have. */
     mode?: number;
   }
 
   /**
    * The files of the workspace, by paths relative to it. No path leads out of it, not even by a symbolic link, and
-   * nothing is written in `.git`, `.jj` and `.agentos`. An input of the format `file` is a path that can be read.
+   * nothing is changed in `.git`, `.jj`, `.agentos` and `.agent/workflows/executions`. An input of the format `file` is a path that can be read.
    */
   export interface Files {
     /** The text that a file holds, up to 2 MB. Keep larger ones as artifacts. */
@@ -190,10 +190,18 @@ declare module "agentos" {
     read(path: string, options: { encoding: "bytes" }): Promise<Uint8Array>;
     /** Writes a file as a whole: whoever reads it sees the old one or the new one. */
     write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<void>;
+    /** Whether there is something. What a symbolic link leads to counts. */
     exists(path: string): Promise<boolean>;
-    /** Deletes a file, or a folder with `recursive`. Whether there was something to delete. */
+    /**
+     * Deletes a file, or a folder with `recursive`. Whether there was something to delete. A folder with a repository below
+     * is not deleted.
+     */
     delete(path: string, options?: { recursive?: boolean }): Promise<boolean>;
-    /** What is in a folder (folders end in `/`), or what matches a pattern, as `src/*.ts`; sorted. `**` stands for any folders. */
+    /**
+     * What is in a folder (folders end in `/`), or the files and links that match a pattern, as `src/*.ts`; sorted, at most
+     * 10,000. `**` stands for any folders. Links are not followed; what is in `.git`, `.jj`, `.agentos` and the folders of
+     * runs is left out.
+     */
     list(pathOrPattern?: string): Promise<readonly string[]>;
     /** Copies a file of the workspace, or an input into it. */
     copy(from: string, to: string, options?: { createDirs?: boolean }): Promise<void>;
