@@ -13,7 +13,7 @@ export default createWorkflow({ name: "feature", description: "Plan, implement, 
     }),
   );
   for (const step of plan.json.steps) {
-    await ctx.run("implement", async () => ctx.runCli("implement", codex, step, { budget: { usd: 2 }, timeout: 1_800_000 }));
+    await ctx.run("implement", async () => ctx.runCli("implement", codex, step, { budget: { tokens: 500_000 }, timeout: 1_800_000 }));
   }
   const review = await ctx.run("review", async () =>
     ctx.runCli("review", claude, "Review what was done, and mend it.", { resume: "plan" }),

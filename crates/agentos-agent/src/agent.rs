@@ -34,7 +34,7 @@ pub struct Request {
     pub allowed_tools: Vec<String>,
     /// How many turns it may take.
     pub max_turns: Option<u32>,
-    /// How many US dollars it may use.
+    /// How many US dollars the conversation may use, with what it has used before.
     pub max_usd: Option<f64>,
     /// MCP servers, by name, as `{command, args, env}` or `{url}`.
     pub mcp_servers: BTreeMap<String, Value>,
@@ -118,6 +118,16 @@ pub trait Agent: Send + Sync {
         true
     }
 
+    /// Whether it says how many tokens it has used.
+    fn tells_usage(&self) -> bool {
+        true
+    }
+
+    /// Whether it says what it has cost.
+    fn tells_cost(&self) -> bool {
+        false
+    }
+
     /// Which variables of AgentOS's own environment the agent needs: its keys and addresses. One that ends in `_` stands
     /// for all that begin so.
     fn variables(&self) -> &[&'static str] {
@@ -147,6 +157,11 @@ pub struct Facts {
 
 /// Reads what one process of a session writes.
 pub trait Translator: Send {
+    /// Whether a line is a piece of a message that comes piece by piece.
+    fn is_piece(&self, _line: &str) -> bool {
+        false
+    }
+
     /// What one line of its standard output says.
     fn feed(&mut self, line: &str) -> Vec<AgentEvent>;
 

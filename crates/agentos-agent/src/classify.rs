@@ -64,9 +64,11 @@ pub(crate) fn kind_of(message: &str) -> Option<TroubleKind> {
         .split(|letter: char| !letter.is_ascii_alphanumeric())
         .filter(|word| word.len() == 3)
         .find_map(|word| word.parse::<u16>().ok().and_then(kind_of_status));
-    let of_words =
-        || WORDS.iter().find(|(_, words)| words.iter().any(|word| message.contains(word)));
-    status.or_else(|| of_words().map(|(kind, _)| *kind))
+    let mut of_words =
+        WORDS.iter().filter(|(_, words)| words.iter().any(|word| message.contains(word)));
+    let of_words = of_words.next().map(|(kind, _)| *kind);
+    // Nothing else is said in these words; a number may stand for anything.
+    of_words.filter(|kind| *kind == TroubleKind::UnknownSession).or(status).or(of_words)
 }
 
 /// Which kind of trouble an HTTP status stands for.
@@ -96,6 +98,12 @@ pub(crate) fn is_denial(message: &str) -> bool {
     DENIED.iter().any(|word| message.contains(word))
 }
 
+/// Whether complaints say that a patch was refused: only words that nothing else says.
+pub(crate) fn is_refused_patch(complaints: &str) -> bool {
+    let complaints = complaints.to_lowercase();
+    DENIED[..2].iter().any(|word| complaints.contains(word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +121,7 @@ mod tests {
             ("[API Error: Incomplete JSON segment at the end]", TroubleKind::Malformed),
             ("stream disconnected before completion", TroubleKind::Dropped),
             ("No conversation found with session ID: x", TroubleKind::UnknownSession),
+            ("no rollout found for thread id 404 in 500 ms", TroubleKind::UnknownSession),
         ];
         for (message, kind) in cases {
             assert_eq!(kind_of(message), Some(kind), "{message}");

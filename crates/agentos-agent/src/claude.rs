@@ -8,6 +8,7 @@ mod stream;
 use crate::agent::{
     Agent, Command, Facts, Request, RequestError, Session, Translator, short_enough, shown,
 };
+use crate::mcp::for_claude;
 use crate::permission::Permission;
 use crate::usage::Baseline;
 
@@ -46,8 +47,7 @@ impl Agent for Claude {
         if let Some(turns) = request.max_turns {
             say("--max-turns", &turns.to_string());
         }
-        // What a session that is resumed has cost before would count.
-        if let (Some(usd), Session::New(_)) = (request.max_usd, &request.session) {
+        if let Some(usd) = request.max_usd {
             say("--max-budget-usd", &usd.to_string());
         }
         let mut files = Vec::new();
@@ -55,7 +55,10 @@ impl Agent for Claude {
             let path = request.folder.join(format!("mcp-{}.json", request.session.id()));
             say("--mcp-config", &shown(&path));
             argv.push("--strict-mcp-config".to_owned());
-            let servers = serde_json::json!({ "mcpServers": request.mcp_servers });
+            let servers = request.mcp_servers.iter();
+            let servers: serde_json::Map<String, serde_json::Value> =
+                servers.map(|(name, server)| (name.clone(), for_claude(server))).collect();
+            let servers = serde_json::json!({ "mcpServers": servers });
             files.push((path, servers.to_string()));
         }
         let (flag, id) = match &request.session {
@@ -74,6 +77,10 @@ impl Agent for Claude {
     }
 
     fn takes_session_id(&self) -> bool {
+        true
+    }
+
+    fn tells_cost(&self) -> bool {
         true
     }
 

@@ -5,11 +5,14 @@
 
 mod stream;
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::agent::{
     Agent, Command, Facts, Request, RequestError, Session, Translator, short_enough,
 };
+use crate::mcp::for_codex;
 use crate::permission::Permission;
 use crate::usage::Baseline;
 
@@ -50,8 +53,9 @@ impl Agent for Codex {
         if let Some(prompt) = &request.system_prompt {
             set("developer_instructions", short_enough("systemPrompt", prompt)?);
         }
+        let mut env = BTreeMap::new();
         for (name, server) in &request.mcp_servers {
-            let text = toml_of(server);
+            let text = toml_of(&for_codex(name, server, &mut env)?);
             argv.extend(["-c".to_owned(), format!("mcp_servers.{name}={text}")]);
         }
         if request.permission == Permission::Full {
@@ -66,7 +70,7 @@ impl Agent for Codex {
         }
         // The prompt is read from the standard input.
         argv.push("-".to_owned());
-        Ok(Command { argv, input: Some(request.prompt.clone()), ..Command::default() })
+        Ok(Command { argv, input: Some(request.prompt.clone()), env, ..Command::default() })
     }
 
     fn translator(&self, before: Baseline) -> Box<dyn Translator> {

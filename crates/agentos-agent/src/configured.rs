@@ -129,8 +129,12 @@ impl AgentSpec {
     pub fn mistake(&self, name: &str) -> Option<String> {
         let kind = self.kind(name);
         let words = self.command.as_ref().map(Words::list).unwrap_or_default();
-        if kind == Kind::Command && words.is_empty() {
-            return Some("say with `command` what to start".to_owned());
+        if let Some(mistake) = mistaken_words(kind, self, &words) {
+            return Some(mistake.to_owned());
+        }
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+        if name.is_empty() || !name.chars().all(is_plain) {
+            return Some("its name may have letters, digits, `-`, `_` and `.`".to_owned());
         }
         if kind != Kind::Command && (self.output.is_some() || self.resume.is_some()) {
             let advice = "`output` and `resume` are for agents of the kind `command`";
@@ -168,6 +172,34 @@ impl AgentSpec {
     }
 }
 
+/// What is wrong with the words that start it.
+fn mistaken_words(kind: Kind, spec: &AgentSpec, words: &[String]) -> Option<&'static str> {
+    let is_command = kind == Kind::Command;
+    let program = words.first().map(|word| word.trim());
+    if program == Some("") || (is_command && program.is_none()) {
+        return Some("say with `command` what to start");
+    }
+    if let Some(Words::One(program)) = &spec.command
+        && program.contains(['{', '}'])
+    {
+        return Some("write `command` as a list: the program, then each argument by itself");
+    }
+    if is_command && !spec.args.is_empty() {
+        return Some("`args` is for known agents; put them into `command`");
+    }
+    if spec
+        .resume
+        .as_ref()
+        .is_some_and(|resume| !resume.iter().any(|word| word.contains("{session}")))
+    {
+        return Some("`resume` needs `{session}`: which session to go on with");
+    }
+    if spec.model.as_ref().is_some_and(|model| model.trim().is_empty() || model.starts_with('-')) {
+        return Some("`model` is no model");
+    }
+    None
+}
+
 const PLACEHOLDERS: [&str; 7] =
     ["{prompt}", "{model}", "{session}", "{system}", "{max_turns}", "{permission}", "{name}"];
 
@@ -180,6 +212,28 @@ fn unknown(template: &str) -> Option<&str> {
         let is_known = PLACEHOLDERS.iter().any(|known| known.trim_matches(['{', '}']) == word);
         (is_word && !is_known).then_some(word)
     })
+}
+
+/// A word of a template with its placeholders filled in, in one go: what is in a value stays as it is.
+fn filled(word: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::new();
+    let mut rest = word;
+    while let Some(at) = rest.find('{') {
+        filled.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match values.iter().find(|(name, _)| rest.starts_with(name)) {
+            Some((name, value)) => {
+                filled.push_str(value);
+                rest = &rest[name.len()..];
+            }
+            None => {
+                filled.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    filled.push_str(rest);
+    filled
 }
 
 /// A command that was made an agent.
@@ -239,11 +293,7 @@ impl Agent for Template {
         if takes_argument {
             short_enough("prompt", &prompt)?;
         }
-        let permission = match request.permission {
-            Permission::ReadOnly => "readOnly",
-            Permission::AcceptEdits => "acceptEdits",
-            Permission::Full => "full",
-        };
+        let permission = request.permission.as_str();
         let turns = request.max_turns.map(|turns| turns.to_string()).unwrap_or_default();
         let values = [
             ("{model}", request.model.as_deref().unwrap_or_default()),
@@ -252,14 +302,21 @@ impl Agent for Template {
             ("{permission}", permission),
             ("{name}", &request.name),
             ("{system}", short_enough("systemPrompt", system)?),
-            // The last: whatever is in it stays as it is.
             ("{prompt}", &prompt),
         ];
-        let fill = |word: &String| {
-            let fill_in = |word: String, (name, value): &(&str, &str)| word.replace(name, value);
-            values.iter().fold(word.clone(), fill_in)
-        };
-        let argv = words.iter().map(fill).collect();
+        let mut argv = Vec::new();
+        for word in words {
+            let whole = filled(word, &values);
+            // A program of the user's would take it for an option.
+            if word.starts_with("{prompt}") && whole.starts_with('-') {
+                return Err(self.unsupported(
+                    "a prompt that begins with `-`",
+                    "begin it with another letter, or take `{prompt}` out of its command: then it is read from the standard input",
+                ));
+            }
+            short_enough("prompt", &whole)?;
+            argv.push(whole);
+        }
         let input = (!takes_argument).then_some(prompt);
         Ok(Command { argv, input, ..Command::default() })
     }
@@ -282,5 +339,13 @@ impl Agent for Template {
 
     fn can_resume(&self) -> bool {
         self.resume.is_some()
+    }
+
+    fn tells_usage(&self) -> bool {
+        self.dialect != Dialect::Text
+    }
+
+    fn tells_cost(&self) -> bool {
+        matches!(self.dialect, Dialect::AgentOs | Dialect::Claude)
     }
 }

@@ -21,6 +21,7 @@ pub mod event;
 mod gemini;
 mod json;
 pub mod lines;
+mod mcp;
 mod own;
 pub mod permission;
 pub mod price;

@@ -72,6 +72,10 @@ impl Translator for Own {
         vec![said]
     }
 
+    fn is_piece(&self, line: &str) -> bool {
+        line.contains("\"partial\":true")
+    }
+
     fn finish(&mut self, exit: &Exit, complaints: &str) -> Verdict {
         self.account.verdict(exit, complaints, |_| None)
     }

@@ -24,3 +24,23 @@ pub enum Permission {
     #[serde(rename = "full", alias = "bypassPermissions", alias = "yolo")]
     Full,
 }
+
+impl Permission {
+    /// Its name in workflows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "readOnly",
+            Self::AcceptEdits => "acceptEdits",
+            Self::Full => "full",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::ReadOnly, Self::AcceptEdits, Self::Full]
+            .into_iter()
+            .find(|permission| permission.as_str() == name)
+    }
+}

@@ -28,6 +28,12 @@ pub enum RosterError {
         /// Who there is.
         known: String,
     },
+    /// Only the scripted agent plays scenarios.
+    #[error("`{name}` plays no scenario; say `scripted:FILE`, or `{name}` without a file")]
+    PlaysNothing {
+        /// The name.
+        name: String,
+    },
     /// The scripted agent has nothing to play.
     #[error(
         "`{name}` has no scenario to play; say `--agent {name}=scripted:FILE`, or set `scenario` in [agents.{name}]"
@@ -96,15 +102,19 @@ impl Roster {
         name: &str,
         instead: &BTreeMap<String, String>,
     ) -> Result<Member, RosterError> {
-        let put = instead.get(name).map_or(name, String::as_str);
-        let (put, scenario) = match put.split_once(BEFORE_SCENARIO) {
+        // A scenario is named by whoever starts the run, not by the workflow.
+        let put = instead.get(name).map(|put| match put.split_once(BEFORE_SCENARIO) {
             Some((put, scenario)) => (put, Some(PathBuf::from(scenario))),
-            None => (put, None),
-        };
+            None => (put.as_str(), None),
+        });
+        let (put, scenario) = put.unwrap_or((name, None));
         let spec = self.specs.get(put).cloned().unwrap_or_default();
         if !self.specs.contains_key(put) && Kind::named(put).is_none() {
             let known = self.names().join(", ");
             return Err(RosterError::Unknown { name: put.to_owned(), known });
+        }
+        if scenario.is_some() && spec.kind(put) != Kind::Scripted {
+            return Err(RosterError::PlaysNothing { name: put.to_owned() });
         }
         let scripted = || {
             let own = spec.scenario.as_ref().map(|scenario| self.folder.join(scenario));

@@ -30,6 +30,7 @@ impl Agent for Scripted {
         say("--as", self.as_name.clone());
         say("--name", request.name.clone());
         say("--attempt", request.attempt.to_string());
+        say("--permission", request.permission.as_str().to_owned());
         if let Some(model) = &request.model {
             say("--model", model.clone());
         }
@@ -48,6 +49,10 @@ impl Agent for Scripted {
     }
 
     fn takes_session_id(&self) -> bool {
+        true
+    }
+
+    fn tells_cost(&self) -> bool {
         true
     }
 }

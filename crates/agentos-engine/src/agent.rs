@@ -18,6 +18,7 @@ mod listener;
 mod plan;
 mod request;
 mod round;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -41,6 +42,7 @@ use crate::performer::{Order, Performed, Performer, Ticket};
 use crate::shell::{Grounds, OutputSink, Whose, directory_name, end, run_folder};
 use conduct::Conduct;
 use plan::Plan;
+use turns::Turns;
 
 /// The most processes that one try of a session takes: the first, one that begins anew, one that mends the answer.
 const ROUNDS: u32 = 3;
@@ -49,6 +51,7 @@ const ROUNDS: u32 = 3;
 #[derive(Clone)]
 pub struct AgentPerformer {
     settings: Arc<Settings>,
+    turns: Turns,
 }
 
 /// How sessions are performed.
@@ -88,18 +91,25 @@ impl AgentPerformer {
     /// Performs sessions so.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { settings: Arc::new(settings) }
+        Self { settings: Arc::new(settings), turns: Turns::default() }
     }
 
     async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Failure> {
         let asked = request::Asked::parse(order.args.clone())?;
         let ground = self.settings.grounds.of(&order.home).await?;
-        let known = match Plan::looks_back(&order, &asked) {
-            true => self.settings.sessions.of(order.run).await?,
-            false => Vec::new(),
-        };
         let member = self.settings.roster.member(&asked.agent, &order.home.agents);
         let member = member.map_err(|error| refused(error.to_string()))?;
+        let looks_back = Plan::looks_back(&order, &asked);
+        let known = self.known(order.run, looks_back).await?;
+        let plan = Plan::of(&order, &asked, &member, &known)?;
+        let _turn = tokio::select! {
+            turn = self.turns.take(plan.session.id()) => turn,
+            () = ticket.stop.cancelled() => {
+                return Ok(Performed::Ended(OperationResult::Cancelled {}));
+            }
+        };
+        // Whoever was before us may have used some.
+        let known = self.known(order.run, looks_back).await?;
         let plan = Plan::of(&order, &asked, &member, &known)?;
         let whose = Whose {
             run: order.run,
@@ -133,6 +143,12 @@ impl AgentPerformer {
             }
         };
         match conducted {
+            // It says what was used until then.
+            Ok(Ok(Performed::Ended(OperationResult::Failed { failure })))
+                if failure.kind == FailureKind::Cancelled =>
+            {
+                Ok(Performed::Ended(OperationResult::Failed { failure }))
+            }
             _ if stop.is_cancelled() => Ok(Performed::Ended(OperationResult::Cancelled {})),
             Ok(Ok(performed)) => Ok(performed),
             Ok(Err(failure)) => {
@@ -140,6 +156,14 @@ impl AgentPerformer {
                 Err(failure)
             }
             Err(_) => Err(failed("whoever followed the agent panicked".to_owned())),
+        }
+    }
+
+    /// Which sessions the run has had, if that is of any interest.
+    async fn known(&self, run: RunId, is_wanted: bool) -> Result<Vec<KnownSession>, Failure> {
+        match is_wanted {
+            true => self.settings.sessions.of(run).await,
+            false => Ok(Vec::new()),
         }
     }
 

@@ -10,7 +10,8 @@ const LINE_BYTES: usize = 8;
 
 /// Values that must not be seen in output.
 ///
-/// A value of many lines (a private key) is masked as a whole and line by line: programs print it in pieces.
+/// A value of many lines (a private key) is masked as a whole and line by line: programs print it in pieces. A value that JSON
+/// writes in other letters is masked as it stands there too: programs that speak in events print nothing else.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secrets(Vec<String>);
@@ -30,11 +31,8 @@ impl Secrets {
             let lines = value.lines().map(str::trim).filter(|line| line.len() >= LINE_BYTES);
             values.extend(lines);
         }
-        let mut kept: Vec<String> = values
-            .into_iter()
-            .filter(|value| value.len() >= SECRET_BYTES)
-            .map(ToOwned::to_owned)
-            .collect();
+        let long_enough = values.into_iter().filter(|value| value.len() >= SECRET_BYTES);
+        let mut kept: Vec<String> = long_enough.flat_map(forms).collect();
         // The longest first: a secret that begins like another one is masked to its end.
         kept.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         kept.dedup();
@@ -56,6 +54,38 @@ impl Secrets {
     pub(crate) fn values(&self) -> &[String] {
         &self.0
     }
+}
+
+/// A value as it is, as it stands in JSON, and as it stands in a text of JSON that has JSON in it.
+fn forms(value: &str) -> Vec<String> {
+    let mut forms = vec![value.to_owned()];
+    for plain in [false, true] {
+        let once = escaped(value, plain);
+        let twice = escaped(&once, plain);
+        forms.extend([once, twice].into_iter().filter(|form| form != value));
+    }
+    forms
+}
+
+/// How JSON writes a text: as short as it can, or with nothing but plain letters.
+fn escaped(text: &str, plain: bool) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    let inner = &quoted[1..quoted.len() - 1];
+    if !plain {
+        return inner.to_owned();
+    }
+    let mut units = [0; 2];
+    let mut written = String::new();
+    for letter in inner.chars() {
+        if letter.is_ascii() {
+            written.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut units) {
+            written.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    written
 }
 
 impl std::fmt::Debug for Secrets {
@@ -99,7 +129,25 @@ mod tests {
     fn a_secret_of_many_lines_is_also_masked_line_by_line() {
         let key = "-----BEGIN-----\nshort\nMIIEvQIBADANBg\n";
         let secrets = Secrets::of([("SSH_KEY", key)], []);
-        assert_eq!(secrets.values(), [key.trim(), "-----BEGIN-----", "MIIEvQIBADANBg"]);
+        for part in [key.trim(), "-----BEGIN-----", "MIIEvQIBADANBg"] {
+            assert!(secrets.values().iter().any(|value| value == part), "{part}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_masked_as_json_writes_it() {
+        let key = "a\"b\\cé1";
+        let secrets = Secrets::of([("ODD_KEY", key)], []);
+        let once = serde_json::json!({ "text": format!("it is {key}!") }).to_string();
+        let twice = serde_json::json!({ "input": once }).to_string();
+        let plain = r#"{"text":"it is a\"b\\c\u00e91!"}"#;
+        for (line, expected) in [
+            (once.as_str(), r#"{"text":"it is ***!"}"#),
+            (&twice, r#"{"input":"{\"text\":\"it is ***!\"}"}"#),
+            (plain, r#"{"text":"it is ***!"}"#),
+        ] {
+            assert_eq!(secrets.masked(line), expected);
+        }
     }
 
     #[test]

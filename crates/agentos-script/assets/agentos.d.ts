@@ -398,13 +398,17 @@ declare module "agentos" {
     timeout?: number;
     /** How long it may say nothing, in milliseconds; half an hour if nothing is said, for ever if it is 0. */
     idleTimeout?: number;
-    /** How much it may use, in tokens (sent and written) and US dollars. It is ended when it uses more. */
+    /**
+     * How much it may use, in tokens (sent and written) and US dollars. `claude` is ended when it uses more; `codex` and `gemini`
+     * tell it at their end, so it only keeps an answer from being asked for again. Dollars need an agent that tells its cost, or a
+     * `model` that has a price in the configuration.
+     */
     budget?: { tokens?: number; usd?: number };
     /** Whether the answer is to be JSON. An answer that is not is asked for again, once. */
     json?: boolean;
     /** What the JSON is to look like. */
     schema?: JsonSchema | SchemaLike<unknown>;
-    /** The name of an earlier session of this run that is gone on with. */
+    /** The name of an earlier session of this run, of the same agent, that is gone on with. One call at a time does. */
     resume?: string;
     /** What a further attempt of the step does with the session of the one before; `fresh` if nothing is said. */
     onRetry?: "fresh" | "continue";

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agentos_agent::permission::Permission;
 use agentos_agent::roster::Roster;
 use agentos_agent::scripted::play::{Play, play};
 use agentos_agent::scripted::scenario::Scenario;
@@ -76,6 +77,9 @@ fn part(flags: &[OsString]) -> Result<Play> {
         prompt,
         model: flag("--model"),
         max_turns: flag("--max-turns").and_then(|number| number.parse().ok()),
+        permission: flag("--permission")
+            .and_then(|name| Permission::named(&name))
+            .unwrap_or(Permission::ReadOnly),
         state: PathBuf::from(needed("--state")?),
         workspace: std::env::current_dir()?,
     })
@@ -164,6 +168,15 @@ pub(crate) fn replacements(
         let (name, other) = said.split_once('=').ok_or_else(wrong)?;
         if name.is_empty() || other.is_empty() {
             return Err(wrong());
+        }
+        if !roster.names().iter().any(|known| known == name) {
+            let known = roster.names().join(", ");
+            let wrong = format!("`--agent {said}`: there is no agent `{name}`; there are {known}");
+            return Err(CommandError::usage(wrong));
+        }
+        if found.contains_key(name) {
+            let wrong = format!("`--agent {said}`: the place of `{name}` is taken already");
+            return Err(CommandError::usage(wrong).hint("say it once"));
         }
         let other = match other.split_once(':') {
             Some((other, file)) => format!("{other}:{}", scenario(&folder.join(file))?.display()),

@@ -45,6 +45,10 @@ impl Translator for Stream {
         }
     }
 
+    fn is_piece(&self, line: &str) -> bool {
+        line.contains("\"content_block_delta\"") && line.contains("\"stream_event\"")
+    }
+
     fn finish(&mut self, exit: &Exit, complaints: &str) -> Verdict {
         self.account.verdict(exit, complaints, |_| None)
     }

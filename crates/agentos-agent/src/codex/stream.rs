@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::account::Account;
 use crate::agent::Translator;
 use crate::bounds::{MESSAGE_BYTES, TEXT_BYTES, TOOL_BYTES, cut};
-use crate::classify::{is_denial, kind_of};
+use crate::classify::{is_denial, is_refused_patch, kind_of};
 use crate::event::AgentEvent;
 use crate::json::{count, list, object, text};
 use crate::usage::{Baseline, Usage};
@@ -48,7 +48,7 @@ impl Translator for Stream {
 
     fn finish(&mut self, exit: &Exit, complaints: &str) -> Verdict {
         // A patch that was refused is no item of the stream: only the complaints tell.
-        if is_denial(complaints) {
+        if is_refused_patch(complaints) {
             self.account.denied("apply_patch", complaints);
         }
         self.account.verdict(exit, complaints, |_| None)

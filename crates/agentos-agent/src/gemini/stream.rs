@@ -64,6 +64,10 @@ impl Translator for Stream {
         events
     }
 
+    fn is_piece(&self, line: &str) -> bool {
+        line.contains("\"delta\":true")
+    }
+
     fn finish(&mut self, exit: &Exit, complaints: &str) -> Verdict {
         self.said();
         self.account.verdict(exit, complaints, of_code)

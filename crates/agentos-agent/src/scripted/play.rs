@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::scenario::{Asked, Item, Scenario, ScenarioError};
 use super::state::{Memory, State};
+use crate::permission::Permission;
 use crate::usage::Usage;
 use crate::verdict::TroubleKind;
 
@@ -40,6 +41,8 @@ pub struct Play {
     pub model: Option<String>,
     /// How many things it may say or do.
     pub max_turns: Option<u32>,
+    /// What it may do.
+    pub permission: Permission,
     /// Where sessions are remembered.
     pub state: PathBuf,
     /// The workspace.
@@ -68,11 +71,26 @@ pub enum PlayError {
     Io(#[from] io::Error),
 }
 
-/// Plays; returns the exit status.
+/// Plays; returns the exit status. What can't be played is the stream's last word, and final.
 ///
 /// # Errors
-/// [`PlayError`].
+/// Nobody listens, or what was played can't be kept.
 pub fn play(play: &Play, out: &mut dyn Write) -> Result<u8, PlayError> {
+    let why = match perform(play, out) {
+        Err(error @ PlayError::UnknownSession(_)) => (TroubleKind::UnknownSession, error),
+        Err(error @ (PlayError::Scenario(_) | PlayError::NothingFits { .. })) => {
+            (TroubleKind::Refused, error)
+        }
+        played => return played,
+    };
+    let (kind, error) = why;
+    let last =
+        json!({ "type": "finished", "ok": false, "kind": kind, "message": error.to_string() });
+    writeln!(out, "{last}")?;
+    Ok(1)
+}
+
+fn perform(play: &Play, out: &mut dyn Write) -> Result<u8, PlayError> {
     let scenario = Scenario::load(&play.scenario)?;
     let memory = Memory::of(&play.state, &play.session);
     let remembered = memory.load()?;
@@ -100,13 +118,18 @@ pub fn play(play: &Play, out: &mut dyn Write) -> Result<u8, PlayError> {
             return stage.fail(TroubleKind::MaxTurns, "it took as many turns as it may");
         }
         if let Some(status) = stage.perform(number + 1, item)? {
+            // What a scenario wants to fail has failed: whoever goes on with the session is behind it.
+            if matches!(item, Item::Fail { .. } | Item::Exit(_)) {
+                state.pass(at, number + 1, scenario.parts[at].play.len());
+                memory.keep(&state)?;
+            }
             return Ok(status);
         }
         state.current = Some((at, number + 1));
         memory.keep(&state)?;
     }
-    state.current = None;
-    state.played.push(at);
+    let length = scenario.parts[at].play.len();
+    state.pass(at, length, length);
     memory.keep(&state)?;
     let said = std::mem::take(&mut stage.said);
     stage.tell(&json!({ "type": "finished", "ok": true, "text": said }))?;
@@ -208,6 +231,12 @@ impl Stage<'_> {
             _ => return Ok(None),
         };
         self.call(number, tool, &input)?;
+        if self.play.permission == Permission::ReadOnly {
+            let why = "it may only look";
+            self.answer(number, false, why)?;
+            self.tell(&json!({ "type": "denied", "tool": tool, "why": why }))?;
+            return Ok(None);
+        }
         let done = match item {
             Item::Write { file, content } => self.write(file, content),
             Item::Patch { file, find, replace } => self.patch(file, find, replace),

@@ -17,6 +17,16 @@ pub(super) struct State {
     pub(super) played: Vec<usize>,
 }
 
+impl State {
+    /// So many items of a part were played.
+    pub(super) fn pass(&mut self, part: usize, items: usize, of: usize) {
+        self.current = Some((part, items)).filter(|_| items < of);
+        if items == of {
+            self.played.push(part);
+        }
+    }
+}
+
 /// Where it is remembered.
 #[derive(Debug)]
 pub(super) struct Memory {

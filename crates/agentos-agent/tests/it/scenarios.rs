@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use agentos_agent::permission::Permission;
 use agentos_agent::scripted::play::{Play, PlayError, play};
 use agentos_agent::verdict::{TroubleKind, Verdict};
 
@@ -9,6 +10,7 @@ use super::part::{exited, told};
 
 struct Stand {
     folder: tempfile::TempDir,
+    permission: Permission,
 }
 
 impl Stand {
@@ -16,7 +18,7 @@ impl Stand {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("workspace")).expect("a workspace");
         std::fs::write(folder.path().join("scenario.toml"), scenario).expect("a scenario");
-        Self { folder }
+        Self { folder, permission: Permission::AcceptEdits }
     }
 
     fn path(&self) -> &Path {
@@ -43,6 +45,7 @@ impl Stand {
             prompt: prompt.into(),
             model: None,
             max_turns: None,
+            permission: self.permission,
             state: self.path().join("state"),
             workspace: self.path().join("workspace"),
         };
@@ -103,8 +106,9 @@ fn a_resumed_session_plays_what_comes_next_and_an_unknown_one_is_refused() {
         play = [{ say = "second" }]
         "#,
     );
-    let unknown = stand.play("nobody", true, "go").unwrap_err();
-    assert!(matches!(unknown, PlayError::UnknownSession(_)), "{unknown}");
+    let (_, unknown) = stand.play("nobody", true, "go").expect("a stream");
+    let kind = unknown.trouble.map(|trouble| trouble.kind);
+    assert_eq!(kind, Some(TroubleKind::UnknownSession));
     assert_eq!(stand.play("s", false, "go").expect("played").1.text, "first");
     assert_eq!(stand.play("s", true, "more please").expect("played").1.text, "second");
 }
@@ -118,12 +122,6 @@ fn a_scenario_goes_on_after_the_last_item_that_was_played() {
     let stand = Stand::new(scenario);
     let (_, verdict) = stand.play("s", false, "go").expect("played");
     assert_eq!(verdict.trouble.map(|trouble| trouble.kind), Some(TroubleKind::Exit));
-    // The scenario is mended, as an agent that is resumed does something else.
-    std::fs::write(
-        stand.path().join("scenario.toml"),
-        scenario.replace("{ exit = 3 }", "{ wait = 0 }"),
-    )
-    .expect("a scenario");
     let (_, verdict) = stand.play("s", true, "go on").expect("played");
     assert_eq!(verdict.text, "after");
     assert_eq!(stand.file("count.txt").as_deref(), Some("x\n"), "what was done is not done again");
@@ -147,6 +145,22 @@ fn failures_have_the_kind_that_the_scenario_says() {
 #[test]
 fn nothing_to_play_is_said_so() {
     let stand = Stand::new("[[session]]\nname = \"other\"\nplay = []");
-    let error = stand.play("s", false, "go").unwrap_err().to_string();
-    assert!(error.contains("nothing for the session `work`"), "{error}");
+    let (_, verdict) = stand.play("s", false, "go").expect("a stream");
+    let trouble = verdict.trouble.expect("trouble");
+    assert!(trouble.message.contains("nothing for the session `work`"), "{}", trouble.message);
+    assert!(!trouble.kind.is_passing(), "trying again would not help");
+}
+
+#[test]
+fn whoever_may_only_look_changes_nothing() {
+    let items =
+        r#"{ write = { file = "a", content = "x" } }, { run = "touch b" }, { say = "done" }"#;
+    let stand = Stand {
+        permission: Permission::ReadOnly,
+        ..Stand::new(&format!("[[session]]\nplay = [{items}]"))
+    };
+    let (_, verdict) = stand.play("s", false, "go").expect("played");
+    assert_eq!(verdict.denied, ["write", "run"]);
+    assert_eq!(verdict.trouble.map(|trouble| trouble.kind), Some(TroubleKind::PermissionDenied));
+    assert_eq!((stand.file("a"), stand.file("b")), (None, None));
 }

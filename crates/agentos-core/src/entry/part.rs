@@ -123,6 +123,16 @@ pub struct Abandoned {
 }
 
 impl OperationResult {
+    /// Whether it was cancelled. One that has something to say about how far it came says so in a failure of that kind.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        match self {
+            Self::Ok { .. } => false,
+            Self::Failed { failure } => failure.kind == FailureKind::Cancelled,
+            Self::Cancelled {} => true,
+        }
+    }
+
     /// What a child's end is to whoever invoked it.
     pub(crate) fn of_child(outcome: RunOutcome, cancel_ordered: bool) -> Self {
         match outcome {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{Beginning, History, Rebase, RebaseError};
 use crate::codec::Chunk;
-use crate::entry::{Abandoned, Entry, OperationResult, Record, RunOutcome};
+use crate::entry::{Abandoned, Entry, Record, RunOutcome};
 use crate::operation::{OperationKind, Treatment};
 use crate::path::{OperationId, StepPath};
 use crate::source::Site;
@@ -230,8 +230,15 @@ pub(super) fn abandoned(log: &[Record], chunks: &[Chunk]) -> Vec<Abandoned> {
     left.map(|(left, _)| left).collect()
 }
 
-fn remains(log: &[Record]) -> BTreeMap<&OperationId, (Abandoned, Remains)> {
-    let mut left: BTreeMap<&OperationId, (Abandoned, Remains)> = BTreeMap::new();
+/// What is left, by operation.
+type Left<'a> = BTreeMap<&'a OperationId, (Abandoned, Remains)>;
+
+fn is_stopping(left: &Left<'_>, operation: &OperationId) -> bool {
+    left.get(operation).is_some_and(|(_, was)| *was == Remains::Stopping)
+}
+
+fn remains(log: &[Record]) -> Left<'_> {
+    let mut left = Left::new();
     for record in log {
         match &record.entry {
             Entry::OperationOrdered { operation, r#try, child, .. } if is_stoppable(operation) => {
@@ -245,9 +252,13 @@ fn remains(log: &[Record]) -> BTreeMap<&OperationId, (Abandoned, Remains)> {
             Entry::OperationCancelOrdered { operation } => {
                 left.entry(operation).and_modify(|(_, remains)| *remains = Remains::Stopping);
             }
-            Entry::OperationEnded { operation, result: OperationResult::Cancelled {} }
-            | Entry::ChildEnded { operation, outcome: RunOutcome::Cancelled { .. }, .. }
-                if left.get(operation).is_some_and(|(_, was)| *was == Remains::Stopping) =>
+            Entry::OperationEnded { operation, result }
+                if result.is_cancelled() && is_stopping(&left, operation) =>
+            {
+                left.entry(operation).and_modify(|(_, remains)| *remains = Remains::Stopped);
+            }
+            Entry::ChildEnded { operation, outcome: RunOutcome::Cancelled { .. }, .. }
+                if is_stopping(&left, operation) =>
             {
                 left.entry(operation).and_modify(|(_, remains)| *remains = Remains::Stopped);
             }

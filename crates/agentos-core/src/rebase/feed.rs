@@ -172,8 +172,7 @@ pub(super) fn answers(
                 payloads.insert(key, decision(*approved, by, comment.as_deref()));
             }
             Entry::OperationEnded { operation, result }
-                if selection.answer(operation, result, record.seq)
-                    && *result != OperationResult::Cancelled {} =>
+                if selection.answer(operation, result, record.seq) && !result.is_cancelled() =>
             {
                 answers.insert(operation.clone(), result.clone());
             }

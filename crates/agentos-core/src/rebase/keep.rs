@@ -115,7 +115,7 @@ impl Selection {
 
     /// Whether this answer to it is. Being cancelled by what is not kept is no answer.
     pub(super) fn answer(&self, id: &OperationId, result: &OperationResult, seq: Seq) -> bool {
-        self.operation(id) && (*result != OperationResult::Cancelled {} || seq < self.cut)
+        self.operation(id) && (!result.is_cancelled() || seq < self.cut)
     }
 
     /// Whether this end of a child run is kept.

@@ -10,14 +10,14 @@ use serde_json::json;
 
 use super::budget::Spent;
 use super::conduct::Conduct;
-use super::files;
+use super::{files, form};
 use crate::performer::Performed;
 
 /// What was heard of the last round.
 pub(super) struct Heard<'a> {
     pub(super) verdict: &'a Verdict,
     pub(super) exit: &'a Exit,
-    /// In all rounds.
+    /// In all rounds and tries.
     pub(super) spent: Spent,
 }
 
@@ -32,7 +32,7 @@ impl Conduct {
         let trouble = match answer {
             Ok(json) => {
                 let mut value = self.document(heard, "completed");
-                value["json"] = json.unwrap_or(Value::Null);
+                value["json"] = form::masked(json.unwrap_or(Value::Null), secrets);
                 return Performed::Ended(OperationResult::Ok { value });
             }
             Err(trouble) => trouble,
@@ -48,6 +48,16 @@ impl Conduct {
         let name = name.as_ref().map_or("session", |name| name.as_str());
         let message = format!("`{name}` ({}): {message}", self.member.name);
         let failure = Failure { kind: kind_of(trouble.kind), message, detail: Some(value) };
+        Performed::Ended(OperationResult::Failed { failure: failure.bounded() })
+    }
+
+    /// It was ended by somebody: it is tried again, unless that was what was wanted.
+    pub(super) fn interrupted(&self, heard: &Heard<'_>) -> Performed {
+        if !self.ticket.stop.is_cancelled() {
+            return Performed::Interrupted;
+        }
+        let detail = Some(self.document(heard, "cancelled"));
+        let failure = Failure { detail, ..Failure::cancelled() };
         Performed::Ended(OperationResult::Failed { failure: failure.bounded() })
     }
 

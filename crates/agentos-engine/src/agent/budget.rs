@@ -1,12 +1,13 @@
-//! What a session has used in all its rounds, and whether that is more than it may.
+//! What a session has used in all its rounds and tries, and whether that is more than it may.
 
 use agentos_agent::price::Prices;
 use agentos_agent::usage::Usage;
+use serde::{Deserialize, Serialize};
 
 use super::request::Budget;
 
 /// What was used so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Spent {
     pub(super) usage: Usage,
     /// What is known of its cost.
@@ -26,6 +27,11 @@ impl Spent {
         self
     }
 
+    /// What it cost at least.
+    pub(super) const fn known_usd(&self) -> f64 {
+        self.cost_usd
+    }
+
     /// What it cost, if that is known.
     pub(super) fn cost_usd(&self) -> Option<f64> {
         (!self.is_unknown && self.usage != Usage::default() || self.cost_usd > 0.0)
@@ -39,12 +45,12 @@ impl Budget {
     pub(super) fn exceeded(&self, spent: &Spent) -> Option<String> {
         let tokens = spent.usage.total();
         if let Some(most) = self.tokens.filter(|most| tokens > *most) {
-            return Some(format!("it used {tokens} tokens of {most} and was ended"));
+            return Some(format!("it used {tokens} tokens of {most}"));
         }
         // A cost that is known in part is at least so much.
         let cost = spent.cost_usd;
         let most = self.usd.filter(|most| cost > *most)?;
-        Some(format!("it used {cost:.4} US dollars of {most:.4} and was ended"))
+        Some(format!("it used {cost:.4} US dollars of {most:.4}"))
     }
 }
 

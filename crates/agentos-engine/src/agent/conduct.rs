@@ -41,11 +41,11 @@ pub(super) struct Conduct {
 }
 
 /// What a round begins with.
-struct Turn {
-    session: Session,
-    prompt: String,
+pub(super) struct Turn {
+    pub(super) session: Session,
+    pub(super) prompt: String,
     /// What the session had used before.
-    before: Baseline,
+    pub(super) before: Baseline,
     /// Whether it is there to mend an answer.
     is_mending: bool,
 }
@@ -93,7 +93,8 @@ impl Conduct {
     /// All rounds. Nothing if nobody wants to know any more.
     fn rounds(&self, tell: &Told) -> Result<Option<Performed>, Failure> {
         form::check_schema(&self.asked)?;
-        let mut listener = Listener::new(self);
+        self.check_budget()?;
+        let mut listener = Listener::new(self, self.secrets(), self.carried());
         let mut turn = Turn {
             session: self.plan.session.clone(),
             prompt: self.prompt(self.plan.opening),
@@ -104,30 +105,42 @@ impl Conduct {
         if let Some(remark) = &self.plan.remark {
             listener.say(remark);
         }
+        self.remark();
         for number in 1..=ROUNDS {
-            let path = self.path(number);
-            self.remark(&path);
             if self.ticket.stop.is_cancelled() {
                 return Ok(None);
             }
-            if self.member.agent.takes_session_id() && number == 1 {
-                self.started(turn.session.id(), None);
+            // One that is gone on with is named when the agent has said that it knows it.
+            if let (true, Session::New(id)) = (self.member.agent.takes_session_id(), &turn.session)
+            {
+                self.started(id, None);
             }
-            let spec = self.spec(&self.request(turn.session.clone(), turn.prompt.clone()), gone)?;
+            let request = self.request(&turn, &listener.spent);
+            let spec = self.spec(&request, &listener.secrets, gone)?;
             let mut round = Round::new(self.member.agent.translator(turn.before));
-            let followed = self.follow((&path, &spec), (&mut listener, &mut round), tell);
+            let place = self.path(number);
+            let followed = self.follow((&place, &spec), (&mut listener, &mut round), tell);
             let exit = match followed {
                 Ok(Some(exit)) => exit,
                 Ok(None) => return Ok(None),
                 Err(error) => return Err(failed(spec.secrets.masked(&error.to_string()))),
             };
             gone += Duration::from_millis(exit.duration_ms);
-            let verdict = listener.finish(&mut round, &exit);
+            let mut verdict = listener.finish(&mut round, &exit);
+            self.name_session(&turn, &mut verdict);
             let heard = Heard { verdict: &verdict, exit: &exit, spent: listener.spent };
-            match self.next(&turn, &heard, round.excess.take()) {
-                Next::Interrupted => return Ok(Some(Performed::Interrupted)),
+            match self.next(&turn, &heard, &round) {
+                Next::Interrupted => {
+                    self.carry(&listener.spent)?;
+                    return Ok(Some(self.interrupted(&heard)));
+                }
                 Next::Answer(answer) => {
-                    return Ok(Some(self.answer(&heard, answer, &spec.secrets)));
+                    if let Some(said) = self.asked.budget.exceeded(&listener.spent)
+                        && answer.is_ok()
+                    {
+                        listener.say(&format!("{said}; it was done before that was known"));
+                    }
+                    return Ok(Some(self.answer(&heard, answer, &listener.secrets)));
                 }
                 Next::Round(next, why) => {
                     listener.say(&why);
@@ -138,38 +151,69 @@ impl Conduct {
         Err(failed("the session took more rounds than there are".to_owned()))
     }
 
-    /// What follows from how a round ended, and from nothing else.
-    fn next(&self, turn: &Turn, heard: &Heard<'_>, excess: Option<String>) -> Next {
-        if let Some(excess) = excess {
-            return Next::Answer(Err(Trouble::new(TroubleKind::Budget, excess)));
+    /// Where the agent says nothing but its answer, the session has the name that it was given.
+    fn name_session(&self, turn: &Turn, verdict: &mut Verdict) {
+        let is_named = self.member.agent.takes_session_id();
+        if verdict.session_id.is_none() && verdict.is_success() && is_named {
+            verdict.session_id = Some(turn.session.id().to_owned());
         }
-        if matches!(heard.exit.reason, Reason::Stopped | Reason::Orphaned | Reason::Lost) {
+    }
+
+    /// What follows from how a round ended, and from nothing else.
+    fn next(&self, turn: &Turn, heard: &Heard<'_>, round: &Round) -> Next {
+        if let Some(excess) = &round.excess {
+            let message = format!("{excess} and was ended");
+            return Next::Answer(Err(Trouble::new(TroubleKind::Budget, message)));
+        }
+        if is_interruption(heard.exit.reason) {
             return Next::Interrupted;
         }
-        let is_fresh = turn.session.id() == self.plan.fresh_id;
         match &heard.verdict.trouble {
-            Some(trouble) if trouble.kind == TroubleKind::UnknownSession && !is_fresh => {
-                let why =
-                    "the agent does not know that session any more; it begins anew".to_owned();
-                let anew = Turn {
-                    session: Session::New(self.plan.fresh_id.clone()),
-                    prompt: self.prompt(Opening::Prompt),
-                    before: Baseline::default(),
-                    is_mending: turn.is_mending,
-                };
-                Next::Round(anew, why)
+            Some(trouble) if trouble.kind == TroubleKind::UnknownSession => {
+                self.unknown(turn, trouble, round)
             }
             Some(trouble) => Next::Answer(Err(trouble.clone())),
             None if !self.asked.wants_json() => Next::Answer(Ok(None)),
             None => match form::json_of(&self.asked, &heard.verdict.text) {
                 Ok(json) => Next::Answer(Ok(Some(json))),
-                Err(why) => self.mend(turn, heard.verdict, &why),
+                Err(why) => self.mend(turn, heard, &why),
             },
         }
     }
 
-    /// An answer of the wrong form is mended once, in the same session.
-    fn mend(&self, turn: &Turn, verdict: &Verdict, why: &str) -> Next {
+    /// The agent does not know the session: it begins anew, if nothing can have been done in it.
+    fn unknown(&self, turn: &Turn, trouble: &Trouble, round: &Round) -> Next {
+        let message = trouble.message.clone();
+        if turn.is_mending {
+            let message = format!("its answer has the wrong form and can't be mended: {message}");
+            return Next::Answer(Err(Trouble::new(TroubleKind::Answer, message)));
+        }
+        if round.has_spoken || matches!(turn.session, Session::New(_)) {
+            // Whoever has a session speaks of something else.
+            return Next::Answer(Err(Trouble::new(TroubleKind::Exit, message)));
+        }
+        let opening = match self.plan.opening {
+            Opening::Prompt => Opening::Prompt,
+            Opening::GoOn | Opening::Anew => Opening::Anew,
+        };
+        let anew = Turn {
+            session: Session::New(self.plan.fresh_id.clone()),
+            prompt: self.prompt(opening),
+            before: Baseline::default(),
+            is_mending: false,
+        };
+        let why = "the agent does not know that session any more; it begins anew".to_owned();
+        Next::Round(anew, why)
+    }
+
+    /// An answer of the wrong form is mended once, in the same session, if there is something left to do it with.
+    fn mend(&self, turn: &Turn, heard: &Heard<'_>, why: &str) -> Next {
+        let verdict = heard.verdict;
+        if let Some(said) = self.asked.budget.exceeded(&heard.spent) {
+            let message =
+                format!("its answer has the wrong form: {why} Nothing is left to mend it: {said}");
+            return Next::Answer(Err(Trouble::new(TroubleKind::Budget, message)));
+        }
         let Some(id) = verdict
             .session_id
             .as_ref()
@@ -202,21 +246,31 @@ impl Conduct {
                 "You were interrupted. Look at what is done already, do not do it again, and go on to the end. This is what you \
                  were asked for:\n\n{asked}"
             ),
+            Opening::Anew => format!(
+                "Somebody else has begun this and was interrupted. Look at what is done already, do not do it again, and go on to \
+                 the end. This is what was asked for:\n\n{asked}"
+            ),
         }
     }
 
     /// The step's log says what became of a session that somebody else began.
-    fn remark(&self, path: &std::path::Path) {
-        if !self.was_begun {
-            return;
-        }
-        let case = Directory::at(path).and_then(|directory| Case::of(&directory));
-        let remark = match case {
-            Ok(Case::Held) => "the agent still works; attached to it again",
-            Ok(Case::Over(_)) => "the agent ended while nobody was there; its answer is collected",
+    fn remark(&self) {
+        let case = |round| Directory::at(&self.path(round)).and_then(|place| Case::of(&place)).ok();
+        let mut cases = (1..=ROUNDS).rev().filter(|_| self.was_begun).filter_map(case);
+        let remark = match cases.find(|case| *case != Case::Nothing) {
+            Some(Case::Held) => "the agent still works; attached to it again",
+            Some(Case::Over(exit)) if !is_interruption(exit.reason) => {
+                "the agent ended while nobody was there; its answer is collected"
+            }
+            // The next try says what becomes of one that was ended.
             _ => return,
         };
         tracing::info!(operation = %self.whose.operation, "{remark}");
         self.settings.output.remark(&self.whose, remark);
     }
+}
+
+/// Whether the agent was ended by something else than itself and its limits.
+const fn is_interruption(reason: Reason) -> bool {
+    matches!(reason, Reason::Stopped | Reason::Orphaned | Reason::Lost)
 }

@@ -2,6 +2,7 @@
 
 use agentos_core::failure::Failure;
 use agentos_core::value::{self, Value};
+use agentos_process::secret::Secrets;
 use agentos_sdk::{InputError, check_input};
 
 use super::refused;
@@ -51,6 +52,19 @@ pub(super) fn json_of(asked: &Asked, text: &str) -> Result<Value, String> {
         check_input(schema, &found).map_err(|error| error.to_string())?;
     }
     Ok(found)
+}
+
+/// A value without secrets, however they were written where it came from.
+pub(super) fn masked(value: Value, secrets: &Secrets) -> Value {
+    match value {
+        Value::String(text) => Value::String(secrets.masked(&text)),
+        Value::Array(items) => items.into_iter().map(|item| masked(item, secrets)).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| (secrets.masked(&name), masked(value, secrets)))
+            .collect(),
+        other => other,
+    }
 }
 
 /// Where JSON may be: everything, a block of code, or what is between the first and the last bracket.

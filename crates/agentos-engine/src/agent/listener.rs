@@ -8,6 +8,8 @@ use agentos_agent::transcript::paragraph;
 use agentos_agent::verdict::Verdict;
 use agentos_process::exit::Exit;
 use agentos_process::frame::{Frame, Stream};
+use agentos_process::mask::Masker;
+use agentos_process::secret::Secrets;
 use serde_json::json;
 
 use super::budget::{Spent, cost};
@@ -21,20 +23,30 @@ const PROGRESS_MS: u64 = 100;
 /// How much of what the agent says whoever watches is shown, in bytes.
 const SHOWN: usize = 2 * 1024;
 
-/// How much of what an agent complains of is kept, in bytes.
+/// How much of the end of what an agent complains of is looked at, in bytes.
 const COMPLAINTS: usize = 16 << 10;
+
+/// How much of one line of complaints is kept, in bytes.
+const COMPLAINT: usize = 4 << 10;
+
+/// How much of what an agent complains of in one round is written into logs, in bytes.
+const LOGGED_COMPLAINTS: usize = 64 << 10;
 
 /// What was heard in all rounds of a try.
 pub(super) struct Listener<'a> {
     conduct: &'a Conduct,
+    /// Masked in whatever was read: a value may stand in an event in other letters, or in several events.
+    pub(super) secrets: Secrets,
     files: Files,
     /// How much of the step's log was written by somebody before.
     kept: u64,
     /// How much of it there is in all.
     position: u64,
-    /// What earlier rounds have used.
+    /// What earlier rounds and tries have used.
     pub(super) spent: Spent,
     saying: String,
+    /// Masks what is said piece by piece.
+    pieces: Masker,
     is_whole: bool,
     tool: Option<String>,
     tool_calls: u64,
@@ -53,6 +65,10 @@ pub(super) struct Round {
     stdout: Lines,
     stderr: Lines,
     complaints: String,
+    logged_complaints: usize,
+    gaps: u64,
+    /// Whether the agent has begun to work.
+    pub(super) has_spoken: bool,
     /// What this round has used so far.
     now: Spent,
     /// How it used more than it may, before it said that it was done.
@@ -66,6 +82,9 @@ impl Round {
             stdout: Lines::default(),
             stderr: Lines::default(),
             complaints: String::new(),
+            logged_complaints: 0,
+            gaps: 0,
+            has_spoken: false,
             now: Spent::default(),
             excess: None,
         }
@@ -73,13 +92,15 @@ impl Round {
 }
 
 impl<'a> Listener<'a> {
-    pub(super) fn new(conduct: &'a Conduct) -> Self {
+    pub(super) fn new(conduct: &'a Conduct, secrets: Secrets, spent: Spent) -> Self {
         Self {
             conduct,
+            pieces: Masker::new(&secrets),
+            secrets,
             files: Files::create(&conduct.whose),
             kept: conduct.settings.output.kept(&conduct.whose),
             position: 0,
-            spent: Spent::default(),
+            spent,
             saying: String::new(),
             is_whole: true,
             tool: None,
@@ -100,8 +121,9 @@ impl<'a> Listener<'a> {
         let mut heard = Vec::new();
         match frame.stream {
             Stream::Stdout => {
-                self.files.raw(&frame.bytes);
-                stdout.feed(&frame.bytes, |line| heard.push(translator.feed(line)));
+                let files = &mut self.files;
+                stdout
+                    .feed(&frame.bytes, |line| heard.push(read(files, translator.as_mut(), line)));
             }
             Stream::Stderr => {
                 let mut complaints = Vec::new();
@@ -119,6 +141,7 @@ impl<'a> Listener<'a> {
 
     /// Output that is missing.
     pub(super) fn gap(&mut self, round: &mut Round) {
+        round.gaps += 1;
         round.stdout.gap();
         round.stderr.gap();
     }
@@ -134,7 +157,8 @@ impl<'a> Listener<'a> {
     pub(super) fn finish(&mut self, round: &mut Round, exit: &Exit) -> Verdict {
         let Round { translator, stdout, stderr, .. } = round;
         let (mut heard, mut complaints) = (Vec::new(), Vec::new());
-        stdout.finish(|line| heard.push(translator.feed(line)));
+        let files = &mut self.files;
+        stdout.finish(|line| heard.push(read(files, translator.as_mut(), line)));
         stderr.finish(|line| complaints.push(format!("{line}\n")));
         for line in complaints {
             self.complain(round, &line);
@@ -142,7 +166,12 @@ impl<'a> Listener<'a> {
         for events in heard {
             self.events(round, events);
         }
-        let verdict = round.translator.finish(exit, &round.complaints);
+        let mut verdict = round.translator.finish(exit, &round.complaints);
+        verdict.text = self.secrets.masked(&verdict.text);
+        for tool in &mut verdict.denied {
+            *tool = self.secrets.masked(tool);
+        }
+        self.say_what_is_missing(round, &verdict);
         let model = verdict.model.as_deref().or(self.conduct.model());
         let cost = cost(&self.conduct.settings.prices, verdict.cost_usd, model, &verdict.usage);
         self.spent = self.spent.with(verdict.usage, cost);
@@ -156,16 +185,41 @@ impl<'a> Listener<'a> {
         self.line(&format!("{text}\n"), Stream::Stdout);
     }
 
-    fn complain(&mut self, round: &mut Round, line: &str) {
-        if round.complaints.len() < COMPLAINTS {
-            round.complaints.push_str(line);
+    /// A stream with holes is not taken for a whole one silently.
+    fn say_what_is_missing(&mut self, round: &Round, verdict: &Verdict) {
+        let unread = verdict.unreadable_lines + round.stdout.spoiled();
+        if unread > 0 {
+            self.say(&format!("{unread} lines of its output were no events and were passed over"));
         }
-        self.line(line, Stream::Stderr);
+        if round.gaps > 0 {
+            self.say("a part of its output is missing: it wrote more than is kept");
+        }
+    }
+
+    /// The end of what it complains of is what counts; of a flood, the log has the beginning.
+    fn complain(&mut self, round: &mut Round, line: &str) {
+        let line = match line.floor_char_boundary(COMPLAINT) {
+            end if end < line.len() => format!("{}…\n", &line[..end]),
+            _ => line.to_owned(),
+        };
+        round.complaints.push_str(&line);
+        let start = round.complaints.len().saturating_sub(COMPLAINTS);
+        round.complaints.drain(..round.complaints.ceil_char_boundary(start));
+        let logged = round.logged_complaints;
+        round.logged_complaints += line.len();
+        if round.logged_complaints <= LOGGED_COMPLAINTS {
+            self.line(&line, Stream::Stderr);
+        } else if logged <= LOGGED_COMPLAINTS {
+            round.logged_complaints += LOGGED_COMPLAINTS;
+            self.line("… the rest of what it complains of is not kept\n", Stream::Stderr);
+        }
     }
 
     fn events(&mut self, round: &mut Round, events: Vec<AgentEvent>) {
         let is_last = events.iter().any(|event| matches!(event, AgentEvent::Finished { .. }));
         for event in events {
+            round.has_spoken |=
+                !matches!(event, AgentEvent::Usage { .. } | AgentEvent::Finished { .. });
             if let Some(text) = paragraph(&event) {
                 self.line(&text, Stream::Stdout);
             }
@@ -197,8 +251,14 @@ impl<'a> Listener<'a> {
             AgentEvent::Text { text, partial } => {
                 if self.is_whole || !partial {
                     self.saying.clear();
+                    self.pieces = Masker::new(&self.secrets);
                 }
-                self.saying.push_str(&text);
+                let mut seen = Vec::new();
+                self.pieces.feed(text.as_bytes(), &mut seen);
+                if !partial {
+                    self.pieces.finish(&mut seen);
+                }
+                self.saying.push_str(&String::from_utf8_lossy(&seen));
                 self.is_whole = !partial;
                 let start = self.saying.len().saturating_sub(SHOWN);
                 self.saying.drain(..self.saying.ceil_char_boundary(start));
@@ -218,6 +278,7 @@ impl<'a> Listener<'a> {
 
     /// A line for the step's log and the transcript, unless it is there already.
     fn line(&mut self, text: &str, stream: Stream) {
+        let text = &self.secrets.masked(text);
         self.files.transcript(text);
         let end = self.position + text.len() as u64;
         if end > self.kept {
@@ -255,4 +316,14 @@ impl<'a> Listener<'a> {
             "cost_usd": spent.cost_usd(),
         }));
     }
+}
+
+/// One line of its output: kept, and what it says. Pieces of what is said whole elsewhere are not kept, for a key could stand
+/// in two of them.
+fn read(files: &mut Files, translator: &mut dyn Translator, line: &str) -> Vec<AgentEvent> {
+    if !translator.is_piece(line) {
+        files.raw(line.as_bytes());
+        files.raw(b"\n");
+    }
+    translator.feed(line)
 }

@@ -34,6 +34,8 @@ pub(super) enum Opening {
     Prompt,
     /// That it was interrupted, and what it was asked for.
     GoOn,
+    /// That somebody else was interrupted, and what was asked for.
+    Anew,
 }
 
 impl Plan {
@@ -68,11 +70,16 @@ impl Plan {
             remark: Some(remark),
             ..new.clone()
         };
-        let named = asked.resume.as_deref().map(|name| named(known, name, member)).transpose()?;
+        let named = asked
+            .resume
+            .as_deref()
+            .map(|name| named(known, name, (order, asked, member)))
+            .transpose()?;
         if !member.agent.can_resume() {
             let again = order.r#try.0 > 1;
             let remark = "the agent was interrupted and can't go on; it begins anew".to_owned();
-            return Ok(Self { remark: again.then_some(remark), ..new });
+            let opening = if again { Opening::Anew } else { Opening::Prompt };
+            return Ok(Self { remark: again.then_some(remark), opening, ..new });
         }
         if order.r#try.0 > 1 {
             let said = order.started.as_ref().and_then(|said| said.get("session_id"));
@@ -82,7 +89,7 @@ impl Plan {
             let id = id.or_else(|| member.agent.takes_session_id().then(|| id_of("1")));
             let Some(id) = id else {
                 let remark = "the agent died before it said a word; it begins anew".to_owned();
-                return Ok(Self { remark: Some(remark), ..new });
+                return Ok(Self { remark: Some(remark), opening: Opening::Anew, ..new });
             };
             let remark = format!("the agent was interrupted; session {id} is resumed");
             return Ok(go_on(&id, Opening::GoOn, remark));
@@ -106,7 +113,11 @@ impl Plan {
 }
 
 /// The id of an earlier session of the run.
-fn named<'a>(known: &'a [KnownSession], name: &str, member: &Member) -> Result<&'a str, Failure> {
+fn named<'a>(
+    known: &'a [KnownSession],
+    name: &str,
+    (order, asked, member): (&Order, &Asked, &Member),
+) -> Result<&'a str, Failure> {
     let Some(found) = known::latest(known, name) else {
         return Err(refused(format!(
             "no earlier session of this run is called `{name}`; `resume` takes the name of one"
@@ -114,6 +125,16 @@ fn named<'a>(known: &'a [KnownSession], name: &str, member: &Member) -> Result<&
     };
     if !member.agent.can_resume() {
         return Err(refused(format!("`{}` can't go on with a session", member.name)));
+    }
+    let whose = found.agent.as_deref().unwrap_or(&asked.agent);
+    let put = |agent: &str| order.home.agents.get(agent).cloned().unwrap_or(agent.to_owned());
+    // A scenario plays each agent as another one.
+    let is_same = whose == asked.agent || (put(whose) == member.name && member.name != "scripted");
+    if !is_same {
+        let other = &asked.agent;
+        return Err(refused(format!(
+            "`{name}` is a session of `{whose}`, and `{other}` does not know it; go on with the same agent"
+        )));
     }
     Ok(found.session_id.as_deref().unwrap_or_default())
 }

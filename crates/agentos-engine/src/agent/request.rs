@@ -94,6 +94,12 @@ impl Asked {
             let advice = "put it into a file in the workspace and name that";
             return Err(refused(format!("a prompt of {length} bytes is too long; {advice}")));
         }
+        asked.check_numbers()?;
+        // It would be taken for an option.
+        let words = asked.model.iter().chain(&asked.allowed_tools);
+        if let Some(word) = words.into_iter().find(|word| word.trim_start().starts_with('-')) {
+            return Err(refused(format!("`{word}` is neither a model nor a tool")));
+        }
         let is_plain = |name: &str| {
             !name.is_empty()
                 && name
@@ -105,6 +111,20 @@ impl Asked {
             return Err(refused(format!("`{name}` can't be the name of an MCP server; {advice}")));
         }
         Ok(asked)
+    }
+
+    /// Limits that nothing could keep are mistakes.
+    fn check_numbers(&self) -> Result<(), Failure> {
+        let limits = [
+            ("maxTurns", self.max_turns == Some(0)),
+            ("timeout", self.timeout_ms == Some(0)),
+            ("budget.tokens", self.budget.tokens == Some(0)),
+            ("budget.usd", self.budget.usd.is_some_and(|usd| !(usd > 0.0 && usd.is_finite()))),
+        ];
+        match limits.iter().find(|(_, is_wrong)| *is_wrong) {
+            Some((name, _)) => Err(refused(format!("`{name}` has to be more than 0"))),
+            None => Ok(()),
+        }
     }
 
     /// Whether the answer is to be JSON.

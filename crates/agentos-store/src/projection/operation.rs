@@ -228,6 +228,11 @@ fn end_session(patch: &mut SessionPatch, at: Timestamp, result: &OperationResult
                 None => SessionStatus::Completed,
             }
         }
+        // It says how far it came.
+        OperationResult::Failed { failure } if result.is_cancelled() => {
+            failure.detail.iter().for_each(|detail| patch.take(detail));
+            SessionStatus::Cancelled
+        }
         OperationResult::Failed { failure } => {
             patch.error = Some(to_value(failure));
             if let Some(detail) = &failure.detail {
@@ -257,6 +262,7 @@ fn end_step(number: Option<u32>, at: Timestamp, outcome: &StepOutcome, changes: 
 fn outcome_of(result: &OperationResult) -> StepOutcome {
     match result {
         OperationResult::Ok { value } => StepOutcome::Completed { output: value.clone() },
+        OperationResult::Failed { .. } if result.is_cancelled() => StepOutcome::Cancelled {},
         OperationResult::Failed { failure } => StepOutcome::Failed { failure: failure.clone() },
         OperationResult::Cancelled {} => StepOutcome::Cancelled {},
     }

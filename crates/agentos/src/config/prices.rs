@@ -30,8 +30,24 @@ impl Prices {
 
 /// `[prices]` as it is written.
 #[derive(Debug, Default, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "BTreeMap<String, Price>")]
 pub(super) struct Written(BTreeMap<String, Price>);
+
+impl TryFrom<BTreeMap<String, Price>> for Written {
+    type Error = String;
+
+    fn try_from(table: BTreeMap<String, Price>) -> Result<Self, String> {
+        let is_price = |price: f64| price >= 0.0 && price.is_finite();
+        let wrong = table.iter().find(|(_, price)| {
+            let Price { input, output, cached } = price;
+            !(is_price(*input) && is_price(*output) && cached.is_none_or(is_price))
+        });
+        match wrong {
+            Some((model, _)) => Err(format!("[prices.{model:?}]: a price is 0 or more")),
+            None => Ok(Self(table)),
+        }
+    }
+}
 
 /// `[prices]` as one source says it.
 #[derive(Debug, Default)]

@@ -65,12 +65,7 @@ fn an_agent_that_ended_while_nobody_was_there_is_collected() {
 #[test]
 fn an_agent_that_died_with_everybody_is_resumed_by_its_session() {
     let stage = stage();
-    let process = begin(&stage);
-    let (agent, supervisor) = (agent(&stage), stage.site.supervisor());
-    process.kill();
-    kill(supervisor, Signal::KILL);
-    kill(agent, Signal::KILL);
-    until("all are dead", || !is_alive(supervisor) && !is_alive(agent));
+    kill_all(&stage, begin(&stage));
     let before = stage.site.show(&stage.site.only_run());
     let id = session(&before)["session_id"].clone();
     assert!(id.is_string(), "it is known while the agent works");
@@ -90,12 +85,7 @@ fn an_agent_that_died_with_everybody_is_resumed_by_its_session() {
 #[test]
 fn a_session_that_the_agent_has_forgotten_begins_anew() {
     let stage = stage();
-    let process = begin(&stage);
-    let (agent, supervisor) = (agent(&stage), stage.site.supervisor());
-    process.kill();
-    kill(supervisor, Signal::KILL);
-    kill(agent, Signal::KILL);
-    until("all are dead", || !is_alive(supervisor) && !is_alive(agent));
+    kill_all(&stage, begin(&stage));
     let memory = stage.site.repo.join(".agentos/issue_workflow.db.commands/scripted");
     fs::remove_dir_all(memory).expect("its memory");
     go(&stage);
@@ -104,6 +94,53 @@ fn a_session_that_the_agent_has_forgotten_begins_anew() {
     assert_eq!(stage.lines("before").len(), 2, "it began anew");
     let said = stage.said().join("\n");
     assert!(said.contains("does not know that session any more; it begins anew"), "{said}");
+}
+
+/// Kills everybody who has to do with the latest process of the session.
+fn kill_all(stage: &Stage, process: Process) {
+    let (agent, supervisor) = (agent(stage), stage.site.supervisor());
+    process.kill();
+    kill(supervisor, Signal::KILL);
+    kill(agent, Signal::KILL);
+    until("all are dead", || !is_alive(supervisor) && !is_alive(agent));
+}
+
+#[test]
+fn a_session_that_began_anew_is_gone_on_with_after_the_next_crash() {
+    let stage = stage();
+    kill_all(&stage, begin(&stage));
+    let memory = stage.site.repo.join(".agentos/issue_workflow.db.commands/scripted");
+    fs::remove_dir_all(memory).expect("its memory");
+    let run = stage.site.only_run();
+    let process = Process::start(stage.site.command(&["resume", "--json", &run]));
+    stage.site.until_spoken("halfway", 2);
+    assert_eq!(stage.lines("before").len(), 2, "it began anew");
+    kill_all(&stage, process);
+    go(&stage);
+    let run = stage.resume().exits(0).document();
+    assert_eq!(run["output"]["text"], "there");
+    assert_eq!(stage.lines("before").len(), 2, "it does not begin once more");
+    let said = stage.said().join("\n");
+    assert_eq!(said.matches("it begins anew").count(), 1, "{said}");
+}
+
+#[test]
+fn what_was_used_before_an_interruption_counts() {
+    let items =
+        format!("{{ tokens = {{ input = 990, cost_usd = 0.5 }} }}, {BEFORE}, {GATE}, {AFTER}");
+    for (options, code) in [("", 0), ("budget: { tokens: 1000 }", 1)] {
+        let stage = Stage::of_items(options, &items);
+        let process = begin(&stage);
+        process.send(Signal::INT);
+        process.done().exits(130);
+        go(&stage);
+        let run = stage.resume().exits(code).document();
+        assert_eq!(session(&run)["input_tokens"], 1000, "{run:#}");
+        assert_eq!(run["output"]["usage"]["inputTokens"].as_i64(), (code == 0).then_some(1000));
+        let remarks = stage.remarks();
+        assert!(!remarks.contains("its answer is collected"), "{remarks}");
+        assert_eq!(remarks.matches("the agent was interrupted; session").count(), 1, "{remarks}");
+    }
 }
 
 #[test]

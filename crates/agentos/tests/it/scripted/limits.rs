@@ -1,7 +1,7 @@
 //! Agents that use too much, hang, flood, are not allowed to, or are cancelled.
 
 use super::stage::{Stage, session, trouble};
-use crate::commands::site::{is_alive, until};
+use crate::commands::site::{files_below, is_alive, until};
 
 #[test]
 fn a_budget_that_runs_out_ends_the_session() {
@@ -89,4 +89,43 @@ fn cancel_leaves_no_process_not_even_one_that_left_its_session() {
     }
     let run = stage.site.show(&run);
     assert_eq!(session(&run)["status"], "CANCELLED");
+}
+
+#[test]
+fn a_cancelled_session_keeps_what_it_used_and_its_files() {
+    let stage =
+        Stage::of_items("", "{ tokens = { input = 770 } }, { say = \"on it\" }, { hang = {} }");
+    let process = stage.begin();
+    stage.site.until_spoken("on it", 1);
+    let run = stage.site.only_run();
+    stage.site.call(&["cancel", &run]).exits(0);
+    process.done().exits(1);
+    let run = stage.site.show(&run);
+    assert_eq!(run["status"], "CANCELLED");
+    let session = session(&run);
+    assert_eq!((&session["status"], &session["input_tokens"]), (&"CANCELLED".into(), &770.into()));
+    assert_eq!(run["artifacts"].as_array().map(Vec::len), Some(2), "{run:#}");
+}
+
+#[test]
+fn a_key_that_json_writes_in_other_letters_is_masked_everywhere() {
+    let items = r##"
+        { run = 'printf %s "$ODD_KEY"' },
+        { line = '{"type":"text","partial":true,"text":"it is se\"cr\\e"}' },
+        { line = '{"type":"text","partial":true,"text":"t-ü-key"}' },
+        { say = 'it is se"cr\et-ü-key' },
+        { say = '["se\"cr\\et-ü-key"]' },
+    "##;
+    let stage = Stage::of_items(r#"json: true, env: { ODD_KEY: "se\"cr\\et-ü-key" }"#, items);
+    let done = stage.run().exits(0);
+    assert_eq!(done.document()["output"]["json"], serde_json::json!(["***"]));
+    let kept = files_below(&stage.site.repo.join(".agent/workflows/executions"));
+    assert!(kept.len() > 3, "{kept:?}");
+    for path in kept {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let shown = text.lines().filter(|line| line.contains("t-ü-key"));
+        // What the workflow asked for is its own word.
+        let shown: Vec<&str> = shown.filter(|line| !line.contains("ODD_KEY")).collect();
+        assert!(shown.is_empty(), "{}: {shown:#?}", path.display());
+    }
 }

@@ -145,19 +145,11 @@ fn a_retried_step_goes_on_with_its_session_or_begins_a_fresh_one() {
         let scenario = "[[session]]\nattempt = 1\nplay = [{ run = \"echo tried >> tried\" }, { fail = {} }]\n\
                         [[session]]\nplay = [{ say = \"second\" }]";
         let stage = Stage::new(&body, scenario);
-        let run = stage.run();
-        if same {
-            // The session failed where it stands: it goes on behind what it did, and fails there again.
-            let run = run.exits(1).document();
-            let ids: Vec<&Value> = sessions(&run).iter().map(|row| &row["session_id"]).collect();
-            assert_eq!(ids[0], ids[1], "{mode}");
-            assert_eq!(stage.lines("tried").len(), 1);
-        } else {
-            let run = run.exits(0).document();
-            let ids: Vec<&Value> = sessions(&run).iter().map(|row| &row["session_id"]).collect();
-            assert_ne!(ids[0], ids[1], "{mode}");
-            assert_eq!(run["output"], *ids[1]);
-        }
+        let run = stage.run().exits(0).document();
+        let ids: Vec<&Value> = sessions(&run).iter().map(|row| &row["session_id"]).collect();
+        assert_eq!((ids.len(), ids[0] == ids[1]), (2, same), "{mode}");
+        assert_eq!(run["output"], *ids[1]);
+        assert_eq!(stage.lines("tried").len(), 1);
     }
 }
 
@@ -209,11 +201,63 @@ fn who_takes_whose_place_is_checked_before_anything_begins() {
         stage.site.call(&["run", "work", "--workspace", "none", "--agent", agent]).exits(2).err
     };
     assert!(wrong("claude").contains("--agent NAME=OTHER"));
+    assert!(wrong("codx=scripted:scenario.toml").contains("there is no agent `codx`"));
+    assert!(wrong("claude=codex:scenario.toml").contains("`codex` plays no scenario"));
+    let twice = ["claude=codex", "--agent", "claude=scripted:scenario.toml"];
+    let twice = stage.site.call(&[&["run", "work", "--agent"][..], &twice[..]].concat()).exits(2);
+    assert!(twice.err.contains("is taken already"), "{}", twice.err);
+    let named = Stage::new(r#"await ctx.runCli("a", agent("claude:x"), "do");"#, "");
+    let named = named.run().exits(1).document();
+    assert!(named["error"].to_string().contains("there is no agent `claude:x`"), "{named:#}");
     assert!(wrong("claude=nobody").contains("there is no agent `nobody`"));
     assert!(wrong("claude=scripted").contains("no scenario"));
     assert!(wrong("claude=scripted:missing.toml").contains("can't be read"));
     fs::write(stage.site.repo.join("bad.toml"), "[[sesion]]").expect("a file");
     assert!(wrong("claude=scripted:bad.toml").contains("sesion"));
+}
+
+#[test]
+fn a_session_of_another_agent_can_not_be_gone_on_with() {
+    let body = r#"
+      await ctx.runCli("left", claude, "Do the left half");
+      await ctx.runCli("right", codex, "Do the right half", { resume: "left" });
+    "#;
+    let stage = Stage::new(body, "[[session]]\nplay = [{ run = \"echo x >> began\" }]");
+    let run = stage.run().exits(1).document();
+    let error = run["error"].to_string();
+    assert!(error.contains("`left` is a session of `claude`"), "{error}");
+    assert_eq!(stage.lines("began").len(), 1);
+}
+
+#[test]
+fn calls_that_go_on_with_one_session_take_their_turns() {
+    let body = r#"
+      await ctx.runCli("plan", claude, "Plan it");
+      await Promise.all(["a", "b", "c"].map((name) => ctx.runCli(name, claude, "Go on", { resume: "plan" })));
+    "#;
+    let alone = r#"{ run = "mkdir alone && sleep 0.2 && rmdir alone" }"#;
+    let part = format!("[[session]]\nplay = [{alone}]\n");
+    let stage = Stage::new(body, &part.repeat(4));
+    stage.run().exits(0);
+}
+
+#[test]
+fn the_example_that_is_printed_works_as_it_says() {
+    let text = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
+    let text = fs::read_to_string(text).expect("the documentation");
+    let block = |fence: &str| -> String {
+        let (_, rest) = text.split_once(&format!("```{fence}\n")).expect("a block");
+        rest.split("```").next().unwrap_or_default().to_owned()
+    };
+    let stage = Stage::new("", "");
+    let templates = stage.site.repo.join(".agent/workflows/templates");
+    fs::write(templates.join("feature.ts"), block("ts")).expect("a template");
+    fs::write(stage.site.repo.join("demo.toml"), block("toml")).expect("a scenario");
+    let line = block("sh");
+    let mut words: Vec<&str> = line.split_whitespace().skip(1).collect();
+    words.push("--json");
+    stage.site.call(&words).exits(0);
+    assert_eq!(stage.lines("src/feature.txt"), ["done"]);
 }
 
 #[test]

@@ -1,0 +1,112 @@
+//! Agents that are commands of the configuration: here small programs of the shell, in several dialects.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::stage::{Stage, session, trouble};
+
+/// A workflow of one session of `agent("late")`, which is this program of the shell.
+fn stage(options: &str, (settings, program): (&str, &str)) -> Stage {
+    let body = format!(
+        "return await ctx.run(\"step\", async () => ctx.runCli(\"build\", agent(\"late\"), \"Build it\", {{ {options} }}), \
+         {{ retry: {{ maxAttempts: 1 }} }});"
+    );
+    let stage = Stage::new(&body, "");
+    fs::create_dir_all(stage.site.repo.join(".agent")).expect("a folder");
+    let config = format!("[agents.late]\n{settings}\n");
+    fs::write(stage.site.repo.join(".agent/config.toml"), config).expect("a file");
+    fs::write(stage.site.repo.join("late.sh"), program).expect("a file");
+    stage
+}
+
+const CODEX: &str = "command = [\"sh\", \"late.sh\"]\nresume = [\"sh\", \"late.sh\", \"{session}\"]\noutput = \"codex\"";
+const TEXT: &str = "command = [\"sh\", \"late.sh\", \"{session}\"]\nresume = [\"sh\", \"late.sh\", \"{session}\", \"again\"]";
+
+/// Says this, and what it has used at its very end.
+fn at_the_end(said: &str) -> String {
+    let lines = [
+        json!({ "type": "thread.started", "thread_id": "t" }),
+        json!({ "type": "item.completed", "item": { "type": "agent_message", "text": said } }),
+        json!({ "type": "turn.completed", "usage": { "input_tokens": 900, "output_tokens": 1 } }),
+    ];
+    let lines = lines.map(|line| format!("echo '{line}'\n"));
+    format!("echo x >> began\n{}", lines.concat())
+}
+
+#[test]
+fn a_budget_that_is_over_at_the_end_is_remarked_and_nothing_is_asked_for_again() {
+    for (said, reason) in [("no", Some("budget")), ("[1]", None)] {
+        let stage = stage("json: true, budget: { tokens: 100 }", (CODEX, &at_the_end(said)));
+        let run = stage.run().exits(i32::from(reason.is_some())).document();
+        let error = &session(&run)["error"];
+        assert_eq!(error["detail"]["exit_reason"].as_str(), reason, "{run:#}");
+        assert_eq!(session(&run)["input_tokens"], 900);
+        assert_eq!(stage.lines("began").len(), 1);
+        let said = format!("{} {}", stage.remarks(), error["message"]);
+        assert!(said.contains("901 tokens of 100"), "{said}");
+    }
+}
+
+#[test]
+fn a_budget_that_nobody_could_notice_is_refused() {
+    for (options, settings) in
+        [("budget: { usd: 1 }", CODEX), ("budget: { tokens: 1 }", TEXT), ("timeout: 0", TEXT)]
+    {
+        let stage = stage(options, (settings, "echo x >> began"));
+        let run = stage.run().exits(1).document();
+        assert_eq!(session(&run)["error"]["kind"], "non_retryable", "{options}: {run:#}");
+        assert!(stage.lines("began").is_empty());
+    }
+    let priced = format!("{CODEX}\nmodel = \"m-1\"\n[prices.m]\ninput = 1000\noutput = 0");
+    let stage = stage("budget: { usd: 1 }", (&priced, &at_the_end("fine")));
+    let run = stage.run().exits(0).document();
+    assert_eq!(run["output"]["cost"], 0.9, "by the prices of the configuration");
+}
+
+#[test]
+fn an_answer_that_is_text_is_mended_in_the_session_that_was_named() {
+    let program = "echo \"$@\" >> began; if [ $# = 2 ]; then echo '{\"a\": 1}'; else echo no; fi";
+    let stage = stage("json: true", (TEXT, program));
+    let run = stage.run().exits(0).document();
+    assert_eq!(run["output"]["json"], json!({ "a": 1 }));
+    let id = run["output"]["sessionId"].as_str().expect("it has one").to_owned();
+    assert_eq!(stage.lines("began"), [id.clone(), format!("{id} again")]);
+    assert_eq!(session(&run)["session_id"], id);
+}
+
+#[test]
+fn words_about_unknown_sessions_never_execute_anything_twice() {
+    let program = "echo x >> began; echo 'unknown session' >&2; exit 1";
+    let stage = stage("", (TEXT, program));
+    let (reason, message) = trouble(stage.run());
+    assert_eq!((reason.as_str(), stage.lines("began").len()), ("exit", 1), "{message}");
+    let program = "echo x >> began; [ $# = 1 ] || { echo 'unknown session' >&2; exit 1; }; echo no";
+    let stage = self::stage("json: true", (TEXT, program));
+    let (reason, message) = trouble(stage.run());
+    assert_eq!((reason.as_str(), stage.lines("began").len()), ("answer", 2), "{message}");
+}
+
+#[test]
+fn the_end_of_what_an_agent_complains_of_counts_and_a_flood_fills_no_log() {
+    let program = "i=0; while [ $i -lt 20000 ]; do echo \"nothing to see here, line $i\" >&2; i=$((i+1)); done\n\
+                   echo 'last word' >&2; exit 3";
+    let stage = stage("", (TEXT, program));
+    let (_, message) = trouble(stage.run());
+    assert!(message.contains("last word"), "{message}");
+    let log = stage.remarks();
+    assert!(log.contains("the rest of what it complains of is not kept"));
+    assert!(log.len() < 1 << 20, "{} bytes", log.len());
+}
+
+#[test]
+fn lines_that_are_no_events_are_spoken_of() {
+    let program = format!("echo garbage\n{}", at_the_end("fine"));
+    let stage = stage("", (CODEX, &program));
+    stage.run().exits(0);
+    assert!(
+        stage.remarks().contains("1 lines of its output were no events"),
+        "{}",
+        stage.remarks()
+    );
+}
