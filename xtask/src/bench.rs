@@ -26,6 +26,9 @@ const PROCESS: &str = "process";
 /// Measured as somebody who waits for a prompt.
 const CLI: &str = "cli";
 
+/// Measured beside git's own worktrees.
+const WORKSPACE: &str = "workspace";
+
 /// Measured through the whole engine.
 const ENGINE: [&str; 3] = ["steps", "parked", "script"];
 
@@ -39,7 +42,7 @@ pub(crate) struct Args {
 /// Runs the measurement and points at its result.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
-    let known = [&[CORE, STORE, PROCESS, CLI][..], &ENGINE[..]].concat();
+    let known = [&[CORE, STORE, PROCESS, CLI, WORKSPACE][..], &ENGINE[..]].concat();
     ensure!(
         name.is_none_or(|name| known.contains(&name)),
         "there is no measurement of that name; there are {}",
@@ -58,6 +61,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if name.is_none_or(|name| name == CLI) {
         cli_bench(CLI).run()?;
+    }
+    if name.is_none_or(|name| name == WORKSPACE) {
+        cli_bench(WORKSPACE).run()?;
     }
     for bench in ENGINE.into_iter().filter(|bench| name.is_none_or(|name| name == *bench)) {
         engine_bench(bench).run()?;

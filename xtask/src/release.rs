@@ -37,7 +37,7 @@ pub(crate) fn engine_kills() -> CommandLine {
         .env("AGENTOS_SOAK", "1")
 }
 
-/// `cargo bench` for the binary's start-up.
+/// `cargo bench` for one of the benches of the binary.
 pub(crate) fn cli_bench(name: &str) -> CommandLine {
     CommandLine::cargo(["bench", "--locked", "-p", "agentos", "--bench", name])
 }
@@ -74,5 +74,12 @@ pub(crate) fn process_bench(name: &str) -> CommandLine {
 pub(crate) fn crowd_of_workspaces() -> CommandLine {
     CommandLine::cargo(["test", "--locked", "-p", "agentos-workspace", "--test", "it"])
         .args(["--", "crowd::", "--nocapture"])
+        .env("AGENTOS_SOAK", "1")
+}
+
+/// The hunt for lost work, with the big numbers.
+pub(crate) fn hunt_for_lost_work() -> CommandLine {
+    CommandLine::cargo(["test", "--locked", "-p", "agentos-workspace", "--test", "it"])
+        .args(["keep::hunt::nothing_is_lost_in_many", "--", "--exact", "--nocapture"])
         .env("AGENTOS_SOAK", "1")
 }

@@ -34,6 +34,11 @@ pub(crate) fn run(profile: Profile) -> Result<()> {
         Suite { name: "tidy", budget: Minutes(1), check: Box::new(tidy::run) },
         suite("clippy", Minutes(8), clippy()),
         Suite { name: "jj", budget: Minutes(10), check: Box::new(jj::ensure_built) },
+        Suite {
+            name: "direnv",
+            budget: Minutes(2),
+            check: Box::new(|| tools::ensure_packaged("direnv")),
+        },
         suite("tests", Minutes(15), runner),
         suite("doctests", Minutes(5), doctests()),
         suite("docs", Minutes(5), rustdoc()),

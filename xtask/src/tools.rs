@@ -1,9 +1,9 @@
-//! The cargo sub-commands that the verbs need, and how to get them.
+//! The programs that the verbs need, and how to get them.
 //!
-//! Only crates.io is asked, with the lock file the authors published. What belongs to the toolchain
-//! is never installed behind the user's back: the error says what to type.
+//! Sub-commands of cargo come from crates.io, with the lock file the authors published; what a system has comes from its
+//! own packages. What belongs to the toolchain is never installed behind the user's back: the error says what to type.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::shell::{CommandLine, say};
 
@@ -25,4 +25,20 @@ pub(crate) fn ensure_installed(verb: &str) -> Result<()> {
     }
     say(format!("`cargo {verb}` is missing; installing it once"));
     CommandLine::cargo(["install", &format!("cargo-{verb}"), "--locked"]).run()
+}
+
+/// Makes sure that a program is there which the tests call by its name, from the system's package of that name.
+pub(crate) fn ensure_packaged(program: &str) -> Result<()> {
+    if CommandLine::new(program, ["version"]).succeeds() {
+        return Ok(());
+    }
+    let missing = format!("the tests need `{program}`: install it with your system's packages");
+    ensure!(CommandLine::new("apt-get", ["--version"]).succeeds(), "{missing}");
+    say(format!("`{program}` is missing; installing it once"));
+    let install = || CommandLine::new("apt-get", ["install", "--yes", "--quiet", program]).run();
+    // A list that is too old, or none, is the usual reason for the first to fail.
+    let installed = install().or_else(|_| {
+        CommandLine::new("apt-get", ["update", "--quiet"]).run().and_then(|()| install())
+    });
+    installed.context(missing)
 }

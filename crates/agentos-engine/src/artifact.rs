@@ -6,24 +6,26 @@
 //! - **A file or a text** becomes `artifacts/{step}/{name}`.
 //! - **A folder or a pattern** becomes a folder of that name with the files in their places; each has a row of its own,
 //!   `{name}/{path}`. Links are not followed and not kept; the answer says how many there were. A folder without files is
-//!   kept as what it is: a row of size 0 and type `inode/directory`.
+//!   kept as what it is: a row of size 0 and type `inode/directory`. If their names are more than one answer holds, nothing
+//!   is copied.
 //! - **The same name again** in the same step, also in another attempt at it, goes to a folder beside
 //!   (`artifacts/{step}-{mark}/{name}`): what a row says of a file stays true.
 
 mod keep;
 mod place;
 mod request;
+mod safety;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentos_core::failure::Failure;
 use agentos_core::id::{RunId, Try};
 use agentos_core::path::OperationId;
 use agentos_core::value::Value;
-use agentos_workspace::contained::Contained;
 use async_trait::async_trait;
 
-use crate::files::{blocking, context_of, mark};
+use crate::files::{Reach, blocking, mark};
 use crate::performer::{Order, Performed, Performer, Ticket};
 use crate::shell::Grounds;
 use keep::Keeper;
@@ -51,10 +53,10 @@ impl ArtifactPerformer {
         let request = Request::parse(order.args)?;
         // A text can be kept without a place to work in.
         let ground = match request.given {
-            Given::Content(_) => None,
-            Given::File(_) => Some(self.grounds.of(&order.home).await?.path),
+            Given::Content(_) => PathBuf::new(),
+            Given::File(_) => self.grounds.of(&order.home).await?.path,
         };
-        let (context, mark) = (context_of(&order.home), mark(order.run, &order.operation));
+        let (reach, mark) = (Reach::of(ground, &order.home), mark(order.run, &order.operation));
         let stop = ticket.stop.clone();
         let done = blocking(move || {
             let is_stopped = || stop.is_cancelled();
@@ -62,10 +64,7 @@ impl ArtifactPerformer {
             place.prepare()?;
             match &request.given {
                 Given::Content(text) => keeper.keep_text(text),
-                Given::File(path) => {
-                    let ground = ground.unwrap_or_default();
-                    keeper.keep_files(&Contained::open(&ground, context.as_deref())?, path)
-                }
+                Given::File(path) => keeper.keep_files(&reach.open()?, path),
             }
         });
         done.await

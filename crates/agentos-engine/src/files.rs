@@ -8,7 +8,7 @@
 mod request;
 
 use std::hash::Hasher as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentos_core::entry::{Home, OperationResult};
@@ -16,6 +16,7 @@ use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Try};
 use agentos_core::path::OperationId;
 use agentos_core::value::{self, Value};
+use agentos_store::folder::executions;
 use agentos_workspace::contained::{Contained, ContainedError};
 use async_trait::async_trait;
 use serde_json::json;
@@ -41,12 +42,10 @@ impl FilesPerformer {
     async fn performed(&self, order: Order, ticket: &Ticket) -> Result<Option<Value>, Failure> {
         let ground = self.grounds.of(&order.home).await?;
         let request = Request::parse(&order.operation, order.args)?;
-        let (context, mark) = (context_of(&order.home), mark(order.run, &order.operation));
+        let (reach, mark) =
+            (Reach::of(ground.path, &order.home), mark(order.run, &order.operation));
         let stop = ticket.stop.clone();
-        let done = blocking(move || {
-            let files = Contained::open(&ground.path, context.as_deref())?;
-            request.perform(&files, mark, &|| stop.is_cancelled())
-        });
+        let done = blocking(move || request.perform(&reach.open()?, mark, &|| stop.is_cancelled()));
         let Some(answer) = done.await? else { return Ok(None) };
         match value::check(&answer) {
             Ok(()) => Ok(Some(answer)),
@@ -67,9 +66,28 @@ pub(crate) async fn blocking<R: Send + 'static>(
     }
 }
 
-/// Where the files are that a run was started with.
-pub(crate) fn context_of(home: &Home) -> Option<PathBuf> {
-    Some(&home.context_path).filter(|path| !path.is_empty()).map(|path| Path::new(path).to_owned())
+/// What a run can reach: the files where it works, and those that it was started with.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    ground: PathBuf,
+    context: Option<PathBuf>,
+    project: Option<PathBuf>,
+}
+
+impl Reach {
+    pub(crate) fn of(ground: PathBuf, home: &Home) -> Self {
+        let path = |text: &str| Some(PathBuf::from(text)).filter(|_| !text.is_empty());
+        Self { ground, context: path(&home.context_path), project: path(&home.project_path) }
+    }
+
+    /// The files. A run that works in its project has the folders of all runs before it, and leaves them alone.
+    pub(crate) fn open(&self) -> Result<Contained, ContainedError> {
+        let files = Contained::open(&self.ground, self.context.as_deref())?;
+        Ok(match &self.project {
+            Some(project) => files.protecting(&executions(project)),
+            None => files,
+        })
+    }
 }
 
 /// The same for every try of an operation, and for no other.

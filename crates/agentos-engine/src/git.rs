@@ -3,11 +3,16 @@
 //! These are short programs without a supervisor. Whoever is killed in the middle may leave one of them at work, or the
 //! commit that the run does not know of. An order that is performed again therefore first ends what carries the mark of its
 //! try, then clears up behind it, and then does everything once more: each verb finds out by itself what is done already.
+//!
+//! What a hook leaves in the background is ended with the call that ran it.
 
 mod errand;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,8 +32,9 @@ use async_trait::async_trait;
 use serde_json::json;
 
 use crate::performer::{Order, Performed, Performer, Ticket};
-use crate::shell::{Ground, Grounds, Workspaces};
+use crate::shell::{Ground, Grounds, Workspaces, run_folder};
 use errand::Errand;
+use turns::Turns;
 
 /// How long programs have between TERM and KILL. git takes its locks away within it.
 const GRACE: Duration = Duration::from_secs(5);
@@ -44,11 +50,15 @@ pub struct GitSettings {
     pub env: BTreeMap<String, String>,
     /// Values that are masked wherever they are seen, besides those of variables whose names say so.
     pub secrets: Vec<String>,
+    /// Where runs have folders for what is of use only while they work, as those of commands.
+    pub root: PathBuf,
 }
 
-impl Default for GitSettings {
-    fn default() -> Self {
-        Self { grounds: Box::new(Workspaces), env: BTreeMap::new(), secrets: Vec::new() }
+impl GitSettings {
+    /// As a rule. `root` is where the folders of runs are.
+    #[must_use]
+    pub fn new(root: PathBuf) -> Self {
+        Self { grounds: Box::new(Workspaces), env: BTreeMap::new(), secrets: Vec::new(), root }
     }
 }
 
@@ -56,13 +66,14 @@ impl Default for GitSettings {
 #[derive(Clone)]
 pub struct GitPerformer {
     settings: Arc<GitSettings>,
+    turns: Arc<Turns>,
 }
 
 impl GitPerformer {
     /// Performs it so.
     #[must_use]
     pub fn new(settings: GitSettings) -> Self {
-        Self { settings: Arc::new(settings) }
+        Self { settings: Arc::new(settings), turns: Arc::default() }
     }
 
     async fn performed(&self, order: Order, ticket: &Ticket) -> Result<OperationResult, Failure> {
@@ -73,10 +84,24 @@ impl GitPerformer {
         let declared = self.settings.secrets.iter().map(String::as_str);
         let secrets = Secrets::of(named, declared);
         let halt = Halt::default();
+        let errand = Errand::parse(&order.operation, order.args)?;
+        let _turn = match errand.is_change() {
+            true => tokio::select! {
+                turn = self.turns.of(&ground.path) => Some(turn),
+                () = ticket.stop.cancelled() => {
+                    // A predecessor who was killed may have left something at work.
+                    end(mark).await;
+                    return Ok(OperationResult::Cancelled {});
+                }
+            },
+            false => None,
+        };
         let visit = Visit {
-            errand: Errand::parse(&order.operation, order.args)?,
+            errand,
             mark: Mark::of(&order.run.to_string(), order.operation.as_str()),
-            left: order.recovered.then(|| mark.clone()),
+            token: mark.clone(),
+            is_recovered: order.recovered,
+            scratch: self.scratch(order.run, &order.operation),
             ground,
             environment,
             halt: halt.clone(),
@@ -101,6 +126,12 @@ impl GitPerformer {
             Ok(Err(error)) => Err(failure(&error, &secrets)),
             Err(_) => Err(Failure::new(FailureKind::Error, "whoever called git panicked")),
         }
+    }
+
+    /// Where the files of an operation are while it is performed: the same for every try, which replaces them.
+    fn scratch(&self, run: RunId, operation: &OperationId) -> PathBuf {
+        let mark = Mark::of(&run.to_string(), operation.as_str());
+        run_folder(&self.settings.root, run).join(format!("git-{mark}"))
     }
 
     fn environment(&self, ground: &Ground, mark: &Token) -> BTreeMap<String, String> {
@@ -134,8 +165,11 @@ async fn end(mark: Token) {
 struct Visit {
     errand: Errand,
     mark: Mark,
-    /// What somebody who was killed may have left at work.
-    left: Option<Token>,
+    /// The mark of its programs.
+    token: Token,
+    /// Whether somebody who was killed may have left some at work.
+    is_recovered: bool,
+    scratch: PathBuf,
     ground: Ground,
     environment: BTreeMap<String, String>,
     halt: Halt,
@@ -143,21 +177,27 @@ struct Visit {
 
 impl Visit {
     fn run(self) -> Result<Value, VersionControlError> {
-        let Self { errand, mark, left, ground, environment, halt } = self;
+        let Self { errand, mark, token, is_recovered, scratch, ground, environment, halt } = self;
         let text = |(name, value): (String, String)| (OsString::from(name), OsString::from(value));
         let surroundings = Surroundings {
             cwd: Some(ground.path.clone()),
             home: environment.get("HOME").map(Into::into),
             environment: environment.into_iter().map(text).collect(),
         };
-        if let Some(left) = &left {
-            end_marked(left, GRACE)?;
+        if is_recovered {
+            end_marked(&token, GRACE)?;
         }
-        let repository = GitRepository::open(&ground.path, surroundings, halt)?;
-        if left.is_some() {
-            repository.clear_up()?;
+        let repository = GitRepository::open(&ground.path, scratch, surroundings, halt)?;
+        if is_recovered {
+            repository.clear_up(errand.branch())?;
         }
-        errand.run(&repository, &mark)
+        let done = errand.run(&repository, &mark);
+        if errand.is_change()
+            && let Err(error) = end_marked(&token, GRACE)
+        {
+            tracing::warn!(%error, "what a hook left at work can't be ended");
+        }
+        done
     }
 }
 
@@ -197,5 +237,7 @@ impl Performer for GitPerformer {
 
     async fn stop(&self, run: RunId, operation: &OperationId, r#try: Try) {
         end(token_of(run, operation, r#try)).await;
+        // What is left of it goes with the folder of the run.
+        let _left = fs::remove_dir_all(self.scratch(run, operation));
     }
 }

@@ -149,7 +149,7 @@ declare module "agentos" {
     readonly mimeType?: string;
     /** How many files it has. */
     readonly files: number;
-    /** How much was left out: symbolic links are not kept. */
+    /** How much was left out: symbolic links, what is no file (pipes, sockets), and names with control characters. */
     readonly skipped?: number;
   }
 
@@ -175,13 +175,13 @@ declare module "agentos" {
     createDirs?: boolean;
     /** Makes it a program. */
     executable?: boolean;
-    /** Its permissions, as `0o644`; otherwise those of the file that was there, or those that new files have. */
+    /** Its permissions, as `0o644`, at most `0o777`; otherwise those of the file that was there, or those that new files have. */
     mode?: number;
   }
 
   /**
    * The files of the workspace, by paths relative to it. No path leads out of it, not even by a symbolic link, and
-   * nothing is written in `.git`, `.jj` and `.agentos`. An input of the format `file` is a path that can be read.
+   * nothing is changed in `.git`, `.jj`, `.agentos` and `.agent/workflows/executions`. An input of the format `file` is a path that can be read.
    */
   export interface Files {
     /** The text that a file holds, up to 2 MB. Keep larger ones as artifacts. */
@@ -190,10 +190,18 @@ declare module "agentos" {
     read(path: string, options: { encoding: "bytes" }): Promise<Uint8Array>;
     /** Writes a file as a whole: whoever reads it sees the old one or the new one. */
     write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<void>;
+    /** Whether there is something. What a symbolic link leads to counts. */
     exists(path: string): Promise<boolean>;
-    /** Deletes a file, or a folder with `recursive`. Whether there was something to delete. */
+    /**
+     * Deletes a file, or a folder with `recursive`. Whether there was something to delete. A folder with a repository below
+     * is not deleted.
+     */
     delete(path: string, options?: { recursive?: boolean }): Promise<boolean>;
-    /** What is in a folder (folders end in `/`), or what matches a pattern, as `src/*.ts`; sorted. `**` stands for any folders. */
+    /**
+     * What is in a folder (folders end in `/`), or the files and links that match a pattern, as `src/*.ts`; sorted, at most
+     * 10,000. `**` stands for any folders. Links are not followed; what is in `.git`, `.jj`, `.agentos` and the folders of
+     * runs is left out.
+     */
     list(pathOrPattern?: string): Promise<readonly string[]>;
     /** Copies a file of the workspace, or an input into it. */
     copy(from: string, to: string, options?: { createDirs?: boolean }): Promise<void>;
@@ -204,7 +212,7 @@ declare module "agentos" {
     readonly branch: string;
     /** Its commit; `null` before the first. */
     readonly head: string | null;
-    /** Whether it was made for this. */
+    /** Whether it was made for this. A call that was interrupted and is made again may find it there, and says `false`. */
     readonly created: boolean;
     /** Whether something else was checked out before. */
     readonly switched: boolean;
@@ -309,6 +317,7 @@ declare module "agentos" {
     readonly deletions: number;
     /** The files, or the first of them. */
     readonly files: readonly {
+      /** It ends with `/` if it is a folder with a repository of its own, of which nothing more is known. */
       readonly path: string;
       /** Where it was, if it has another name now. */
       readonly from?: string;
@@ -337,7 +346,10 @@ declare module "agentos" {
     readonly message: string;
   }
 
-  /** The history of the workspace. Each call is made once, however often the run is interrupted. */
+  /**
+   * The history of the workspace. A call that was interrupted is made again and finds out what is done already: there is one
+   * commit, however often the run is interrupted. Its hooks may run again. Calls that change something take turns.
+   */
   export interface Git {
     /** Sees to it that this branch exists and is checked out; `from` says where it begins if there is none yet. */
     ensureBranch(name: string, options?: { from?: string; timeout?: number }): Promise<Branch>;
@@ -345,12 +357,13 @@ declare module "agentos" {
     getCurrentBranch(): Promise<string | null>;
     /**
      * Commits what is staged, or with `all` everything. If there is nothing to commit, `created` is `false`; files that
-     * were changed and not staged make it throw, and so does a hook that refuses.
+     * were changed and not staged make it throw, and so does a hook that refuses. With `all`, so does a folder that has a
+     * repository of its own and is not ignored, as its files would be missing.
      */
     commit(message: string, options?: CommitOptions): Promise<Committed>;
     /** The commit that is checked out; `null` before the first. */
     getCurrentCommit(): Promise<string | null>;
-    /** Makes everything that was changed, added or removed part of the next commit. */
+    /** Makes everything that was changed, added or removed part of the next commit. Throws as `commit` with `all` does. */
     stageAll(): Promise<{ readonly staged: number }>;
     status(options?: { limit?: number }): Promise<GitStatus>;
     /** What differs: between the files and what is checked out, unless it is said otherwise. */
@@ -479,7 +492,10 @@ declare module "agentos" {
     sleep(ms: number): Promise<void>;
     /** Waits for a signal, and gives what was sent along. */
     waitFor<T = unknown>(event: string, options?: { timeout?: number }): Promise<T>;
-    /** Asks a person, and waits for the decision. With `diff` they are shown what was changed in the workspace. */
+    /**
+     * Asks a person, and waits for the decision. With `diff` they are shown what was changed in the workspace: `true` shows
+     * what is not committed yet. A workflow that commits before it asks says since when, such as `{ from: "main" }`.
+     */
     approve(question: string, options?: { name?: string; timeout?: number; diff?: boolean | DiffSides }): Promise<Decision>;
     /** Runs another workflow, and gives what it returns. It works where this one does, unless it gets a workspace of its own. */
     invoke<T = unknown>(workflow: string, input?: unknown, options?: { workspace?: "parent" | "own" }): Promise<T>;

@@ -239,6 +239,11 @@ fn read<T: DeserializeOwned>(call: &str, json: &str) -> Result<T, Failure> {
         let error = error.to_string();
         // Where in the JSON it was says nothing to whoever wrote TypeScript.
         let error = error.split(" at line ").next().unwrap_or_default();
+        let error = if error.ends_with("hex escape") {
+            "half of a character is in a text (a lone surrogate), which no log can hold"
+        } else {
+            error
+        };
         Failure::new(FailureKind::NonRetryable, format!("{call}: {error}"))
     })
 }

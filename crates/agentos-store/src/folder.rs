@@ -64,6 +64,12 @@ impl FolderError {
     }
 }
 
+/// Where a project keeps the folders of its runs.
+#[must_use]
+pub fn executions(project: &Path) -> PathBuf {
+    project.join(EXECUTIONS)
+}
+
 /// The folder of one run.
 #[derive(Debug, Clone)]
 pub struct RunFolder {
@@ -84,7 +90,7 @@ impl RunFolder {
     /// # Errors
     /// [`FolderError`].
     pub fn create(&self) -> Result<(), FolderError> {
-        make_self_ignoring(&self.project.join(EXECUTIONS))?;
+        make_self_ignoring(&executions(&self.project))?;
         for part in ["logs", "artifacts"] {
             let path = self.path().join(part);
             fs::create_dir_all(&path).map_err(FolderError::at(&path))?;

@@ -9,13 +9,16 @@
 //! - **Only files are opened.** Pipes, sockets and devices are refused by what they are, before they are opened.
 //! - **Writing is a rename.** Whoever reads sees the old file or the new one. Another hard link to the old one keeps what
 //!   it had: nothing is written through to a file outside.
-//! - **`.git`, `.jj` and `.agentos` are not written.** A hook or a setting in there would be a way out. They can be read.
+//! - **`.git`, `.jj` and `.agentos` are not changed.** A hook or a setting in there would be a way out. Nor are the folders
+//!   of runs, and the inputs, if the run works in the project itself. No search goes into them, and a folder around them
+//!   is not removed. They can be read.
 //! - **A hard link can't be told from the file itself** and is read as one: whoever made it could have copied the file.
 //!
 //! This is a guard for the calls of `ctx.files`; commands of a workflow are not confined by it.
 
 mod copy;
 mod error;
+mod guard;
 mod list;
 mod path;
 mod read;
@@ -26,6 +29,7 @@ mod write;
 
 use std::path::Path;
 
+pub use copy::Sink;
 pub use error::ContainedError;
 pub use read::Source;
 pub use walk::{Tree, TreeFile};
@@ -49,11 +53,8 @@ pub const LIST_ENTRIES: usize = 10_000;
 /// Most entries of folders that are looked at for one listing.
 pub const WALK_ENTRIES: usize = 500_000;
 
-/// How deep folders are searched.
-pub const WALK_DEPTH: usize = 64;
-
-/// Folders that belong to others than the workflow.
-pub(crate) const PROTECTED: [&str; 3] = [".git", ".jj", ".agentos"];
+/// How deep folders are searched, from the one that was named. Each on the way is open meanwhile.
+pub const WALK_DEPTH: usize = 128;
 
 /// The files of a run.
 #[derive(Debug)]
@@ -69,7 +70,19 @@ impl Contained {
     /// The workspace can't be opened.
     pub fn open(workspace: &Path, context: Option<&Path>) -> Result<Self, ContainedError> {
         let context = context.filter(|context| context.is_dir()).map(Root::open).transpose()?;
-        Ok(Self { workspace: Root::open(workspace)?, context })
+        let mut workspace = Root::open(workspace)?;
+        if let Some(context) = &context {
+            workspace.protect(context.real());
+        }
+        Ok(Self { workspace, context })
+    }
+
+    /// Keeps a folder as it is that belongs to others, if it is in the workspace: it can be read and not changed, and a
+    /// search does not go into it.
+    #[must_use]
+    pub fn protecting(mut self, folder: &Path) -> Self {
+        self.workspace.protect(folder);
+        self
     }
 
     /// Where a path leads, by its text alone.
@@ -93,7 +106,8 @@ impl Contained {
     pub fn exists(&self, path: &str) -> Result<bool, ContainedError> {
         match self.asked(path)?.resolve() {
             Ok(_) => Ok(true),
-            Err(ContainedError::Missing { .. }) => Ok(false),
+            // A link that leads in a circle leads to nothing either.
+            Err(ContainedError::Missing { .. } | ContainedError::Kind { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }

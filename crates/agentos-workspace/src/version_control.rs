@@ -46,7 +46,7 @@ pub trait VersionControl {
     /// Makes everything that was changed, added or removed part of the next commit.
     ///
     /// # Errors
-    /// A file can't be read, or somebody else is at work.
+    /// A file can't be read, somebody else is at work, or there is a repository among the files.
     fn stage_all(&self) -> Result<Staged>;
 
     /// Commits what is staged, unless a commit of this mark was made already.
@@ -73,9 +73,10 @@ pub trait VersionControl {
     /// There is no such commit.
     fn log(&self, request: &LogRequest) -> Result<Vec<LoggedCommit>>;
 
-    /// Clears up behind a predecessor that was killed in the middle of something, once nothing of it is alive.
+    /// Clears up behind a predecessor that was killed in the middle of something, once nothing of it is alive. It may have
+    /// wanted this branch.
     ///
     /// # Errors
     /// What it left can't be removed.
-    fn clear_up(&self) -> Result<()>;
+    fn clear_up(&self, branch: Option<&str>) -> Result<()>;
 }

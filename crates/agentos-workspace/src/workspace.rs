@@ -11,24 +11,34 @@
 //!   used. If it is not what it should be, that is an error; nothing falls back to another folder.
 
 pub mod adopt;
+pub mod backup;
 pub mod changes;
+pub mod direnv;
 mod furnish;
 pub mod guard;
 pub mod id;
 pub mod include;
 pub mod isolation;
 pub mod ledger;
+pub mod limits;
 pub mod marker;
 pub mod occupy;
+pub(crate) mod plumbing;
 pub mod points;
 pub mod policy;
 pub mod porcelain;
+pub mod removal;
 mod repair;
 pub mod repository;
+pub mod restore;
 pub mod root;
 pub mod setup;
 mod state;
+pub mod survey;
+pub mod trash;
+pub mod verdict;
 pub mod verify;
+pub mod view;
 pub mod yard;
 
 use std::fmt;

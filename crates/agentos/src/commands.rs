@@ -45,7 +45,9 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
     }
     if let (Some(_), Some(path)) = (&detail.run.workspace_id, &detail.run.workspace_dir) {
         let branch = detail.run.branch_name.as_deref().unwrap_or("no branch");
-        session.output.note(&format!("its work is on {branch}, in {path}"));
+        let is_there = std::path::Path::new(path).exists();
+        let place = if is_there { format!(", in {path}") } else { String::new() };
+        session.output.note(&format!("its work is on {branch}{place}"));
     }
     Ok(match detail.run.status {
         WorkflowStatus::Completed => ExitCode::SUCCESS,

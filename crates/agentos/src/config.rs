@@ -9,6 +9,7 @@
 
 mod agents;
 mod file;
+mod keeping;
 mod log;
 mod mistake;
 mod output;

@@ -65,6 +65,7 @@ pub(crate) fn performers(
         grounds: Box::new(grounds.clone()),
         env: env.clone(),
         secrets: secrets.clone(),
+        root: commands_folder(store.path()),
     };
     let settings = Settings {
         secrets,
@@ -88,7 +89,8 @@ pub(crate) fn grounds(
 ) -> std::io::Result<CheckedWorkspaces> {
     let setup = setup::of(session, store)?;
     let records = Arc::new(store.clone());
-    Ok(CheckedWorkspaces::new(records, session.surroundings.clone()).set_up(setup))
+    let grounds = CheckedWorkspaces::new(records, session.surroundings.clone());
+    Ok(grounds.set_up(setup).direnv(session.config.workspace.has_direnv()))
 }
 
 /// What every command finds in its environment besides what it needs.

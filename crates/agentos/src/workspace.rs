@@ -3,6 +3,7 @@
 pub(crate) mod choose;
 pub(crate) mod desk;
 pub(crate) mod homes;
+pub(crate) mod removal;
 pub(crate) mod setup;
 pub(crate) mod tend;
 

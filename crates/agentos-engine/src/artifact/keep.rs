@@ -1,17 +1,20 @@
 //! Copies into the run's folder: beside first, then by a rename, so that nothing half is ever found under its name.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use agentos_core::value::Value;
-use agentos_workspace::contained::{Contained, ContainedError, Tree, TreeFile};
+use agentos_core::bounds;
+use agentos_core::value::{self, Value};
+use agentos_workspace::contained::{Contained, ContainedError, Sink, Tree, TreeFile};
 use serde_json::{Map, json};
 use sha2::{Digest as _, Sha256};
 
 use super::ARTIFACT_FILES;
 use super::place::Place;
 use super::request::Request;
+use super::safety::Safety;
 
 /// The media type of a folder without files.
 const EMPTY_FOLDER: &str = "inode/directory";
@@ -36,7 +39,7 @@ impl Keeper<'_> {
     /// Keeps a text.
     pub(super) fn keep_text(&self, text: &str) -> Done<Value> {
         let kept = self.put(|path| {
-            write_new(path, |file| {
+            write_new(path, Safety::Each, |file| {
                 file.write_all(text.as_bytes()).map_err(self.failed())?;
                 Ok(Kept { size: text.len() as u64, sha256: hex(Sha256::digest(text)) })
             })
@@ -48,14 +51,27 @@ impl Keeper<'_> {
     pub(super) fn keep_files(&self, files: &Contained, path: &str) -> Done<Value> {
         match files.tree(path, ARTIFACT_FILES)? {
             Tree::File => {
-                let kept = self.put(|to| self.copy(files, path, to))?;
+                let kept = self.put(|to| self.copy(files, path, (to, Safety::Each)))?;
                 Ok(self.answer(&kept, &self.request.mime_type(path)))
             }
             Tree::Files { files: found, skipped } => {
+                self.check_answer(path, &found)?;
                 let kept = self.put(|to| self.copy_all(files, &found, to))?;
                 Ok(self.answer_all(&found, &kept, skipped))
             }
         }
+    }
+
+    /// Refuses files whose names are more than one answer holds, before any of them is copied.
+    fn check_answer(&self, path: &str, found: &[TreeFile]) -> Done<()> {
+        let largest = || Kept { size: 1 << 50, sha256: "0".repeat(64) };
+        let kept: Vec<Kept> = found.iter().map(|_| largest()).collect();
+        let answer = self.answer_all(found, &kept, usize::MAX);
+        value::check(&answer).map_err(|_| ContainedError::TooMany {
+            path: path.to_owned(),
+            what: "bytes of names and hashes",
+            limit: bounds::VALUE_BYTES,
+        })
     }
 
     /// Lets something be made beside, and then take its place, whatever was there.
@@ -65,7 +81,7 @@ impl Keeper<'_> {
         let made = make(&beside).and_then(|made| {
             remove(&self.place.path).map_err(self.failed())?;
             fs::rename(&beside, &self.place.path).map_err(self.failed())?;
-            sync_folder(self.place.folder()).map_err(self.failed())?;
+            self.place.sync().map_err(self.failed())?;
             Ok(made)
         });
         if made.is_err() {
@@ -77,34 +93,41 @@ impl Keeper<'_> {
 
     fn copy_all(&self, files: &Contained, found: &[TreeFile], to: &Path) -> Done<Vec<Kept>> {
         fs::create_dir(to).map_err(self.failed())?;
+        let safety = Safety::of(found.len());
+        let mut folders = BTreeSet::from([to.to_owned()]);
         let mut kept = Vec::with_capacity(found.len());
         for file in found {
-            let to = to.join(&file.relative);
-            let folder = to.parent().unwrap_or(&to);
+            let target = to.join(&file.relative);
+            let folder = target.parent().unwrap_or(to);
             fs::create_dir_all(folder).map_err(self.failed())?;
-            kept.push(self.copy(files, &file.path, &to)?);
+            let made = folder.ancestors().take_while(|above| above.starts_with(to));
+            folders.extend(made.map(Path::to_owned));
+            kept.push(self.copy(files, &file.path, (&target, safety))?);
         }
+        safety.finish(to, &folders).map_err(self.failed())?;
         Ok(kept)
     }
 
-    fn copy(&self, files: &Contained, from: &str, to: &Path) -> Done<Kept> {
+    fn copy(&self, files: &Contained, from: &str, (to, safety): (&Path, Safety)) -> Done<Kept> {
         let mut source = files.open_source(from)?;
         let mut hash = Sha256::new();
-        write_new(to, |file| {
-            let size = source.copy_into(file, self.is_stopped, |piece| match piece {
+        let shown = self.place.relative.display().to_string();
+        write_new(to, safety, |file| {
+            let sink = Sink { file, path: &shown };
+            let size = source.copy_into(sink, self.is_stopped, |piece| match piece {
                 Some(piece) => hash.update(piece),
                 None => hash.reset(),
             })?;
             Ok(Kept { size, sha256: String::new() })
         })
         .map(|kept| Kept { sha256: hex(hash.finalize()), ..kept })
-        .map_err(|error| self.named(error))
+        .map_err(|error| self.named(error, from))
     }
 
     /// A failure to write is about the artifact, whichever file is copied.
-    fn named(&self, error: ContainedError) -> ContainedError {
+    fn named(&self, error: ContainedError, from: &str) -> ContainedError {
         match error {
-            ContainedError::Io { source, .. } => self.failed()(source),
+            ContainedError::Io { source, path, .. } if path != from => self.failed()(source),
             other => other,
         }
     }
@@ -160,7 +183,11 @@ impl Keeper<'_> {
 }
 
 /// Lets a new file be filled, and sees that it is on the disk.
-fn write_new(path: &Path, fill: impl FnOnce(&mut File) -> Done<Kept>) -> Done<Kept> {
+fn write_new(
+    path: &Path,
+    safety: Safety,
+    fill: impl FnOnce(&mut File) -> Done<Kept>,
+) -> Done<Kept> {
     let failed = |source| ContainedError::Io {
         path: path.display().to_string(),
         what: "can't be written",
@@ -169,7 +196,7 @@ fn write_new(path: &Path, fill: impl FnOnce(&mut File) -> Done<Kept>) -> Done<Ke
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     let mut file = file.map_err(failed)?;
     let kept = fill(&mut file)?;
-    file.sync_all().map_err(failed)?;
+    safety.finish_file(&file).map_err(failed)?;
     Ok(kept)
 }
 
@@ -184,10 +211,6 @@ fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
-}
-
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }
 
 fn hex(digest: impl AsRef<[u8]>) -> String {

@@ -54,6 +54,14 @@ impl Place {
         std::fs::create_dir_all(self.folder()).map_err(failed)
     }
 
+    /// Sees that the names that lead to it are on the disk, up to the folder of all runs.
+    pub(super) fn sync(&self) -> std::io::Result<()> {
+        let run = self.run.path();
+        let around = run.parent().unwrap_or(&run);
+        let folders = self.folder().ancestors().take_while(|folder| folder.starts_with(around));
+        folders.into_iter().try_for_each(super::safety::sync_folder)
+    }
+
     /// The folder that it is in.
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(&self.path)

@@ -69,6 +69,9 @@ pub(super) struct Copy {
     create_dirs: bool,
 }
 
+/// Everything that a mode can allow.
+const PERMISSIONS: u32 = 0o777;
+
 const fn yes() -> bool {
     true
 }
@@ -82,6 +85,7 @@ impl Request {
             "read" => Self::Read(arguments(method, args)?),
             "write" => {
                 let mut write: Write = arguments(method, args)?;
+                write.check_mode()?;
                 let content = write.take_content()?;
                 Self::Write(write, content)
             }
@@ -124,6 +128,16 @@ impl Request {
 }
 
 impl Write {
+    /// Whatever is more than permissions is not given quietly less.
+    fn check_mode(&self) -> Result<(), Failure> {
+        match self.mode.filter(|mode| *mode > PERMISSIONS) {
+            None => Ok(()),
+            Some(mode) => Err(refused(format!(
+                "ctx.files.write: the mode {mode:#o} is more than permissions; take one from 0 to {PERMISSIONS:#o}"
+            ))),
+        }
+    }
+
     /// The content is needed once, and may be large.
     fn take_content(&mut self) -> Result<Vec<u8>, Failure> {
         match (self.content.take(), self.base64.take()) {

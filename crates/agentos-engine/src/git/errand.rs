@@ -39,6 +39,19 @@ impl Errand {
         })
     }
 
+    /// Whether it changes something, and runs hooks.
+    pub(super) const fn is_change(&self) -> bool {
+        matches!(self, Self::EnsureBranch(_) | Self::Commit(_) | Self::StageAll)
+    }
+
+    /// The branch that it wants.
+    pub(super) fn branch(&self) -> Option<&str> {
+        match self {
+            Self::EnsureBranch(wanted) => Some(&wanted.branch),
+            _ => None,
+        }
+    }
+
     pub(super) fn run(
         &self,
         repository: &dyn VersionControl,

@@ -10,9 +10,9 @@ use agentos_core::failure::{Failure, FailureKind};
 use agentos_store::records::Records;
 use agentos_workspace::metadata;
 use agentos_workspace::surroundings::Surroundings;
-use agentos_workspace::workspace::Workspace;
 use agentos_workspace::workspace::setup::Setup;
 use agentos_workspace::workspace::verify::verify;
+use agentos_workspace::workspace::{Workspace, direnv};
 use async_trait::async_trait;
 
 use super::workspace_of;
@@ -24,6 +24,7 @@ pub struct CheckedWorkspaces {
     records: Arc<dyn Records>,
     surroundings: Arc<Surroundings>,
     setup: Arc<SetUp>,
+    has_direnv: bool,
 }
 
 /// What is executed in each workspace before anything else.
@@ -45,13 +46,21 @@ impl CheckedWorkspaces {
     /// The workspaces of a store, as git sees them in these surroundings.
     #[must_use]
     pub fn new(records: Arc<dyn Records>, surroundings: Surroundings) -> Self {
-        Self { records, surroundings: Arc::new(surroundings), setup: Arc::default() }
+        let surroundings = Arc::new(surroundings);
+        Self { records, surroundings, setup: Arc::default(), has_direnv: false }
     }
 
     /// With something that is executed in each of them first.
     #[must_use]
     pub fn set_up(mut self, setup: SetUp) -> Self {
         self.setup = Arc::new(setup);
+        self
+    }
+
+    /// With the environment that their `.envrc` makes, or without.
+    #[must_use]
+    pub const fn direnv(mut self, has_direnv: bool) -> Self {
+        self.has_direnv = has_direnv;
         self
     }
 
@@ -74,16 +83,14 @@ impl Grounds for CheckedWorkspaces {
         }
         let known = self.workspace(home).await?;
         let path = PathBuf::from(&home.workspace_path);
-        let (id, file) = match known {
+        let env = match known {
             Some(workspace) => {
                 let file = workspace.path.join(metadata::FILE).display().to_string();
                 let id = workspace.id.to_string();
-                let env = environment(home, id.clone(), file.clone());
-                self.check(workspace, env).await?;
-                (id, file)
+                self.check(workspace, environment(home, id, file)).await?
             }
             None if home.workspace_path == home.project_path => {
-                (home.run_id.clone(), String::new())
+                environment(home, home.run_id.clone(), String::new())
             }
             None => {
                 return Err(refused(format!(
@@ -92,17 +99,18 @@ impl Grounds for CheckedWorkspaces {
                 )));
             }
         };
-        Ok(Ground { path, env: environment(home, id, file) })
+        Ok(Ground { path, env })
     }
 }
 
 impl CheckedWorkspaces {
-    /// Looks at it, and sets it up if nobody has yet.
+    /// Looks at it, and sets it up if nobody has yet. The environment that whatever works there finds.
     async fn check(
         &self,
         workspace: Workspace,
         env: BTreeMap<String, String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<BTreeMap<String, String>, Failure> {
+        let has_direnv = self.has_direnv;
         let (surroundings, setup) = (Arc::clone(&self.surroundings), Arc::clone(&self.setup));
         let looked = tokio::task::spawn_blocking(move || {
             verify(&surroundings, &workspace).map_err(|error| {
@@ -111,7 +119,15 @@ impl CheckedWorkspaces {
                      gone again"
                 ))
             })?;
-            set_up(&setup, &workspace, env)
+            let mut env = env;
+            if has_direnv {
+                let more = direnv::environment(&surroundings, &workspace);
+                let mut more = more.map_err(|error| refused(error.to_string()))?;
+                more.append(&mut env);
+                env = more;
+            }
+            set_up(&setup, &workspace, env.clone())?;
+            Ok(env)
         });
         looked.await.unwrap_or_else(|error| {
             Err(refused(format!("the workspace can't be looked at: {error}")))

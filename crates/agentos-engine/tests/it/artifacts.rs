@@ -167,6 +167,50 @@ async fn the_same_name_again_leaves_what_was_kept_before_alone() {
         ["first of attempt 1", "second of attempt 1", "first of attempt 2", "second of attempt 2"];
     assert_eq!(texts, expected);
     assert_eq!(stored(&house).len(), 4);
+    let attempts = rows.iter().map(|row| row.metadata.as_ref()?.get("attempt")?.as_u64());
+    assert_eq!(attempts.collect::<Vec<_>>(), [None, None, Some(2), Some(2)]);
+}
+
+#[tokio::test]
+async fn names_that_are_more_than_an_answer_holds_are_refused_before_anything_is_copied() {
+    let make = || {
+        Workflow::new("main", |ctx: Ctx, _: String| async move {
+            Ok(ctx.artifact("many").file("many").await?)
+        })
+    };
+    let house = house(make());
+    let folder = house.folder().join("ground/many").join(vec!["d".repeat(230); 16].join("/"));
+    fs::create_dir_all(&folder).expect("folders");
+    for number in 0..1_150 {
+        File::create(folder.join(number.to_string())).expect("a file");
+    }
+    let failure = failed(execute(&house, make()).await);
+    let words =
+        "`many` stands for more than 4194304 bytes of names and hashes; name a smaller part";
+    assert_eq!(failure.message, words);
+    assert_eq!(stored(&house), [] as [PathBuf; 0]);
+}
+
+#[tokio::test]
+async fn a_folder_of_many_files_is_kept_as_one_of_few_is() {
+    let make = || {
+        Workflow::new("main", |ctx: Ctx, _: String| async move {
+            Ok(ctx.artifact("many").file("many").await?)
+        })
+    };
+    let house = house(make());
+    let folder = house.folder().join("ground/many");
+    for number in 0..40 {
+        let below = folder.join((number % 3).to_string());
+        fs::create_dir_all(&below).expect("a folder");
+        fs::write(below.join(number.to_string()), number.to_string()).expect("a file");
+    }
+    assert_eq!(completed(execute(&house, make()).await)["files"], 40);
+    let rows = rows(&house).await;
+    assert_eq!(rows.len(), 40);
+    for row in &rows {
+        assert!(row.name.ends_with(&format!("/{}", text(&house, row))), "{row:?}");
+    }
 }
 
 #[tokio::test]

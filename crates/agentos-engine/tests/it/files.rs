@@ -117,7 +117,9 @@ async fn a_call_that_is_wrong_in_itself_is_not_tried_again_and_one_that_is_early
             let outside = files.read("../context/notes").await.map(drop).map_err(said);
             let missing = files.read("none").await.map(drop).map_err(said);
             let input = files.write(notes.as_str(), "mine").await.map_err(said);
-            Ok(json!([outside, missing, input].map(Result::unwrap_err)))
+            let mode = files.write("a", "mine").mode(0o107_777).await.map_err(said);
+            let set = files.write("a", "mine").mode(0o4755).await.map_err(said);
+            Ok(json!([outside, missing, input, mode, set].map(Result::unwrap_err)))
         })
     };
     let said = output(make).await;
@@ -129,6 +131,10 @@ async fn a_call_that_is_wrong_in_itself_is_not_tried_again_and_one_that_is_early
     assert_eq!(said[1][0], kind(FailureKind::Error));
     assert_eq!(said[1][1], json!("there is no `none` in the workspace"));
     assert_eq!(said[2][2], json!({ "reason": "read_only" }));
+    let words =
+        "ctx.files.write: the mode 0o107777 is more than permissions; take one from 0 to 0o777";
+    assert_eq!(said[3][1], json!(words));
+    assert_eq!(said[4][0], kind(FailureKind::NonRetryable));
 }
 
 /// Does everything once, in steps and outside of them.

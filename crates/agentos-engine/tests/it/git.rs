@@ -56,7 +56,7 @@ impl Site {
             ]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
-            ..GitSettings::default()
+            ..GitSettings::new(self.playground.at("commands"))
         };
         let performers = Performers::new().with(OperationKind::Git, GitPerformer::new(settings));
         self.house.live(|builder| builder.performers(performers))
@@ -206,4 +206,48 @@ async fn a_cancelled_run_ends_the_commit_that_waits_for_a_hook() {
     assert!(stat.is_empty() || stat.contains(") Z"), "the hook is alive: {stat}");
     assert_eq!(site.git(&["rev-list", "--count", "HEAD"]), "1");
     assert!(!site.repo.join(".git/index.lock").exists());
+}
+
+#[tokio::test]
+async fn branches_of_a_workflow_that_commit_at_once_take_turns() {
+    let make = || {
+        Workflow::new("main", |ctx: Ctx, (): ()| async move {
+            let commits = (0..6).map(|index| {
+                ctx.step(format!("p{index}")).run(move |ctx| async move {
+                    let message = format!("p{index}");
+                    let made = ctx.git().commit(message).all().allow_empty().await?;
+                    Ok(made.commit_sha)
+                })
+            });
+            let made = agentos_sdk::try_join_all(commits).await?;
+            Ok(made)
+        })
+    };
+    let site = Site::new(make());
+    fs::write(site.repo.join("a"), "1\n").expect("a file");
+    let made = site.output(make).await;
+    let mut made: Vec<&str> =
+        made.as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    made.sort_unstable();
+    made.dedup();
+    assert_eq!((made.len(), site.git(&["rev-list", "--count", "HEAD"])), (6, "7".to_owned()));
+    assert_eq!(site.git(&["status", "--porcelain"]), "");
+    let left = fs::read_dir(site.playground.at("commands").join(run().to_string()));
+    assert_eq!(left.map_or(0, Iterator::count), 0, "no files are left");
+}
+
+#[tokio::test]
+async fn what_a_hook_leaves_in_the_background_ends_with_the_call() {
+    let make = || {
+        Workflow::new("main", |ctx: Ctx, (): ()| async move {
+            ctx.git().commit("a").allow_empty().await?;
+            Ok(())
+        })
+    };
+    let site = Site::new(make());
+    site.hook("post-commit", "setsid sleep 1000 >/dev/null 2>&1 & echo $! > hook.pid");
+    assert_eq!(site.output(make).await, Value::Null);
+    let pid = fs::read_to_string(site.repo.join("hook.pid")).expect("it ran");
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z"), "it is alive: {stat}");
 }

@@ -2,7 +2,7 @@
 //!
 //! The method is the name of the operation, so that a log reads as the workflow does.
 
-use agentos_core::failure::Failure;
+use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::operation::{OperationKind, Request};
 use agentos_core::value::Value;
 use base64::Engine as _;
@@ -11,13 +11,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{fill, perform, read};
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Bytes { base64: String },
-}
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -88,12 +81,16 @@ fn reading(args: &str) -> Result<Value, Failure> {
 
 fn writing(args: &str) -> Result<Value, Failure> {
     let call = "ctx.files.write(path, content, options)";
-    let (_, path, content, options): (Value, String, Content, Option<WriteOptions>) =
+    let (_, path, content, options): (Value, String, Value, Option<WriteOptions>) =
         read(call, args)?;
     let WriteOptions { create_dirs, mode, executable } = options.unwrap_or_default();
-    let mut order = match content {
-        Content::Text(content) => json!({ "path": path, "content": content }),
-        Content::Bytes { base64 } => json!({ "path": path, "base64": base64 }),
+    let mut order = match (&content, content.get("base64")) {
+        (Value::String(_), _) => json!({ "path": path, "content": content }),
+        (_, Some(base64)) if base64.is_string() => json!({ "path": path, "base64": base64 }),
+        _ => {
+            let message = format!("{call}: the content is neither a text nor a Uint8Array");
+            return Err(Failure::new(FailureKind::NonRetryable, message));
+        }
     };
     let fields = [
         ("create_dirs", create_dirs.filter(|makes| !makes).map(Value::Bool)),

@@ -194,6 +194,11 @@ const BESIDE = 50;
 function approve(scope, question, options) {
   const diff = options?.diff;
   if (diff === undefined || diff === null || diff === false) return ask(scope, APPROVE, [question, options]);
+  if (diff !== true && (typeof diff !== "object" || isArray(diff))) {
+    call = 0;
+    const message = "ctx.approve(question, options): `diff` is true, false, or what is compared, such as { from: \"main\" }";
+    return promiseReject(new NonRetryableError(message));
+  }
   const at = call;
   const wanted = diff === true ? {} : diff;
   const seen = ask(scope, GIT, ["diff", { ...wanted, stat: true, limit: BESIDE }]);

@@ -62,8 +62,8 @@ impl Approve<'_> {
         self
     }
 
-    /// What was changed, shown beside the question: `ctx.git().diff().stat().await?`. Its text is left
-    /// out, and so are files beyond the first fifty.
+    /// What was changed, shown beside the question: `ctx.git().diff().stat().await?`. That is what is not committed; after
+    /// a commit, say since when with `from`. Its text is left out, and so are files beyond the first fifty.
     pub fn diff(mut self, mut diff: Diff) -> Self {
         diff.files.truncate(FILES);
         diff.truncated = diff.files.len() < diff.files_changed;

@@ -58,7 +58,8 @@ impl Artifact<'_> {
         self.with("content", Ok(Value::String(content.into())))
     }
 
-    /// This file of the workspace.
+    /// This file of the workspace (or input), a folder with everything in it, or whatever matches a pattern as `logs/*.txt`.
+    /// Symbolic links and what is no file are left out.
     pub fn file(self, path: impl Into<String>) -> Self {
         self.with("file", Ok(Value::String(path.into())))
     }

@@ -47,7 +47,8 @@ impl<'a> Git<'a> {
     }
 
     /// Commits what is staged, or with [`Commit::all`] everything. It is made once, however often it is interrupted. If
-    /// there is nothing to commit, [`Committed::created`] says so; files that were changed and not staged are a failure.
+    /// there is nothing to commit, [`Committed::created`] says so; files that were changed and not staged are a failure, and
+    /// so is, with `all`, a folder that has a repository of its own and is not ignored.
     #[track_caller]
     pub fn commit(&self, message: impl Into<String>) -> Commit<'a> {
         Commit(Call::new(self.0, "commit").with("message", json!(message.into())))

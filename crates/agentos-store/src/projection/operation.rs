@@ -5,7 +5,7 @@
 //! | kind | fields |
 //! |---|---|
 //! | agent | `agent`, `model`, `session_id`, `session_file_path`, `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd`, `exit_code`; `exit_reason` and `message` of one that failed; `files`, each an artifact |
-//! | artifact | `type`, `storage_path` (else `file`), `mime_type`, `size_bytes`, `sha256` (kept in `metadata`), `metadata`; `agent_session_id`, or the agent's own `session_id`; of several files `entries`, each with `path`, `mime_type`, `size_bytes`, `sha256` |
+//! | artifact | `type`, `storage_path` (else `file`), `mime_type`, `size_bytes`, `sha256` (kept in `metadata`, as is the `attempt` if it was not the first), `metadata`; `agent_session_id`, or the agent's own `session_id`; of several files `entries`, each with `path`, `mime_type`, `size_bytes`, `sha256` |
 //! | git | `branch`, `commit_sha`, `pr_url` |
 
 use agentos_core::entry::{Entry, OperationResult, RunOutcome, StepOutcome};
@@ -320,15 +320,27 @@ fn session_files(
     rows.collect()
 }
 
-/// What the author said of it, with the hash of the file.
-fn metadata(said: Option<Value>, sha256: Option<String>) -> Option<Value> {
-    let Some(sha256) = sha256 else { return said };
+/// Which attempt kept something, if it was not the first: of its step, or of one around it.
+fn attempt_of(operation: &OperationId) -> Option<u32> {
+    let mut scope = operation.scope();
+    while scope.attempt().0 <= 1 {
+        scope = scope.owner()?.scope();
+    }
+    Some(scope.attempt().0)
+}
+
+/// What the author said of it, with the hash of the file, and which attempt it comes from.
+fn metadata(said: Option<Value>, sha256: Option<String>, attempt: Option<u32>) -> Option<Value> {
+    if sha256.is_none() && attempt.is_none() {
+        return said;
+    }
     let mut metadata = match said {
         Some(Value::Object(fields)) => fields,
         None | Some(Value::Null) => Map::new(),
         Some(other) => Map::from_iter([("value".to_owned(), other)]),
     };
-    metadata.insert("sha256".to_owned(), Value::String(sha256));
+    metadata.extend(sha256.map(|sha256| ("sha256".to_owned(), Value::String(sha256))));
+    metadata.extend(attempt.map(|attempt| ("attempt".to_owned(), json!(attempt))));
     Some(Value::Object(metadata))
 }
 
@@ -351,7 +363,7 @@ fn artifact(
             .unwrap_or_else(|| name.clone()),
         mime_type: either("mime_type"),
         size_bytes: any("size_bytes").and_then(|size| size.as_i64()),
-        metadata: metadata(any("metadata"), text(value, "sha256")),
+        metadata: metadata(any("metadata"), text(value, "sha256"), attempt_of(operation)),
         part: None,
         name,
         at,

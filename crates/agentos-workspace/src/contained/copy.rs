@@ -25,15 +25,24 @@ impl Contained {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<u64, ContainedError> {
         let mut source = self.open_source(from)?;
-        let found = source.file.metadata().map_err(failed_at(from))?;
+        let found = source.file.metadata().map_err(ContainedError::unread(from))?;
         let executable = how.executable || found.permissions().mode() & 0o100 != 0;
         let mut size = 0;
         self.replace(to, &Writing { executable, ..*how }, |file| {
-            size = source.copy_into(file, is_stopped, |_| ())?;
+            size = source.copy_into(Sink { file, path: to }, is_stopped, |_| ())?;
             Ok(())
         })?;
         Ok(size)
     }
+}
+
+/// A file that is being filled, and what errors call it.
+#[derive(Debug)]
+pub struct Sink<'a> {
+    /// The file.
+    pub file: &'a mut File,
+    /// What whoever asked calls it.
+    pub path: &'a str,
 }
 
 impl Source {
@@ -44,34 +53,35 @@ impl Source {
     /// It changed twice, somebody wants it stopped, or the file system refuses.
     pub fn copy_into(
         &mut self,
-        to: &mut File,
+        to: Sink<'_>,
         is_stopped: &dyn Fn() -> bool,
         mut seen: impl FnMut(Option<&[u8]>),
     ) -> Result<u64, ContainedError> {
-        let failed = failed_at(&self.path);
+        let unread = ContainedError::unread(&self.path);
+        let unwritten = failed_at(to.path);
         let mut piece = vec![0; PIECE];
         for _ in 0..2 {
-            self.file.rewind().map_err(&failed)?;
-            to.rewind().and_then(|()| to.set_len(0)).map_err(&failed)?;
+            self.file.rewind().map_err(&unread)?;
+            to.file.rewind().and_then(|()| to.file.set_len(0)).map_err(&unwritten)?;
             seen(None);
-            let before = self.file.metadata().map_err(&failed)?;
+            let before = self.file.metadata().map_err(&unread)?;
             let mut size = 0;
             loop {
                 if is_stopped() {
                     return Err(ContainedError::Stopped);
                 }
-                let count = self.file.read(&mut piece).map_err(&failed)?;
+                let count = self.file.read(&mut piece).map_err(&unread)?;
                 if count == 0 {
                     break;
                 }
-                to.write_all(&piece[..count]).map_err(&failed)?;
+                to.file.write_all(&piece[..count]).map_err(&unwritten)?;
                 seen(Some(&piece[..count]));
                 size += count as u64;
                 if size > before.len() {
                     break;
                 }
             }
-            let after = self.file.metadata().map_err(&failed)?;
+            let after = self.file.metadata().map_err(&unread)?;
             if size == before.len() && is_same(&before, &after) {
                 return Ok(size);
             }

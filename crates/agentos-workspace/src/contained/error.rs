@@ -2,6 +2,7 @@
 
 use std::io;
 
+use rustix::io::Errno;
 use thiserror::Error;
 
 /// Why a call failed: what, where, and what to do about it.
@@ -148,6 +149,11 @@ impl ContainedError {
         }
     }
 
+    /// What it means if a file that is open can't be read.
+    pub(super) fn unread(path: &str) -> impl Fn(io::Error) -> Self + '_ {
+        |source| Self::Io { path: path.to_owned(), what: "can't be read", source }
+    }
+
     /// What an error of the file system means for whoever named this path.
     pub(super) fn of<'a>(path: &'a str, what: &'static str) -> impl FnOnce(io::Error) -> Self + 'a {
         move |source| {
@@ -157,7 +163,16 @@ impl ContainedError {
                 io::ErrorKind::PermissionDenied if source.raw_os_error().is_none() => {
                     Self::Outside { path }
                 }
-                io::ErrorKind::NotFound => Self::Missing { path },
+                // Nothing is below a file.
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::Missing { path },
+                io::ErrorKind::InvalidFilename => {
+                    Self::Path { path, why: "a name in it is longer than the file system takes" }
+                }
+                _ if Errno::from_io_error(&source) == Some(Errno::LOOP) => Self::Kind {
+                    path,
+                    is: "a symbolic link that leads in a circle",
+                    wanted: "something that it leads to",
+                },
                 _ => Self::Io { path, what, source },
             }
         }

@@ -3,11 +3,12 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
+use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 
+use super::PATH_BYTES;
 use super::error::ContainedError;
 use super::root::Root;
-use super::{PATH_BYTES, PROTECTED};
 
 /// How much of a path that is none is shown, in characters.
 const SHOWN: usize = 80;
@@ -29,6 +30,8 @@ pub(super) struct Found {
     pub(super) folder: Dir,
     /// None for the root itself.
     pub(super) name: Option<OsString>,
+    /// Its path from the root.
+    pub(super) real: PathBuf,
 }
 
 impl<'a> Asked<'a> {
@@ -70,8 +73,28 @@ impl<'a> Asked<'a> {
     /// What is at a real path. If a link has taken the place of one of its parts by now, it is refused.
     pub(super) fn find_at(&self, real: &Path) -> Result<Found, ContainedError> {
         let parent = real.parent().unwrap_or_else(|| Path::new(""));
-        let folder = self.root.folder(parent).map_err(|error| self.swapped(error))?;
-        Ok(Found { folder, name: real.file_name().map(OsStr::to_owned) })
+        let name = real.file_name().map(OsStr::to_owned);
+        Ok(Found { folder: self.folder(parent)?, name, real: real.to_owned() })
+    }
+
+    /// Opens a folder by its real path: nothing is followed.
+    pub(super) fn folder(&self, real: &Path) -> Result<Dir, ContainedError> {
+        let opened = self.root.dir.try_clone();
+        let mut dir = opened.map_err(ContainedError::of(self.text, "can't be opened"))?;
+        let mut walked = PathBuf::new();
+        for part in real {
+            walked.push(part);
+            dir =
+                dir.open_dir_nofollow(part).map_err(|error| match dir.symlink_metadata(part) {
+                    Ok(found) if !found.is_dir() && !found.is_symlink() => ContainedError::Kind {
+                        path: self.shown(&walked),
+                        is: super::read::kind(found.file_type()),
+                        wanted: "a folder",
+                    },
+                    _ => self.swapped(error),
+                })?;
+        }
+        Ok(dir)
     }
 
     /// What an error means where there was a folder a moment ago.
@@ -84,15 +107,9 @@ impl<'a> Asked<'a> {
 
     /// Refuses what belongs to others.
     pub(super) fn check_change(&self, real: &Path) -> Result<(), ContainedError> {
-        let protected = real
-            .iter()
-            .find(|part| PROTECTED.iter().any(|protected| part.eq_ignore_ascii_case(protected)));
-        match protected {
+        match self.root.guard.around(real) {
             None => Ok(()),
-            Some(part) => Err(ContainedError::Protected {
-                path: self.text.to_owned(),
-                part: part.to_string_lossy().into_owned(),
-            }),
+            Some(part) => Err(ContainedError::Protected { path: self.text.to_owned(), part }),
         }
     }
 }

@@ -26,12 +26,11 @@ impl Contained {
     /// The path is refused, there is no such file, or it is larger than [`READ_BYTES`].
     pub fn read(&self, path: &str) -> Result<Vec<u8>, ContainedError> {
         let file = self.open_source(path)?.file;
-        let failed =
-            |source| ContainedError::Io { path: path.to_owned(), what: "can't be read", source };
-        let size = file.metadata().map_err(failed)?.len();
+        let failed = ContainedError::unread(path);
+        let size = file.metadata().map_err(&failed)?.len();
         let mut bytes = Vec::new();
         // It may grow, or have no size to begin with.
-        file.take(READ_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+        file.take(READ_BYTES + 1).read_to_end(&mut bytes).map_err(&failed)?;
         let size = size.max(bytes.len() as u64);
         if size > READ_BYTES {
             return Err(ContainedError::TooLarge {

@@ -1,8 +1,10 @@
 //! Removing: what is gone already is no mistake.
 
 use std::io;
+use std::path::Path;
 
 use cap_fs_ext::DirExt as _;
+use cap_std::fs::Dir;
 
 use super::Contained;
 use super::error::ContainedError;
@@ -28,7 +30,12 @@ impl Contained {
             Err(error) => return Err(error),
         };
         asked.check_change(&real)?;
-        let folder = asked.find_at(&real)?.folder;
+        let folder = match asked.find_at(&real) {
+            Ok(found) => found.folder,
+            // Nothing is below a file.
+            Err(ContainedError::Kind { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
         let failed = |error| match ContainedError::of(path, "can't be removed")(error) {
             ContainedError::Missing { .. } => Ok(false),
             error => Err(error),
@@ -40,6 +47,10 @@ impl Contained {
         let removed = if !found.is_dir() {
             folder.remove_file_or_symlink(name)
         } else if recursive {
+            asked.check_below(
+                &folder.open_dir_nofollow(name).map_err(|error| asked.swapped(error))?,
+                &real,
+            )?;
             folder.remove_dir_all(name)
         } else {
             folder.remove_dir(name)
@@ -55,5 +66,19 @@ impl Contained {
             }
             Err(error) => failed(error),
         }
+    }
+}
+
+impl Asked<'_> {
+    /// Refuses to remove a folder with something below it that belongs to others.
+    fn check_below(&self, folder: &Dir, real: &Path) -> Result<(), ContainedError> {
+        self.descend(folder, usize::MAX, &mut |below, _| {
+            let found = real.join(below);
+            if self.root.guard.is_place(&found) {
+                let (path, part) = (self.text.to_owned(), self.shown(&found));
+                return Err(ContainedError::Protected { path, part });
+            }
+            Ok(true)
+        })
     }
 }

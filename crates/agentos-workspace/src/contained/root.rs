@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use super::error::ContainedError;
+use super::guard::Guard;
 
 /// A folder, open, and what it is called.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(super) struct Root {
     given: PathBuf,
     /// By its real name.
     real: PathBuf,
+    /// What in it belongs to others.
+    pub(super) guard: Guard,
 }
 
 impl Root {
@@ -28,7 +30,7 @@ impl Root {
         };
         let real = folder.canonicalize().map_err(failed)?;
         let dir = Dir::open_ambient_dir(&real, ambient_authority()).map_err(failed)?;
-        Ok(Self { dir, given: folder.to_owned(), real })
+        Ok(Self { dir, given: folder.to_owned(), real, guard: Guard::default() })
     }
 
     /// What is left of an absolute path that begins with this folder.
@@ -36,17 +38,21 @@ impl Root {
         path.strip_prefix(&self.given).or_else(|_| path.strip_prefix(&self.real)).ok()
     }
 
+    pub(super) fn real(&self) -> &Path {
+        &self.real
+    }
+
     /// A path below as an absolute one.
     pub(super) fn absolute(&self, relative: &Path) -> PathBuf {
         self.given.join(relative)
     }
 
-    /// Opens a folder below, given by its real path: nothing is followed.
-    pub(super) fn folder(&self, real: &Path) -> std::io::Result<Dir> {
-        let mut dir = self.dir.try_clone()?;
-        for part in real {
-            dir = dir.open_dir_nofollow(part)?;
+    /// Keeps a folder as it is, if it is somewhere below.
+    pub(super) fn protect(&mut self, folder: &Path) {
+        let real = folder.canonicalize();
+        let real = real.as_deref().unwrap_or(folder);
+        if let Ok(below) = real.strip_prefix(&self.real) {
+            self.guard.add(below);
         }
-        Ok(dir)
     }
 }

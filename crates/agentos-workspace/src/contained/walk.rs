@@ -9,7 +9,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::error::ContainedError;
 use super::path::Asked;
-use super::{Contained, PROTECTED, WALK_DEPTH, WALK_ENTRIES};
+use super::{Contained, WALK_DEPTH, WALK_ENTRIES};
 
 /// Files that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +43,7 @@ impl Contained {
         let asked = self.asked(path)?;
         let search = match asked.look()? {
             Look::Other(_) => return Ok(Tree::File),
-            Look::Folder(folder) => Search { folder, base: asked.relative.clone(), matcher: None },
-            Look::Pattern(search) => search,
+            Look::Folder(search) | Look::Pattern(search) => search,
         };
         let (mut files, mut skipped) = (Vec::new(), 0);
         search.walk(&asked, &mut |relative, kind| {
@@ -72,7 +71,7 @@ impl Contained {
 
 /// What a path or pattern is.
 pub(super) enum Look {
-    Folder(Dir),
+    Folder(Search),
     Other(FileType),
     Pattern(Search),
 }
@@ -82,8 +81,12 @@ pub(super) struct Search {
     pub(super) folder: Dir,
     /// The folder's path from the root, as it was asked for.
     pub(super) base: PathBuf,
+    /// The folder's real path from the root.
+    real: PathBuf,
     /// What is wanted, by paths from the root; everything, if there is none.
     pub(super) matcher: Option<GlobMatcher>,
+    /// How many levels of folders can hold something that is wanted.
+    pub(super) depth: usize,
 }
 
 impl Asked<'_> {
@@ -107,10 +110,11 @@ impl Asked<'_> {
             .literal_separator(true)
             .build()
             .map_err(|error| pattern(error.kind().to_string()))?;
-        let above = Asked { relative: base.clone(), ..*self };
+        let above = Asked { relative: base, ..*self };
         match above.find().and_then(|found| above.look_at(&found)) {
-            Ok(Look::Folder(folder)) => {
-                Ok(Look::Pattern(Search { folder, base, matcher: Some(glob.compile_matcher()) }))
+            Ok(Look::Folder(search)) => {
+                let (matcher, depth) = (Some(glob.compile_matcher()), levels(&parts[plain..]));
+                Ok(Look::Pattern(Search { matcher, depth, ..search }))
             }
             // Nothing matches below a folder that is not there.
             Ok(_) | Err(ContainedError::Missing { .. }) => Err(missing),
@@ -121,14 +125,20 @@ impl Asked<'_> {
     fn look_at(&self, found: &super::path::Found) -> Result<Look, ContainedError> {
         let failed = || ContainedError::of(self.text, "can't be looked at");
         let Some(name) = &found.name else {
-            return Ok(Look::Folder(self.root.dir.try_clone().map_err(failed())?));
+            let folder = self.root.dir.try_clone().map_err(failed())?;
+            return Ok(Look::Folder(self.search(folder, PathBuf::new())));
         };
         let kind = found.folder.symlink_metadata(name).map_err(failed())?.file_type();
         if !kind.is_dir() {
             return Ok(Look::Other(kind));
         }
         let folder = found.folder.open_dir_nofollow(name).map_err(|error| self.swapped(error))?;
-        Ok(Look::Folder(folder))
+        Ok(Look::Folder(self.search(folder, found.real.clone())))
+    }
+
+    /// Looks for everything below a folder.
+    fn search(&self, folder: Dir, real: PathBuf) -> Search {
+        Search { folder, base: self.relative.clone(), real, matcher: None, depth: usize::MAX }
     }
 
     /// A path from the root as it can be asked for again: relative in the workspace, absolute among the inputs.
@@ -147,6 +157,15 @@ pub(super) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
+/// How deep the files can be that match a pattern. Whatever stands for a `/` may stand for several.
+fn levels(pattern: &[Component<'_>]) -> usize {
+    let is_open = |part: &Component<'_>| {
+        let part = part.as_os_str().to_string_lossy();
+        ["**", "[!", "[^"].iter().any(|open| part.contains(open))
+    };
+    if pattern.iter().any(is_open) { usize::MAX } else { pattern.len() }
+}
+
 fn without_dots(parts: &[Component<'_>]) -> PathBuf {
     parts.iter().filter(|part| !matches!(part, Component::CurDir)).collect()
 }
@@ -154,54 +173,83 @@ fn without_dots(parts: &[Component<'_>]) -> PathBuf {
 type Visit<'a> = dyn FnMut(&Path, FileType) -> Result<(), ContainedError> + 'a;
 
 impl Search {
-    /// Shows everything that is wanted, by its path below the folder.
+    /// Shows everything that is wanted, by its path below the folder. What belongs to others is left out.
     pub(super) fn walk(
         &self,
         asked: &Asked<'_>,
         visit: &mut Visit<'_>,
     ) -> Result<(), ContainedError> {
+        asked.descend(&self.folder, WALK_ENTRIES, &mut |path, kind| {
+            if asked.root.guard.is_place(&self.real.join(path)) {
+                return Ok(false);
+            }
+            let is_wanted = self
+                .matcher
+                .as_ref()
+                .is_none_or(|matcher| !kind.is_dir() && matcher.is_match(self.base.join(path)));
+            if is_wanted {
+                visit(path, kind)?;
+            }
+            Ok(path.components().count() < self.depth)
+        })
+    }
+}
+
+/// A folder that is being looked through.
+struct Level {
+    folder: Dir,
+    path: PathBuf,
+    /// The folders in it that are still to be looked through.
+    below: Vec<OsString>,
+}
+
+/// Sees one entry, and says whether to go into it if it is a folder.
+type See<'a> = dyn FnMut(&Path, FileType) -> Result<bool, ContainedError> + 'a;
+
+impl Asked<'_> {
+    /// Goes through everything below a folder, without following anything. Only the folders on the way to where it is are
+    /// open, so that it does not matter how many there are.
+    pub(super) fn descend(
+        &self,
+        folder: &Dir,
+        most: usize,
+        see: &mut See<'_>,
+    ) -> Result<(), ContainedError> {
+        let unreadable = || ContainedError::of(self.text, "can't be looked through");
         let mut looked_at = 0;
-        let mut folders =
-            vec![(self.folder.try_clone().map_err(unreadable(asked))?, PathBuf::new())];
-        while let Some((folder, path)) = folders.pop() {
-            for (name, kind) in entries(&folder).map_err(unreadable(asked))? {
-                looked_at += 1;
-                if looked_at > WALK_ENTRIES {
-                    return Err(asked.too_many("entries of folders", WALK_ENTRIES));
-                }
-                let path = path.join(&name);
-                let is_wanted = self.matcher.as_ref().is_none_or(|matcher| {
-                    !kind.is_dir() && matcher.is_match(self.base.join(&path))
-                });
-                if is_wanted {
-                    visit(&path, kind)?;
-                }
-                if kind.is_dir() && path.components().count() < WALK_DEPTH {
-                    match folder.open_dir_nofollow(&name) {
-                        Ok(below) => folders.push((below, path)),
-                        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                        Err(error) => return Err(asked.swapped(error)),
+        let mut levels: Vec<Level> = Vec::new();
+        let mut next = Some((folder.try_clone().map_err(unreadable())?, PathBuf::new()));
+        loop {
+            if let Some((folder, path)) = next.take() {
+                let mut below = Vec::new();
+                for entry in folder.entries().map_err(unreadable())? {
+                    looked_at += 1;
+                    if looked_at > most {
+                        return Err(self.too_many("entries of folders", most));
+                    }
+                    let entry = entry.map_err(unreadable())?;
+                    let kind = entry.file_type().map_err(unreadable())?;
+                    let name = entry.file_name();
+                    if see(&path.join(&name), kind)? && kind.is_dir() {
+                        below.push(name);
                     }
                 }
+                levels.push(Level { folder, path, below });
+            }
+            let depth = levels.len();
+            let Some(level) = levels.last_mut() else { return Ok(()) };
+            let Some(name) = level.below.pop() else {
+                levels.pop();
+                continue;
+            };
+            if depth >= WALK_DEPTH {
+                return Err(self.too_many("levels of folders", WALK_DEPTH));
+            }
+            match level.folder.open_dir_nofollow(&name) {
+                Ok(below) => next = Some((below, level.path.join(name))),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(self.swapped(error)),
             }
         }
-        Ok(())
     }
-}
-
-fn unreadable<'a>(asked: &'a Asked<'_>) -> impl FnOnce(std::io::Error) -> ContainedError + 'a {
-    ContainedError::of(asked.text, "can't be looked through")
-}
-
-/// What is in a folder, but for what belongs to others.
-pub(super) fn entries(folder: &Dir) -> std::io::Result<Vec<(OsString, FileType)>> {
-    let mut found = Vec::new();
-    for entry in folder.entries()? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if !PROTECTED.iter().any(|protected| name == *protected) {
-            found.push((name, entry.file_type()?));
-        }
-    }
-    Ok(found)
 }

@@ -168,17 +168,16 @@ impl Asked<'_> {
                 path: real.parent().unwrap_or(&base).display().to_string(),
             });
         }
-        let mut folder = self.root.folder(&base).map_err(|error| self.swapped(error))?;
+        let mut folder = self.folder(&base)?;
         for part in folders {
             match folder.create_dir(part) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(failed_at(self.text)(error));
-                }
-                _ => {}
+                Ok(()) => sync(&folder).map_err(failed_at(self.text))?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed_at(self.text)(error)),
             }
             folder = folder.open_dir_nofollow(part).map_err(|error| self.swapped(error))?;
         }
-        Ok(Found { folder, name: Some(name.clone()) })
+        Ok(Found { folder, name: Some(name.clone()), real })
     }
 
     /// The longest part of the path that is there, by its real name, and what is missing.

@@ -139,9 +139,9 @@ pub struct Diff {
 }
 
 /// A file that differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ChangedFile {
-    /// Where it is.
+    /// Where it is. It ends with `/` if it is a folder with a repository of its own, of which nothing more is known.
     pub path: String,
     /// Where it was, if it has another name now.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,6 +16,11 @@ pub const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 /// Between two looks at a lock.
 pub const LOCK_LOOK: Duration = Duration::from_millis(100);
 
+/// How long another AgentOS that changes the same worktree is waited for: no verb takes longer.
+pub const ALONE_PATIENCE: Duration = Duration::from_secs(1_200);
+/// Between two looks whether it is done.
+pub const ALONE_LOOK: Duration = Duration::from_millis(10);
+
 /// How long a lock has to stay as it is before it counts as left behind.
 pub const LOCK_STILL: Duration = Duration::from_millis(500);
 
@@ -43,7 +48,7 @@ pub const COMMITS_DEFAULT: usize = 20;
 /// How much of a commit's message is in an answer, in bytes.
 pub const MESSAGE_BYTES: usize = 4 << 10;
 
-/// Longest message of a new commit, in bytes.
+/// Longest message of a new commit with its trailers, in bytes.
 pub const NEW_MESSAGE_BYTES: usize = 256 << 10;
 
 /// Most trailers of a new commit.
@@ -53,6 +58,8 @@ pub const TRAILERS: usize = 100;
 pub const PATHS: usize = 1_000;
 /// Longest path or name in a request, in bytes.
 pub const PATH_BYTES: usize = 4_096;
+/// Most that all paths of a request may take, in bytes: they are arguments of a program, which have to fit.
+pub const PATHS_BYTES: usize = 256 << 10;
 
 /// Among how many of the latest commits one with a certain mark is looked for.
 pub const MARKED_AMONG: usize = 1_000;

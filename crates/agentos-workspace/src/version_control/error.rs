@@ -75,6 +75,18 @@ pub enum VersionControlError {
         /// The lock.
         lock: PathBuf,
     },
+    /// Another AgentOS changes the same worktree, and does not come to an end.
+    #[error(
+        "another AgentOS changes the repository of {} and has not ended within {} s; try again when it has",
+        folder.display(),
+        after.as_secs()
+    )]
+    Busy {
+        /// The workspace.
+        folder: PathBuf,
+        /// How long it was waited for.
+        after: Duration,
+    },
     /// The branch is checked out in another worktree.
     #[error("the branch `{branch}` is checked out in another worktree: {said}")]
     Elsewhere {
@@ -95,7 +107,7 @@ pub enum VersionControlError {
     },
     /// Nothing is staged although there is something.
     #[error(
-        "nothing is staged, but {changed} files are changed; stage them with `stageAll`, or commit with `all`"
+        "nothing is staged, but {} changed; stage with `stageAll`, or commit with `all`", files(*.changed)
     )]
     NothingStaged {
         /// How many.
@@ -105,9 +117,21 @@ pub enum VersionControlError {
     #[error("there is nothing to commit, and no commit yet; `allowEmpty` makes an empty one")]
     NothingYet,
     /// Files are in conflict.
-    #[error("{} files are in conflict, `{first}` for one; resolve and stage them first", .count)]
+    #[error("{} in conflict, `{first}` for one; resolve and stage first", files(*.count))]
     Conflicts {
         /// How many.
+        count: usize,
+        /// One of them.
+        first: String,
+    },
+    /// git would record only which commit a folder is at, and nothing of its files.
+    #[error(
+        "`{first}` is a git repository of its own{}, and its files would not be part of the commit; name it in .gitignore, \
+         make it a submodule, or remove its .git",
+        if *count > 1 { format!(", one of {count} in here") } else { String::new() }
+    )]
+    Embedded {
+        /// How many there are.
         count: usize,
         /// One of them.
         first: String,
@@ -166,6 +190,7 @@ impl VersionControlError {
                 | Self::NothingYet
                 | Self::NoIdentity
                 | Self::Conflicts { .. }
+                | Self::Embedded { .. }
         )
     }
 
@@ -174,4 +199,9 @@ impl VersionControlError {
     pub const fn is_timeout(&self) -> bool {
         matches!(self, Self::TimedOut { .. })
     }
+}
+
+/// So many files, as the beginning of a sentence about them.
+fn files(count: usize) -> String {
+    if count == 1 { "1 file is".to_owned() } else { format!("{count} files are") }
 }

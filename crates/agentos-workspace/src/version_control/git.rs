@@ -7,10 +7,15 @@
 //!
 //! **What users name.** A revision is resolved to a full id before anything else sees it ([`revision`]), a branch is
 //! checked by git's own rules ([`branch`]), paths are taken literally and come after `--`.
+//!
+//! **Who may change something.** One at a time in each worktree ([`alone`]): a commit is several calls of git, between which
+//! nobody else may stage.
 
+mod alone;
 mod branch;
 mod commit;
 mod diff;
+mod embedded;
 mod hooks;
 mod identity;
 mod lock;
@@ -19,6 +24,7 @@ mod marked;
 mod message;
 mod revision;
 mod said;
+mod scratch;
 mod status;
 
 use std::ffi::OsString;
@@ -38,12 +44,16 @@ use crate::git::{WHERE_VARIABLES, look};
 use crate::surroundings::Surroundings;
 
 /// Configuration that would make a program of somebody's choice part of every question, or garble the answers.
-const CONFIG: [&str; 5] = [
+const CONFIG: [&str; 8] = [
     "core.quotePath=false",
     "core.fsmonitor=false",
     "core.pager=cat",
     "log.showSignature=false",
     "advice.addEmbeddedRepo=false",
+    "i18n.commitEncoding=UTF-8",
+    "i18n.logOutputEncoding=UTF-8",
+    // It would be left in the background, and ended there with everything else.
+    "maintenance.auto=false",
 ];
 
 /// A git worktree.
@@ -51,16 +61,24 @@ const CONFIG: [&str; 5] = [
 pub struct GitRepository {
     root: PathBuf,
     git_dir: PathBuf,
+    common_dir: PathBuf,
+    scratch: PathBuf,
     surroundings: Surroundings,
     halt: Halt,
 }
 
 impl GitRepository {
-    /// The worktree whose root this folder is. Its programs see the environment of `surroundings`.
+    /// The worktree whose root this folder is. Its programs see the environment of `surroundings`. While something is done,
+    /// files are kept in the folder `scratch`, which is nobody else's: it is replaced, and gone afterwards.
     ///
     /// # Errors
     /// It is none: the folder above it is never taken instead.
-    pub fn open(folder: &Path, surroundings: Surroundings, halt: Halt) -> Result<Self> {
+    pub fn open(
+        folder: &Path,
+        scratch: PathBuf,
+        surroundings: Surroundings,
+        halt: Halt,
+    ) -> Result<Self> {
         let folder = folder
             .canonicalize()
             .map_err(|source| VersionControlError::File { what: "the workspace", source })?;
@@ -74,7 +92,8 @@ impl GitRepository {
         if root.canonicalize().ok().as_deref() != Some(&folder) {
             return Err(VersionControlError::NotTheRoot { folder, root });
         }
-        Ok(Self { root, git_dir: found.git_dir, surroundings, halt })
+        let (git_dir, common_dir) = (found.git_dir, found.common_dir);
+        Ok(Self { root, git_dir, common_dir, scratch, surroundings, halt })
     }
 
     /// git, with these arguments.
@@ -166,6 +185,7 @@ impl VersionControl for GitRepository {
     }
 
     fn stage_all(&self) -> Result<Staged> {
+        let _alone = self.alone()?;
         self.stage()?;
         self.count_staged().map(|staged| Staged { staged })
     }
@@ -186,8 +206,8 @@ impl VersionControl for GitRepository {
         self.list(request)
     }
 
-    fn clear_up(&self) -> Result<()> {
-        self.remove_stale_locks()
+    fn clear_up(&self, branch: Option<&str>) -> Result<()> {
+        self.remove_stale_locks(branch)
     }
 }
 

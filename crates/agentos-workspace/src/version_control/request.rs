@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::bounds::{
     COMMIT, COMMITS, COMMITS_DEFAULT, FILES, FILES_DEFAULT, NEW_MESSAGE_BYTES, PATH_BYTES, PATHS,
-    TEXT_BYTES, TEXT_BYTES_DEFAULT, TRAILERS, WRITE,
+    PATHS_BYTES, TEXT_BYTES, TEXT_BYTES_DEFAULT, TRAILERS, WRITE,
 };
 use super::error::VersionControlError;
 use super::mark::TRAILER;
@@ -90,9 +90,9 @@ impl NewCommit {
         if self.message.trim().is_empty() {
             return Err(input("a commit needs a message, and this one says nothing"));
         }
-        if self.message.contains('\0') || self.message.len() > NEW_MESSAGE_BYTES {
+        if self.message.contains('\0') || self.size() > NEW_MESSAGE_BYTES {
             return Err(input(format!(
-                "the message of a commit has no zero bytes and at most {NEW_MESSAGE_BYTES} bytes"
+                "the message of a commit has no zero bytes and, with its trailers, at most {NEW_MESSAGE_BYTES} bytes"
             )));
         }
         if self.trailers.len() > TRAILERS {
@@ -100,6 +100,12 @@ impl NewCommit {
         }
         self.trailers.iter().try_for_each(Trailer::check)?;
         self.author.as_ref().map_or(Ok(()), Person::check)
+    }
+
+    /// How long the message is with its trailers, in bytes.
+    fn size(&self) -> usize {
+        let trailers = self.trailers.iter().map(|trailer| trailer.key.len() + trailer.value.len());
+        self.message.len() + trailers.sum::<usize>()
     }
 }
 
@@ -126,6 +132,9 @@ impl Trailer {
 impl Person {
     fn check(&self) -> Result<(), VersionControlError> {
         let is_odd = |text: &str| text.trim().is_empty() || text.contains(['\n', '\0', '<', '>']);
+        if self.name.len() + self.email.len() > PATH_BYTES {
+            return Err(input(format!("an author has at most {PATH_BYTES} bytes")));
+        }
         if is_odd(&self.name) || is_odd(&self.email) {
             let Self { name, email } = self;
             return Err(input(format!(
@@ -218,6 +227,11 @@ impl LogRequest {
 fn check_paths(paths: &[String]) -> Result<(), VersionControlError> {
     if paths.len() > PATHS {
         return Err(input(format!("at most {PATHS} paths can be named at once")));
+    }
+    if paths.iter().map(String::len).sum::<usize>() > PATHS_BYTES {
+        return Err(input(format!(
+            "the paths that are named at once have at most {PATHS_BYTES} bytes; name the folders above them"
+        )));
     }
     let is_odd = |path: &&String| path.is_empty() || path.contains('\0') || path.len() > PATH_BYTES;
     match paths.iter().find(is_odd) {

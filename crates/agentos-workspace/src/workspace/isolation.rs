@@ -85,8 +85,8 @@ pub struct Site<'a> {
     pub policy: &'a Policy,
 }
 
-impl Site<'_> {
-    pub(crate) fn porcelain(&self) -> Porcelain<'_> {
+impl<'a> Site<'a> {
+    pub(crate) fn porcelain(&self) -> Porcelain<'a> {
         Porcelain { surroundings: self.surroundings, lock: self.lock }
     }
 }
@@ -149,6 +149,23 @@ pub trait Isolation: Send + Sync {
     /// # Errors
     /// [`IsolationError`]
     fn collect(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError>;
+
+    /// Forgets a workspace whose folder is gone. What is not certain to be this one stays.
+    ///
+    /// # Errors
+    /// [`IsolationError`]
+    fn forget(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError>;
+
+    /// Deletes a branch of the repository that is at this commit and that nobody has checked out; whether it did.
+    ///
+    /// # Errors
+    /// [`IsolationError`]
+    fn delete_branch(
+        &self,
+        site: &Site<'_>,
+        branch: &str,
+        tip: &str,
+    ) -> Result<bool, IsolationError>;
 }
 
 /// How workspaces of this kind are kept apart.
@@ -187,6 +204,18 @@ fn tip_in_git(site: &Site<'_>, branch: &str) -> Result<Option<String>, Isolation
     let name = format!("refs/heads/{branch}");
     let answer = site.porcelain().try_git(root, ["rev-parse", "--verify", "--quiet", &name])?;
     Ok(answer.is_success().then(|| super::porcelain::line(&answer.output)))
+}
+
+/// Deletes a branch in git, if it is where it should be.
+fn delete_branch_in_git(site: &Site<'_>, branch: &str, tip: &str) -> Result<bool, IsolationError> {
+    let (root, name) = (&site.repository.checkout.root, format!("refs/heads/{branch}"));
+    let asked = ["for-each-ref", "--format=%(worktreepath)", &name];
+    let users = site.porcelain().git(root, asked)?;
+    if !super::porcelain::line(&users).is_empty() {
+        return Ok(false);
+    }
+    // git looks once more whether it is there.
+    Ok(site.porcelain().try_git(root, ["update-ref", "-d", &name, tip])?.is_success())
 }
 
 /// The commit that is checked out at the workspace's path, as git sees it.

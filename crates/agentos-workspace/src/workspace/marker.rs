@@ -16,6 +16,9 @@ use crate::identity::folder_of;
 
 const FILE: &str = "workspace.json";
 
+/// Where it is in the private folder.
+pub(super) const PATH: &str = "agentos/workspace.json";
+
 /// Which workspace a private folder belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {

@@ -1,4 +1,4 @@
-//! The places at which a process that makes a workspace may die and it matters.
+//! The places at which a process that makes, backs up, removes or restores a workspace may die and it matters.
 //!
 //! Between two of these, dying is the same as dying at the first, except within git or jj themselves, which are killed in
 //! tests of their own. Tests die at each of them; the product passes them.
@@ -16,12 +16,40 @@ pub enum Point {
     Furnished,
     /// It is written down that it is ready; nobody was told.
     Ready,
+    /// Of a backup: its files are objects, which nothing holds.
+    Stored,
+    /// Of a backup: its archive is there, and nothing says so.
+    Archived,
+    /// Of a backup: it is whole.
+    BackedUp,
+    /// It is written down that it is on its way out; it is still in its place.
+    Condemned,
+    /// It is in the trash; git or jj do not know.
+    Moved,
+    /// git or jj have forgotten it; its branch is there.
+    Forgotten,
+    /// Of a restored one: its files are there, its private folder is not.
+    Filled,
 }
 
 impl Point {
-    /// All of them, in the order in which they are passed.
+    /// Those of making one, in the order in which they are passed.
     pub const ALL: [Self; 5] =
         [Self::Recorded, Self::Made, Self::Marked, Self::Furnished, Self::Ready];
+
+    /// Those of removing one.
+    pub const OF_REMOVAL: [Self; 6] = [
+        Self::Stored,
+        Self::Archived,
+        Self::BackedUp,
+        Self::Condemned,
+        Self::Moved,
+        Self::Forgotten,
+    ];
+
+    /// Those of restoring one.
+    pub const OF_RESTORING: [Self; 5] =
+        [Self::Recorded, Self::Made, Self::Filled, Self::Furnished, Self::Ready];
 
     /// The spelling.
     #[must_use]
@@ -32,6 +60,13 @@ impl Point {
             Self::Marked => "marked",
             Self::Furnished => "furnished",
             Self::Ready => "ready",
+            Self::Stored => "stored",
+            Self::Archived => "archived",
+            Self::BackedUp => "backed-up",
+            Self::Condemned => "condemned",
+            Self::Moved => "moved",
+            Self::Forgotten => "forgotten",
+            Self::Filled => "filled",
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::surroundings::Surroundings;
 const PATIENCE: Duration = Duration::from_secs(900);
 
 /// What git is told in every call: nobody's hooks, daemons or clean-ups.
-const QUIETLY: [&str; 10] = [
+pub(super) const QUIETLY: [&str; 10] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -90,7 +90,7 @@ impl Porcelain<'_> {
         succeeded("jj", folder, &arguments, answer)
     }
 
-    fn tool(&self, program: &str, folder: &Path) -> Tool {
+    pub(super) fn tool(&self, program: &str, folder: &Path) -> Tool {
         let mut tool = Tool::new(program)
             .in_folder(folder)
             .only_environment(self.surroundings.environment.clone())
@@ -111,7 +111,7 @@ impl Porcelain<'_> {
     }
 }
 
-fn succeeded(
+pub(super) fn succeeded(
     program: &str,
     folder: &Path,
     arguments: &[OsString],

@@ -21,7 +21,9 @@ impl Yard<'_> {
     pub fn repair(&self) -> Result<Vec<Workspace>, OpenError> {
         let mut is_needed = false;
         for workspace in self.ledger.all()? {
-            is_needed |= self.is_half_made(&workspace)? || self.is_left(&workspace)?;
+            is_needed |= self.is_half_made(&workspace)?
+                || self.is_left(&workspace)?
+                || workspace.state == State::Trashed;
         }
         if !is_needed {
             return Ok(Vec::new());
@@ -31,6 +33,7 @@ impl Yard<'_> {
     }
 
     pub(super) fn repair_under(&self, lock: &RepositoryLock) -> Result<Vec<Workspace>, OpenError> {
+        self.finish_removals(lock).map_err(Box::new)?;
         let mut repaired = Vec::new();
         // Read under the lock: nobody is making any of them.
         for mut workspace in self.ledger.all()? {

@@ -16,7 +16,9 @@ use super::ledger::{Ledger, LedgerError, advance};
 use super::marker::{FolderIdentity, Marker};
 use super::points::{Point, Points};
 use super::policy::{self, Policy};
+use super::removal::CleanError;
 use super::repository::{Repository, RepositoryLock};
+use super::restore::RestoreError;
 use super::root::{self, RootError};
 use super::verify::{self, VerifyError};
 use super::{Kind, State, Workspace};
@@ -100,6 +102,12 @@ pub enum OpenError {
         /// Where.
         path: PathBuf,
     },
+    /// It was removed, and can't be restored.
+    #[error(transparent)]
+    Restore(#[from] Box<RestoreError>),
+    /// What was about to be removed can't be dealt with.
+    #[error(transparent)]
+    Removal(#[from] Box<CleanError>),
     /// It is on its way out.
     #[error(
         "the workspace {id} was moved to the trash; bring it back with `agentos workspace restore {id}`"
@@ -189,6 +197,13 @@ impl Yard<'_> {
             Some(known) if known.state.is_there() => self.attach(&lock, wanted, known)?,
             Some(known) if known.state == State::Trashed => {
                 return Err(OpenError::Trashed { id: known.id });
+            }
+            Some(known) if let Some(number) = self.last_words(&known).map_err(Box::new)? => {
+                // It was removed with work in it: that comes back.
+                let restored = self.restore_under(&lock, &known.id, Some(number));
+                let (restored, _) = restored.map_err(Box::new)?;
+                let (workspace, _, notes) = self.attach(&lock, wanted, restored)?;
+                (workspace, Opened::MadeAgain, notes)
             }
             known => self.make(&lock, self.plan(&lock, wanted, known)?)?,
         };

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use agentos_workspace::contained::{
-    Contained, ContainedError, LIST_ENTRIES, READ_BYTES, Tree, Writing,
+    Contained, ContainedError, LIST_ENTRIES, READ_BYTES, Sink, Tree, Writing,
 };
 use tempfile::TempDir;
 
@@ -249,7 +249,7 @@ fn a_file_that_changes_while_it_is_copied_is_copied_again_or_named() {
         let mut source = place.files.open_source("log").unwrap();
         let mut copy = tempfile::tempfile().unwrap();
         let mut begun = 0;
-        source.copy_into(&mut copy, &|| false, |piece| match piece {
+        source.copy_into(Sink { file: &mut copy, path: "copy" }, &|| false, |piece| match piece {
             None => begun += 1,
             Some(_) if begun <= changes => {
                 let log = fs::OpenOptions::new().append(true).open(place.at("log"));

@@ -1,8 +1,10 @@
 //! Many workspaces at once, each made by a process of its own: in one repository, and each in another one.
 
 use agentos_workspace::workspace::Kind;
+use agentos_workspace::workspace::trash;
 use agentos_workspace::workspace::yard::Opened;
 
+use crate::keep::kills;
 use crate::part;
 use crate::place::Place;
 
@@ -19,7 +21,7 @@ fn workspaces_made_at_once_all_come_to_be_and_leave_nothing_else() {
     {
         println!(
             "summary: {} made at once in one repository and as many across repositories: 0 failures, 0 branches or folders \
-             too many",
+             too many; then all removed at once, nothing left of them",
             told.join(", ")
         );
     }
@@ -42,6 +44,21 @@ fn in_one_repository(kind: Kind, count: usize) {
     // The branch of a clone is its own until there is work on it.
     let branches = if kind == Kind::Clone { 0 } else { count };
     assert_eq!(with("refs/heads/agentos/"), branches);
+    clean_all(&place, &ids);
+}
+
+/// All of them go at once, each by a process of its own, and nothing is left of them.
+fn clean_all(place: &Place, ids: &[String]) {
+    let cleaners: Vec<_> =
+        ids.iter().map(|id| kills::start(place, id, "clean", "nowhere")).collect();
+    for cleaner in cleaners {
+        let output = cleaner.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    trash::sweep(&place.ground().root).unwrap();
+    let traces = place.traces();
+    let left = |trace: &&String| trace.contains("fix-") && !trace.ends_with(" gone");
+    assert_eq!(traces.iter().filter(left).count(), 0, "{traces:?}");
 }
 
 fn each_in_another(kind: Kind, count: usize) {

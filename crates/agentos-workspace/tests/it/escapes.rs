@@ -86,7 +86,7 @@ fn texts_that_are_no_paths_are_refused() {
         }
     }
     let wide = "y".repeat(300);
-    assert!(place.files.read(&wide).unwrap_err().to_string().contains("name too long"));
+    assert!(place.files.read(&wide).unwrap_err().to_string().contains("a name in it is longer"));
     assert!(place.write(&wide, "").is_err());
     assert_eq!(fs::read_dir(place.at(".")).unwrap().count(), 2);
 }

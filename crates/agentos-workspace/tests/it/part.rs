@@ -15,7 +15,7 @@ const MAKE: &str = "AGENTOS_TEST_MAKE";
 const DIE_AT: &str = "AGENTOS_TEST_DIE_AT";
 
 /// Kills its own process at one point.
-struct KilledAt(Option<String>);
+pub(crate) struct KilledAt(pub(crate) Option<String>);
 
 impl Points for KilledAt {
     fn pass(&self, point: Point) {

@@ -8,6 +8,7 @@ use agentos_testing::repo::Playground;
 use agentos_workspace::workspace::isolation::IsolationError;
 use agentos_workspace::workspace::occupy::{Ending, Work};
 use agentos_workspace::workspace::points::NoPoints;
+use agentos_workspace::workspace::policy::{Lfs, Submodules};
 use agentos_workspace::workspace::yard::{OpenError, Opened, Wanted};
 use agentos_workspace::workspace::{Kind, State, guard, include};
 
@@ -372,4 +373,61 @@ fn a_workspace_may_be_asked_for_from_another_worktree_with_a_ledger_of_its_own()
     let refused = ground.open(&wanted("fix-1", Kind::Worktree), &NoPoints).unwrap_err();
     assert!(matches!(refused, OpenError::BranchTaken { .. }), "{refused}");
     assert_eq!(place.open("fix-1").1, Opened::Found, "nobody has touched it");
+}
+
+#[test]
+fn without_git_lfs_there_are_pointers_unless_it_is_required() {
+    for kind in [Kind::Worktree, Kind::Clone] {
+        let place = Place::new(kind);
+        fs::write(place.repo.join(".gitattributes"), "*.bin filter=lfs\n").unwrap();
+        fs::write(place.repo.join("a.bin"), "pointer").unwrap();
+        place.git(&place.repo, &["add", "."]);
+        place.git(&place.repo, &["commit", "--quiet", "-m", "a large file"]);
+        let home = place.playground.home().join("gitconfig");
+        let filter = "[filter \"lfs\"]\n\tprocess = no-such-lfs\n\tsmudge = no-such-lfs\n\trequired = true\n";
+        fs::write(&home, filter).unwrap();
+        let mut ground = place.ground();
+        ground.surroundings.environment.insert("GIT_CONFIG_GLOBAL".into(), home.into());
+        ground.policy.lfs = Lfs::Require;
+        leaves_nothing(&place, |place| {
+            let refused = ground.open(&place.wanted("fix-1"), &NoPoints).unwrap_err();
+            assert!(refused.to_string().contains("git-lfs is not installed"), "{refused}");
+        });
+        ground.policy.lfs = Lfs::Pull;
+        let open = ground.yard(&NoPoints).open(&place.wanted("fix-1")).unwrap();
+        assert!(open.notes[0].contains("pointers"), "{:?}", open.notes);
+        assert_eq!(fs::read_to_string(open.workspace.path.join("a.bin")).unwrap(), "pointer");
+    }
+}
+
+#[test]
+fn submodules_are_checked_out_as_the_policy_says() {
+    for kind in [Kind::Worktree, Kind::Clone] {
+        let place = Place::new(kind);
+        let mut environment = place.playground.environment();
+        for (name, value) in
+            [("COUNT", "1"), ("KEY_0", "protocol.file.allow"), ("VALUE_0", "always")]
+        {
+            environment.insert(format!("GIT_CONFIG_{name}").into(), value.into());
+        }
+        for name in ["one", "two"] {
+            let source = place.playground.repository(&format!("sub-{name}"));
+            let add = ["submodule", "--quiet", "add", &*source.to_string_lossy(), name];
+            place.playground.run_with(&environment, "git", &place.repo, add);
+        }
+        place.git(&place.repo, &["commit", "--quiet", "-m", "submodules"]);
+        let mut ground = Ground::with(&place.playground.path(), &place.repo, environment);
+        let mut made = |id: &str, submodules: Submodules| {
+            ground.policy.submodules = submodules;
+            let open = ground.yard(&NoPoints).open(&place.wanted(id)).unwrap();
+            let has = |name: &str| open.workspace.path.join(name).join("README.md").exists();
+            (has("one"), has("two"), open.notes.join("\n"))
+        };
+        let (one, two, notes) = made("none", Submodules::None);
+        assert!(!one && !two && notes.contains("not checked out: one, two"), "{notes}");
+        let listed = Submodules::Listed(vec!["two".to_owned(), "three".to_owned()]);
+        let (one, two, notes) = made("listed", listed);
+        assert!(!one && two && notes.contains("no submodule `three`"), "{notes}");
+        assert_eq!(made("all", Submodules::All), (true, true, String::new()));
+    }
 }

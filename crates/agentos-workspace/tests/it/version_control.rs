@@ -4,10 +4,13 @@ mod branches;
 mod commits;
 mod crowds;
 mod differences;
+mod embedded;
 mod hooks;
 mod locks;
+mod messages;
 mod past;
 mod place;
+mod sparse;
 mod standing;
 
 use std::fs;
@@ -50,7 +53,12 @@ impl Ground {
     }
 
     pub(crate) fn repository_in(&self, surroundings: Surroundings) -> GitRepository {
-        GitRepository::open(&self.root, surroundings, Halt::default()).unwrap()
+        GitRepository::open(&self.root, self.scratch(), surroundings, Halt::default()).unwrap()
+    }
+
+    /// Where files are kept while something is done.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.playground.at("scratch/of-this")
     }
 
     pub(crate) fn git(&self, arguments: &[&str]) -> String {

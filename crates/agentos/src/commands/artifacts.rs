@@ -5,13 +5,14 @@ mod download;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use agentos_store::records::{ArtifactRecord, RunDetail};
+use agentos_store::records::{ArtifactRecord, RunDetail, StepRecord};
 use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::error::{CommandError, Result};
 use crate::names;
+use crate::output::complain;
 use crate::session::Session;
 use crate::terminal::bytes::size;
 use crate::terminal::paint::Tone;
@@ -63,7 +64,7 @@ struct Item<'a> {
     #[serde(flatten)]
     artifact: &'a ArtifactRecord,
     #[serde(skip_serializing_if = "Option::is_none")]
-    downloaded_to: Option<PathBuf>,
+    downloaded_to: Option<&'a Path>,
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -74,36 +75,53 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Some(folder) => Some(copied(&detail, &wanted, &Download { folder, force: args.force })?),
         None => None,
     };
+    tell(session, args, (&detail, &wanted), copies.as_deref())?;
+    let is_whole = copies.iter().flatten().all(Result::is_ok);
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Tells of artifacts, or of their copies.
+fn tell(
+    session: &Session,
+    args: &Args,
+    (detail, wanted): (&RunDetail, &[ArtifactRecord]),
+    copies: Option<&[Result<PathBuf>]>,
+) -> Result<()> {
+    for error in copies.unwrap_or_default().iter().filter_map(|copy| copy.as_ref().err()) {
+        complain(error);
+    }
     if args.json {
-        let mut copies = copies.unwrap_or_default().into_iter();
-        let items = wanted.iter().map(|artifact| Item { artifact, downloaded_to: copies.next() });
+        let items = wanted.iter().enumerate().map(|(number, artifact)| {
+            let copy = copies.and_then(|copies| copies.get(number));
+            Item { artifact, downloaded_to: copy.and_then(|copy| copy.as_deref().ok()) }
+        });
         let (items, total) = (items.collect::<Vec<_>>(), wanted.len());
         let page =
             json!({ "items": items, "page": 1, "limit": total, "total": total, "next": null });
-        session.output.document(&page)?;
-        return Ok(ExitCode::SUCCESS);
+        return session.output.document(&page);
     }
     if wanted.is_empty() {
         session.output.note(&format!("{} has kept no such thing", detail.run.run_id));
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     }
     match copies {
-        Some(copies) => session.output.lines(copies.iter().map(|path| path.to_string_lossy()))?,
+        Some(copies) => {
+            let paths = copies.iter().filter_map(|copy| copy.as_ref().ok());
+            session.output.lines(paths.map(|path| path.to_string_lossy()))?;
+        }
         None => {
             let (width, paint) = (session.output.size.map(|size| size.width), session.output.paint);
-            session.output.lines(table(&detail, &wanted).lines(width, paint))?;
+            session.output.lines(table(detail, wanted).lines(width, paint))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The artifacts that were asked for.
 fn wanted(detail: &RunDetail, args: &Args) -> Result<Vec<ArtifactRecord>> {
     let steps = args.step.as_ref().map(|step| {
         let number: Option<u32> = step.parse().ok();
-        let is_it = |found: &&agentos_store::records::StepRecord| {
-            number == Some(found.step_number) || found.name == *step
-        };
+        let is_it = |found: &&StepRecord| number == Some(found.step_number) || found.name == *step;
         detail.steps.iter().filter(is_it).map(|found| found.id).collect::<Vec<_>>()
     });
     if let (Some(step), Some([])) = (&args.step, steps.as_deref()) {
@@ -126,12 +144,21 @@ fn copied(
     detail: &RunDetail,
     wanted: &[ArtifactRecord],
     download: &Download<'_>,
-) -> Result<Vec<PathBuf>> {
+) -> Result<Vec<Result<PathBuf>>> {
     let run = &detail.run.run_id;
     let project = detail.run.work_dir.as_deref().ok_or_else(|| {
         CommandError::not_found(format!("nobody has written down where {run} keeps its files"))
     })?;
     download.copy(Path::new(project), wanted)
+}
+
+/// The step that kept it, with the attempt if it was not the first.
+fn made_by(step: &StepRecord, artifact: &ArtifactRecord) -> String {
+    let metadata = artifact.metadata.as_ref();
+    match metadata.and_then(|metadata| metadata.get("attempt")?.as_u64()) {
+        Some(attempt) => format!("{} (attempt {attempt})", step.name),
+        None => step.name.clone(),
+    }
 }
 
 /// Artifacts as a table.
@@ -150,7 +177,7 @@ pub(super) fn table(detail: &RunDetail, artifacts: &[ArtifactRecord]) -> Table {
             Line::of(Tone::Strong, &artifact.name),
             Line::of(Tone::Plain, &artifact.r#type),
             Line::of(Tone::Plain, &bytes.map(size).unwrap_or_default()),
-            Line::of(Tone::Faint, &step.map(|step| step.name.clone()).unwrap_or_default()),
+            Line::of(Tone::Faint, &step.map(|step| made_by(step, artifact)).unwrap_or_default()),
             Line::of(Tone::Faint, &artifact.storage_path),
         ]);
     }

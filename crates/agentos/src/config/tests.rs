@@ -58,6 +58,12 @@ impl Place {
         self.here(&lines.collect::<Vec<_>>().join("\n"))
     }
 
+    /// What somebody has said.
+    fn said(&self) -> String {
+        let rows = self.rows();
+        rows.lines().filter(|row| !row.ends_with("(default)")).collect::<Vec<_>>().join("\n")
+    }
+
     fn mistake(&self) -> String {
         self.here(&self.load().unwrap_err().to_string())
     }
@@ -74,9 +80,17 @@ fn without_anything_there_are_defaults() {
         secrets.names = []  (default)
         shell.env = {}  (default)
         shell.pass = []  (default)
+        workspace.backup_max_size = "256MiB"  (default)
+        workspace.cleanup_on_complete = false  (default)
+        workspace.direnv = "auto"  (default)
         workspace.kind = "auto"  (default)
         workspace.lfs = "pull"  (default)
+        workspace.max_age = ""  (default)
+        workspace.max_size = ""  (default)
+        workspace.max_total_size = ""  (default)
+        workspace.min_free_disk = ""  (default)
         workspace.path = ""  (default)
+        workspace.reproducible = []  (default)
         workspace.setup = ""  (default)
         workspace.submodules = "none"  (default)
         "#);
@@ -87,20 +101,10 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
     let place = Place::new(&[])
         .user("[run]\nconcurrency = 2\n[output]\ncolor = \"never\"\n\n[log]\nlevel = \"info\"\n")
         .repository("run.concurrency = 3\noutput = { color = \"always\" }\n");
-    insta::assert_snapshot!(place.rows(), @r#"
+    insta::assert_snapshot!(place.said(), @r#"
         log.level = "info"  (user config /home/.config/agentos/config.toml:7)
         output.color = "always"  (repository config /repo/.agent/config.toml:2)
         run.concurrency = 3  (repository config /repo/.agent/config.toml:1)
-        script.memory_mb = 128  (default)
-        script.turn_ms = 2000  (default)
-        secrets.names = []  (default)
-        shell.env = {}  (default)
-        shell.pass = []  (default)
-        workspace.kind = "auto"  (default)
-        workspace.lfs = "pull"  (default)
-        workspace.path = ""  (default)
-        workspace.setup = ""  (default)
-        workspace.submodules = "none"  (default)
         "#);
     let variables = [
         ("AGENTOS_RUN_CONCURRENCY", "4"),
@@ -108,36 +112,16 @@ fn every_source_wins_over_the_one_below_it_key_by_key() {
         ("AGENTOS_OUTPUT_COLOR", "auto"),
     ];
     let mut place = Place { environment: environment(&variables), ..place };
-    insta::assert_snapshot!(place.rows(), @r#"
+    insta::assert_snapshot!(place.said(), @r#"
         log.level = "debug"  (environment AGENTOS_LOG)
         output.color = "auto"  (environment AGENTOS_OUTPUT_COLOR)
         run.concurrency = 4  (environment AGENTOS_RUN_CONCURRENCY)
-        script.memory_mb = 128  (default)
-        script.turn_ms = 2000  (default)
-        secrets.names = []  (default)
-        shell.env = {}  (default)
-        shell.pass = []  (default)
-        workspace.kind = "auto"  (default)
-        workspace.lfs = "pull"  (default)
-        workspace.path = ""  (default)
-        workspace.setup = ""  (default)
-        workspace.submodules = "none"  (default)
         "#);
     place.flags = Flags { color: Some(ColorChoice::Never), verbosity: 2, concurrency: Some(5) };
-    insta::assert_snapshot!(place.rows(), @r#"
+    insta::assert_snapshot!(place.said(), @r#"
         log.level = "warn,agentos=debug"  (flag)
         output.color = "never"  (flag)
         run.concurrency = 5  (flag)
-        script.memory_mb = 128  (default)
-        script.turn_ms = 2000  (default)
-        secrets.names = []  (default)
-        shell.env = {}  (default)
-        shell.pass = []  (default)
-        workspace.kind = "auto"  (default)
-        workspace.lfs = "pull"  (default)
-        workspace.path = ""  (default)
-        workspace.setup = ""  (default)
-        workspace.submodules = "none"  (default)
         "#);
 }
 

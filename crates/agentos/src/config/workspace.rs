@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use super::ConfigError;
 use super::file::File;
+use super::keeping::{self, Age, Keeping, Size};
 use super::setting::{Row, Setting, said};
 use crate::terminal::Environment;
 
@@ -68,23 +69,35 @@ pub(crate) struct Workspace {
     pub(crate) kind: Setting<WantedKind>,
     /// The folder for all of them; empty: in the user's cache.
     pub(crate) path: Setting<String>,
+    /// What becomes of them.
+    pub(crate) keeping: Keeping,
     /// A line for the shell that is executed in each of them first; empty: none.
     pub(crate) setup: Setting<String>,
     /// Which submodules are checked out in them.
     pub(crate) submodules: Setting<WhichSubmodules>,
     /// What becomes of files in git LFS.
     pub(crate) lfs: Setting<WhichLfs>,
+    /// Whether `.envrc` is heeded.
+    pub(crate) direnv: Setting<WhetherDirenv>,
 }
 
 impl Workspace {
     pub(super) fn rows(&self) -> Vec<Row> {
-        vec![
+        let mut rows = vec![
+            Row::of("workspace.direnv", &self.direnv),
             Row::of("workspace.kind", &self.kind),
             Row::of("workspace.lfs", &self.lfs),
             Row::of("workspace.path", &self.path),
             Row::of("workspace.setup", &self.setup),
             Row::of("workspace.submodules", &self.submodules),
-        ]
+        ];
+        rows.extend(self.keeping.rows());
+        rows
+    }
+
+    /// Whether the environment that `.envrc` makes is wanted.
+    pub(crate) fn has_direnv(&self) -> bool {
+        self.direnv.value == WhetherDirenv::Auto
     }
 
     /// How they are filled.
@@ -95,6 +108,25 @@ impl Workspace {
     /// The folder for all workspaces, if somebody has said.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
         Some(PathBuf::from(&self.path.value)).filter(|path| !path.as_os_str().is_empty())
+    }
+}
+
+/// Whether `.envrc` is heeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WhetherDirenv {
+    /// If direnv is installed.
+    Auto,
+    /// It is not.
+    Never,
+}
+
+impl From<WhetherDirenv> for toml::Value {
+    fn from(whether: WhetherDirenv) -> Self {
+        match whether {
+            WhetherDirenv::Auto => "auto".into(),
+            WhetherDirenv::Never => "never".into(),
+        }
     }
 }
 
@@ -167,9 +199,17 @@ impl From<WhichLfs> for toml::Value {
 pub(super) struct Written {
     kind: Option<Spanned<WantedKind>>,
     path: Option<Spanned<String>>,
+    cleanup_on_complete: Option<Spanned<bool>>,
+    max_size: Option<Spanned<Size>>,
+    max_total_size: Option<Spanned<Size>>,
+    max_age: Option<Spanned<Age>>,
+    min_free_disk: Option<Spanned<Size>>,
+    backup_max_size: Option<Spanned<Size>>,
+    reproducible: Option<Spanned<Vec<String>>>,
     setup: Option<Spanned<String>>,
     submodules: Option<Spanned<WhichSubmodules>>,
     lfs: Option<Spanned<WhichLfs>>,
+    direnv: Option<Spanned<WhetherDirenv>>,
 }
 
 /// `[workspace]` as one source says it.
@@ -177,9 +217,11 @@ pub(super) struct Written {
 pub(super) struct Layer {
     kind: Option<Setting<WantedKind>>,
     path: Option<Setting<String>>,
+    keeping: keeping::Layer,
     setup: Option<Setting<String>>,
     submodules: Option<Setting<WhichSubmodules>>,
     lfs: Option<Setting<WhichLfs>>,
+    direnv: Option<Setting<WhetherDirenv>>,
 }
 
 impl Layer {
@@ -197,9 +239,22 @@ impl Layer {
         Self {
             kind: written.kind.map(|kind| file.setting(kind, |kind| kind)),
             path: written.path.map(|path| file.setting(path, |path| path)),
+            keeping: keeping::Layer::of_file(
+                keeping::Written {
+                    cleanup_on_complete: written.cleanup_on_complete,
+                    max_size: written.max_size,
+                    max_total_size: written.max_total_size,
+                    max_age: written.max_age,
+                    min_free_disk: written.min_free_disk,
+                    backup_max_size: written.backup_max_size,
+                    reproducible: written.reproducible,
+                },
+                file,
+            ),
             setup: written.setup.map(|setup| file.setting(setup, |setup| setup)),
             submodules: written.submodules.map(|which| file.setting(which, |which| which)),
             lfs: written.lfs.map(|which| file.setting(which, |which| which)),
+            direnv: written.direnv.map(|whether| file.setting(whether, |whether| whether)),
         }
     }
 
@@ -207,9 +262,11 @@ impl Layer {
         Self {
             kind: self.kind.or(below.kind),
             path: self.path.or(below.path),
+            keeping: self.keeping.over(below.keeping),
             setup: self.setup.or(below.setup),
             submodules: self.submodules.or(below.submodules),
             lfs: self.lfs.or(below.lfs),
+            direnv: self.direnv.or(below.direnv),
         }
     }
 
@@ -217,11 +274,13 @@ impl Layer {
         Workspace {
             kind: self.kind.unwrap_or(Setting::default(WantedKind::Auto)),
             path: self.path.unwrap_or(Setting::default(String::new())),
+            keeping: self.keeping.or_default(),
             setup: self.setup.unwrap_or(Setting::default(String::new())),
             submodules: self
                 .submodules
                 .unwrap_or(Setting::default(WhichSubmodules(Submodules::None))),
             lfs: self.lfs.unwrap_or(Setting::default(WhichLfs(Lfs::Pull))),
+            direnv: self.direnv.unwrap_or(Setting::default(WhetherDirenv::Auto)),
         }
     }
 }

@@ -66,7 +66,10 @@ pub(crate) fn choose(
         (None, false) => configured(session, workflow)?,
     };
     let kind = match wanted {
-        WantedKind::None => return Ok(Choice::Checkout),
+        // Inside of a workspace, that is the checkout; never the one that it was made from.
+        WantedKind::None => {
+            return Ok(location.workspace_id.clone().map_or(Choice::Checkout, Choice::Inherited));
+        }
         WantedKind::Own(kind) => Some(kind),
         WantedKind::Auto => suitable(session, is_named)?,
     };

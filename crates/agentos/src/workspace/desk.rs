@@ -12,6 +12,7 @@ use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::checkout::Checkout;
 use agentos_workspace::surroundings::Surroundings;
 use agentos_workspace::workspace::Workspace;
+use agentos_workspace::workspace::backup::Keeping;
 use agentos_workspace::workspace::id::WorkspaceId;
 use agentos_workspace::workspace::isolation::IsolationError;
 use agentos_workspace::workspace::points::NoPoints;
@@ -35,6 +36,8 @@ pub(crate) struct Desk {
     policy: Policy,
     store: SqliteStore,
     project: Option<Uuid>,
+    keeping: Keeping,
+    cleans_up: bool,
 }
 
 impl Desk {
@@ -70,6 +73,8 @@ impl Desk {
             policy: session.config.workspace.policy(),
             store: store.clone(),
             project: identity.map(|identity| identity.project),
+            keeping: session.config.workspace.keeping.kept(),
+            cleans_up: session.config.workspace.keeping.cleanup_on_complete.value,
         })
     }
 
@@ -100,6 +105,29 @@ impl Desk {
         self.repository =
             Repository::of(&self.surroundings, found).map_err(|error| failed(error.to_string()))?;
         Ok(self)
+    }
+
+    /// The same for a workspace of whichever repository it is.
+    pub(crate) fn at(self, workspace: &Workspace) -> Result<Self> {
+        if self.repository.checkout.repository == workspace.repository {
+            return Ok(self);
+        }
+        self.of(workspace)
+    }
+
+    /// The folder for all workspaces.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What is kept of a workspace that goes.
+    pub(crate) fn keeping(&self) -> &Keeping {
+        &self.keeping
+    }
+
+    /// Whether a run's workspace goes when the run ends.
+    pub(crate) fn cleans_up(&self) -> bool {
+        self.cleans_up
     }
 
     pub(crate) fn repository(&self) -> &Repository {
@@ -173,9 +201,11 @@ impl From<OpenError> for CommandError {
             | OpenError::BranchBlocked { .. }
             | OpenError::PlaceTaken { .. }
             | OpenError::Trashed { .. } => Self::refused(message),
+            OpenError::Restore(error) => (*error).into(),
             OpenError::Isolation(_)
             | OpenError::Ledger(_)
             | OpenError::File(_)
+            | OpenError::Removal(_)
             | OpenError::Include(_) => Self::failed(message),
         }
     }

@@ -13,12 +13,13 @@ use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{NewComment, Records as _, RunRecord};
 use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::occupy::{Ending, OccupyError, Work};
-use agentos_workspace::workspace::{State, Workspace, guard};
+use agentos_workspace::workspace::{State, Workspace, guard, trash};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use uuid::Uuid;
 
 use super::desk::Desk;
+use super::removal;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 
@@ -77,7 +78,39 @@ async fn release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<()> {
     }
     let desk = desk.clone().of(&workspace)?;
     let ending = Ending { exit_code: None, error: error_of(&record) };
-    desk.work(move |yard| yard.release(&mut workspace, &ending, SystemClock.now())).await
+    let released = desk.work(move |yard| {
+        yard.release(&mut workspace, &ending, SystemClock.now())?;
+        Ok::<_, OccupyError>(workspace)
+    });
+    let workspace = released.await?;
+    if desk.cleans_up() { clean_up(&desk, store, run, workspace).await } else { Ok(()) }
+}
+
+/// Removes the workspace of a run that has ended. If work would be lost it stays, and the run says so.
+async fn clean_up(
+    desk: &Desk,
+    store: &SqliteStore,
+    run: RunId,
+    workspace: Workspace,
+) -> Result<()> {
+    let path = workspace.path.display().to_string();
+    let outcome = removal::clean(desk, workspace, false).await?;
+    if let Some(refusal) = outcome.refusal() {
+        let comment = NewComment {
+            id: Uuid::new_v4(),
+            run,
+            step: None,
+            message: format!("the workspace {path} was kept: {}", refusal.message),
+            metadata: None,
+            author: "agentos".to_owned(),
+            at: SystemClock.now(),
+        };
+        return Ok(store.add_comment(comment).await?);
+    }
+    let root = desk.root().to_owned();
+    // Nobody waits for it; what is left is deleted by the next who comes.
+    drop(tokio::task::spawn_blocking(move || trash::sweep(&root)));
+    Ok(())
 }
 
 /// What is remarked on a run about the repository. Remarked again, it is the same remark.

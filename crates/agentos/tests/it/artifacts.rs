@@ -98,6 +98,78 @@ fn copies_are_whole_and_never_take_the_place_of_anything() {
     assert!(!root.join("again/log").exists());
 }
 
+#[test]
+fn what_is_damaged_or_gone_does_not_keep_anybody_from_the_rest() {
+    let (stand, root) = Stand::with_repository();
+    write(&root, KEEPS);
+    run(&stand, &root, &["run", "keep", "--workspace", "none"]).exits(0);
+    let listing = run(&stand, &root, &["artifacts", "keep", "--json"]).exits(0).document();
+    let kept = |number: usize| {
+        root.join(listing["items"][number]["storage_path"].as_str().expect("a path"))
+    };
+    fs::remove_file(kept(0)).expect("a file");
+    fs::write(kept(1), "<p>all bad</p>").expect("a file");
+    let done = run(&stand, &root, &["artifacts", "keep", "--download", "copies"]).exits(1);
+    assert_seen!(&stand, "artifacts_damaged", done.seen());
+    assert_eq!(files(&root.join("copies")).len(), 2, "and nothing half");
+    let words = ["artifacts", "keep", "--download", "more", "--json"];
+    let document = run(&stand, &root, &words).exits(1).document();
+    let copied = |number: usize| document["items"][number]["downloaded_to"].as_str();
+    assert_eq!([copied(0), copied(2)], [None, Some("more/notes.md")]);
+}
+
+#[test]
+fn what_an_attempt_has_kept_says_which_it_was() {
+    let (stand, root) = Stand::with_repository();
+    let body = r##"
+  await ctx.run("flaky", async () => {
+    await ctx.artifact("log", { content: "attempt\n" });
+    if (!(await ctx.files.exists("second"))) {
+      await ctx.files.write("second", "");
+      throw new Error("once more");
+    }
+  }, { retry: { maxAttempts: 2, delay: 1 } });
+"##;
+    write(&root, body);
+    run(&stand, &root, &["run", "keep", "--workspace", "none"]).exits(0);
+    let seen = run(&stand, &root, &["artifacts", "keep"]).exits(0).seen();
+    assert!(seen.contains("flaky (attempt 2)"), "{seen}");
+    assert_eq!(seen.matches("flaky").count(), 2, "{seen}");
+}
+
+/// Whatever it does to what is not its own, and what it is told.
+const REACHES: &str = r##"
+  const said = [];
+  const attempt = async (act: () => Promise<unknown>) => {
+    try { said.push(await act()); } catch (error) { said.push((error as Error).message); }
+  };
+  const input = (ctx.input.brief as string).slice((ctx.input.brief as string).indexOf(".agent"));
+  await attempt(() => ctx.files.write(input, "mine"));
+  await attempt(() => ctx.files.write(input.replace(/context.*/, "metadata.json"), "{}"));
+  await attempt(() => ctx.files.delete(".agent/workflows/executions", { recursive: true }));
+  await attempt(() => ctx.files.delete(".agent", { recursive: true }));
+  said.push((await ctx.files.list("**")).filter((path) => path.includes("executions")));
+  said.push((await ctx.artifact("all", { file: ".agent" })).files);
+  said.push(await ctx.files.read(ctx.input.brief as string));
+  return said;
+"##;
+
+#[test]
+fn a_run_in_the_project_itself_leaves_the_folders_of_runs_alone() {
+    let (stand, root) = Stand::with_repository();
+    write(&root, REACHES);
+    fs::write(root.join("brief.md"), "brief\n").expect("a file");
+    let words = ["run", "keep", "--workspace", "none", "--json", "--brief", "brief.md"];
+    let output = run(&stand, &root, &words).exits(0).document()["output"].clone();
+    for number in 0..4 {
+        let said = output[number].as_str().expect("a refusal");
+        assert!(said.contains("` belongs to others"), "{said}");
+    }
+    assert_eq!(output[4], json!([]));
+    assert_eq!(output[5], 1, "the template");
+    assert_eq!(output[6], "brief\n");
+}
+
 /// Everything that can be done with files, one thing after the other.
 const BUSY: &str = r##"
   await ctx.run("prepare", async () => {

@@ -273,13 +273,17 @@ fn a_command_in_a_workspace_has_its_environment_and_hands_on_its_exit_status() {
 fn whoever_runs_inside_joins_the_same_history_and_the_same_workspace() {
     let yard = Yard::new();
     let agentos = env!("CARGO_BIN_EXE_agentos");
-    let nested = format!("{agentos} run here --json && {agentos} db path");
+    let nested = format!(
+        "{agentos} run here --json && {agentos} run work --workspace none && {agentos} db path"
+    );
     let done = yard.run(&["workspace", "run", "box", "--", "sh", "-c", &nested]).exits(0);
     let path = yard.workspaces()[0]["path"].as_str().expect("a path").to_owned();
     let runs = yard.stand.runs(&yard.root);
-    assert_eq!(runs.len(), 1, "{done:?}");
-    assert_eq!((text(&runs[0]["workspace_id"]), text(&runs[0]["workspace_dir"])), ("box", &*path));
-    assert_eq!(text(&runs[0]["work_dir"]), yard.root.to_string_lossy());
+    assert_eq!(runs.len(), 2, "{done:?}");
+    for run in &runs {
+        assert_eq!((text(&run["workspace_id"]), text(&run["workspace_dir"])), ("box", &*path));
+        assert_eq!(text(&run["work_dir"]), yard.root.to_string_lossy());
+    }
     let database = yard.root.join(".agentos/issue_workflow.db");
     assert!(done.out.ends_with(&format!("{}\n", database.display())), "{done:?}");
     assert_eq!(yard.workspaces().len(), 1);
@@ -351,4 +355,96 @@ fn what_a_run_changes_in_the_repository_is_remarked_on_it_and_put_right() {
     ];
     assert_eq!(comments, expected.map(|line| format!("{begin}{line}")));
     assert_eq!(yard.git(&yard.root, &["config", "core.bare"]), "false");
+}
+
+#[test]
+fn a_setup_command_is_executed_once_in_each_workspace_after_it_was_approved() {
+    let yard = Yard::new();
+    let log = yard.stand.at("setups");
+    let config = yard.root.join(".agent/config.toml");
+    let command = format!("echo $AGENT_WORKSPACE_ID >> {}; echo ready > ready.txt", log.display());
+    fs::write(&config, format!("[workspace]\nsetup = \"{command}\"\n")).expect("a file");
+    let refused = yard.run(&["run", "work"]).exits(4);
+    assert!(refused.err.contains("which you have not approved"), "{}", refused.err);
+    assert!(yard.workspaces().is_empty() && !log.exists());
+    yard.run(&["run", "here"]).exits(0);
+    let run = yard.run(&["run", "work", "--json", "--allow-setup"]).exits(0).document();
+    assert!(text(&run["output"]["seen"]).contains("ready.txt"), "{run}");
+    let named = ["run", "work", "--workspace-id", "fix"];
+    yard.run(&named).exits(0);
+    yard.run(&["workspace", "run", "fix", "--", "true"]).exits(0);
+    assert_eq!(
+        crate::support::lines(&log),
+        [name(&run), "fix".to_owned()],
+        "approved, and done once"
+    );
+    fs::write(&config, "[workspace]\nsetup = \"echo no >&2; exit 3\"\n").expect("a file");
+    yard.run(&["run", "work"]).exits(4);
+    let failed = yard.run(&["run", "work", "--json", "--allow-setup"]).exits(1).document();
+    let error = failed["error"].to_string();
+    assert!(error.contains("exit status 3") && error.contains("no"), "{error}");
+}
+
+fn found_in_path(program: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found =
+        std::env::split_paths(&path).map(|folder| folder.join(program)).find(|at| at.exists());
+    found.unwrap_or_else(|| panic!("`{program}` is missing; `cargo xtask test` installs it"))
+}
+
+#[test]
+fn an_envrc_is_heeded_while_it_is_what_its_user_has_allowed() {
+    let yard = Yard::new();
+    let direnv = found_in_path("direnv");
+    fs::write(yard.root.join(".envrc"), "export FROM_ENVRC=first\n").expect("a file");
+    yard.git(&yard.root, &["add", "."]);
+    yard.git(&yard.root, &["commit", "--quiet", "-m", "envrc"]);
+    let show = ["workspace", "run", "box", "--", "sh", "-c", "echo $FROM_ENVRC"];
+    let refused = yard.run(&show).exits(4);
+    assert!(refused.err.contains("of your own checkout is not allowed"), "{}", refused.err);
+    assert!(refused.err.contains("--allow-direnv"), "{}", refused.err);
+    let allow = yard.stand.call_program(&direnv, &yard.root, &["allow"]);
+    allow.done().exits(0);
+    assert_eq!(yard.run(&show).exits(0).out, "first\n");
+    let path = yard.workspaces()[0]["path"].as_str().expect("a path").to_owned();
+    fs::write(Path::new(&path).join(".envrc"), "export FROM_ENVRC=changed\n").expect("a file");
+    let refused = yard.run(&show).exits(4);
+    assert!(refused.err.contains("not what it was when the workspace was made"), "{}", refused.err);
+    let allowed =
+        ["workspace", "run", "box", "--allow-direnv", "--", "sh", "-c", "echo $FROM_ENVRC"];
+    assert_eq!(yard.run(&allowed).exits(0).out, "changed\n");
+    let body = "return (await ctx.shell('echo $FROM_ENVRC')).stdout;";
+    let template = format!(
+        "import {{ createWorkflow }} from \"agentos\";\n\
+         export default createWorkflow({{ name: \"env\" }}, async (ctx) => {{ {body} }});\n"
+    );
+    fs::write(yard.root.join(".agent/workflows/templates/env.ts"), template).expect("a template");
+    let run = yard.run(&["run", "env", "--json"]).exits(0).document();
+    assert_eq!(text(&run["output"]), "first\n");
+}
+
+#[test]
+fn whoever_is_killed_while_a_workspace_is_made_leaves_nothing_once_somebody_comes() {
+    let yard = Yard::new();
+    fs::write(yard.root.join(".gitattributes"), "*.slow filter=slow\n").expect("a file");
+    fs::write(yard.root.join("a.slow"), "x").expect("a file");
+    yard.git(&yard.root, &["add", "."]);
+    yard.git(&yard.root, &["commit", "--quiet", "-m", "a slow file"]);
+    let (began, go) = (yard.stand.at("began"), yard.stand.at("go"));
+    let (start, end) = (began.display(), go.display());
+    let wait = format!("touch {start}; until [ -e {end} ]; do sleep 0.01; done; cat");
+    yard.git(&yard.root, &["config", "filter.slow.smudge", &wait]);
+    let mut killed = yard.call(&yard.root, &["run", "work"]).start();
+    crate::support::until("git is at work", || began.exists());
+    killed.send(rustix::process::Signal::KILL);
+    killed.done();
+    assert_eq!(text(&yard.workspaces()[0]["status"]), "creating");
+    fs::write(&go, "").expect("a file");
+    let run = yard.run(&["run", "work", "--json"]).exits(0).document();
+    let rows = yard.workspaces();
+    assert_eq!((rows.len(), text(&rows[0]["id"])), (1, &*name(&run)));
+    let branches = yard.git(&yard.root, &["branch", "--list", "--format=%(refname:short)"]);
+    assert_eq!(branches, format!("agentos/{}\nmain", name(&run)));
+    assert_eq!(yard.git(&yard.root, &["worktree", "list"]).lines().count(), 2);
+    assert_eq!(yard.stand.runs(&yard.root).len(), 1);
 }

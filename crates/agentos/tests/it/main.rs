@@ -10,6 +10,7 @@ mod family;
 mod history;
 mod interruption;
 mod isolated;
+mod kept;
 mod mistakes;
 mod places;
 mod real_agents;

@@ -9,7 +9,7 @@ pub struct Branch {
     pub branch: String,
     /// Its commit; none before the first.
     pub head: Option<String>,
-    /// Whether it was made for this.
+    /// Whether it was made for this. A call that was interrupted and is made again may find it there.
     pub created: bool,
     /// Whether something else was checked out before.
     pub switched: bool,
@@ -125,7 +125,7 @@ pub struct Diff {
 /// A file that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedFile {
-    /// Where it is.
+    /// Where it is. It ends with `/` if it is a folder with a repository of its own, of which nothing more is known.
     pub path: String,
     /// Where it was, if it has another name now.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use super::revision::shown;
 use super::said::last_words;
 use super::{GitRepository, refused};
 
-const HEADS: &str = "refs/heads/";
+pub(super) const HEADS: &str = "refs/heads/";
 
 impl GitRepository {
     /// The branch that is checked out, also one without a commit; none if it is a commit.
@@ -20,6 +20,7 @@ impl GitRepository {
 
     pub(super) fn ensure(&self, wanted: &NewBranch) -> Result<Branch> {
         let name = self.branch_name(&wanted.branch)?;
+        let _alone = self.alone()?;
         let answer = |created, switched| {
             let (branch, head) = (name.to_owned(), self.head()?);
             Ok(Branch { branch, head, created, switched })
@@ -38,7 +39,8 @@ impl GitRepository {
         }
         switch.push(name);
         switch.extend(from.as_deref());
-        let said = self.change("switch", &self.tool(switch).timeout(wanted.timeout()))?;
+        let said =
+            self.change("switch", &self.tool(switch).timeout(wanted.timeout()), Some(name))?;
         if said.is_success() {
             return answer(!is_there, true);
         }
@@ -58,7 +60,7 @@ impl GitRepository {
     }
 
     /// A name that git takes for a branch's and for nothing else.
-    fn branch_name<'a>(&self, name: &'a str) -> Result<&'a str> {
+    pub(super) fn branch_name<'a>(&self, name: &'a str) -> Result<&'a str> {
         let bad = || input(format!("`{}` can't be the name of a branch", shown(name)));
         // git allows `@`, which then means something else everywhere.
         let is_odd = name.is_empty() || name == "@" || name.starts_with('-') || name.contains('\0');

@@ -1,13 +1,13 @@
 //! Staging and committing.
 //!
 //! A commit is made once: whoever wants it looks for its mark first, and again if git refuses, since somebody else may have
-//! been faster. Where there is nothing to commit the wish is fulfilled already: a step that is tried again after its commit
+//! been faster, and if it did not come to an end: its last hook comes after the commit. Where there is nothing to commit the wish is fulfilled already: a step that is tried again after its commit
 //! finds its work done. What is changed and was not staged is another matter, and refused.
 
+use std::fs;
 use std::path::Path;
 
 use agentos_process::tool::{Answer, Tool};
-use tempfile::TempDir;
 
 use super::super::Result;
 use super::super::answer::{Committed, Unfinished};
@@ -16,12 +16,29 @@ use super::super::error::VersionControlError;
 use super::super::mark::Mark;
 use super::super::request::NewCommit;
 use super::hooks::load_failed_hook;
+use super::message::whole_message;
 use super::said::last_words;
-use super::{GitRepository, refused};
+use super::{GitRepository, refused, text};
 
 impl GitRepository {
     pub(super) fn stage(&self) -> Result<()> {
-        self.changed("add", &self.tool(["add", "--all", "--", "."]).timeout(self.patient()))
+        self.refuse_embedded()?;
+        let words = self.add_words().into_iter().chain(["--all", "--", "."]);
+        self.changed("add", &self.tool(words).timeout(self.patient()))
+    }
+
+    /// Adding. Where only a part of the files is checked out, new ones may lie outside of it, and git wants to be told that
+    /// they are meant.
+    pub(super) fn add_words(&self) -> Vec<&'static str> {
+        let is_sparse = self.git_dir.join("info/sparse-checkout").exists();
+        if is_sparse { vec!["add", "--sparse"] } else { vec!["add"] }
+    }
+
+    /// One of the files that are in conflict.
+    fn first_conflict(&self) -> Result<String> {
+        let question = ["diff", "--no-ext-diff", "--name-only", "--diff-filter=U", "-z"];
+        let names = self.answer("diff", &self.question(question).cut_output(LIST_BYTES))?;
+        Ok(text(names.output.split(|byte| *byte == 0).next().unwrap_or_default()))
     }
 
     /// How many files differ between the last commit and what is staged.
@@ -33,13 +50,14 @@ impl GitRepository {
 
     pub(super) fn commit_once(&self, commit: &NewCommit, mark: &Mark) -> Result<Committed> {
         commit.check()?;
+        let _alone = self.alone()?;
         if let Some(made) = self.marked(mark)? {
             return self.committed(made, true);
         }
-        let status = self.look_at_files(1)?;
+        let status = self.look_at_files(0)?;
         if status.conflicted > 0 {
-            let first = status.entries.first().map(|entry| entry.path.clone()).unwrap_or_default();
-            return Err(VersionControlError::Conflicts { count: status.conflicted, first });
+            let (count, first) = (status.conflicted, self.first_conflict()?);
+            return Err(VersionControlError::Conflicts { count, first });
         }
         if commit.all {
             self.stage()?;
@@ -48,25 +66,35 @@ impl GitRepository {
         let is_wanted = commit.allow_empty || status.operation == Some(Unfinished::Merge);
         if !is_wanted && self.count_staged()? == 0 {
             let changed = status.unstaged + status.untracked;
-            return match status.head {
-                _ if changed > 0 && !commit.all => {
-                    Err(VersionControlError::NothingStaged { changed })
-                }
-                Some(head) => self.committed(head, false),
-                None => Err(VersionControlError::NothingYet),
-            };
+            if changed > 0 && !commit.all {
+                return Err(VersionControlError::NothingStaged { changed });
+            }
+            return self.nothing_to_commit();
         }
         self.make(commit, mark)
     }
 
+    fn nothing_to_commit(&self) -> Result<Committed> {
+        let head = self.head()?.ok_or(VersionControlError::NothingYet)?;
+        self.committed(head, false)
+    }
+
     fn make(&self, commit: &NewCommit, mark: &Mark) -> Result<Committed> {
-        let folder = TempDir::new()
-            .map_err(|source| VersionControlError::File { what: "a temporary folder", source })?;
-        let record = folder.path().join("record");
-        let message = self.written_message(commit, mark, folder.path())?;
+        let folder = self.scratch()?;
+        let (record, message) = (folder.path().join("record"), folder.path().join("message"));
+        fs::write(&message, whole_message(commit, mark)).map_err(|source| {
+            VersionControlError::File { what: "the message of a commit", source }
+        })?;
         let tool = self.commit_tool(commit, &message).set("GIT_TRACE2_EVENT", record.as_os_str());
         let tool = self.with_identity(tool, commit.author.as_ref())?;
-        let said = self.change("commit", &tool)?;
+        let said = match self.change("commit", &tool, None) {
+            // Its last hook comes after the commit.
+            Err(error) if error.is_timeout() => {
+                let made = self.marked(mark)?.ok_or(error)?;
+                return self.committed(made, true);
+            }
+            said => said?,
+        };
         match self.marked(mark)? {
             Some(made) => self.committed(made, true),
             // A hook took the mark away.
@@ -74,8 +102,17 @@ impl GitRepository {
                 let made = self.head()?.ok_or_else(|| refused("commit", &said))?;
                 self.committed(made, true)
             }
-            None => Err(why(&said, &record)),
+            None => self.not_committed(commit, why(&said, &record)),
         }
+    }
+
+    /// Somebody who is not kept waiting by us may have committed what was staged.
+    fn not_committed(&self, commit: &NewCommit, error: VersionControlError) -> Result<Committed> {
+        let is_odd = matches!(error, VersionControlError::Refused { .. });
+        if is_odd && !commit.allow_empty && self.count_staged()? == 0 {
+            return self.nothing_to_commit();
+        }
+        Err(error)
     }
 
     fn commit_tool(&self, commit: &NewCommit, message: &Path) -> Tool {

@@ -1,19 +1,20 @@
 //! What differs.
 //!
 //! Files that are not part of the history are part of what an agent has done, so they count. git compares only what its
-//! index knows; they are made known to a copy of the index, which nobody else sees and which is thrown away.
+//! index knows; they are made known to a copy of the index, which nobody else sees and which is thrown away. Repositories
+//! among the files are only named: git does not look into them.
 
 use std::fs;
 use std::io;
 
 use agentos_process::tool::Tool;
-use tempfile::TempDir;
 
 use super::super::Result;
 use super::super::answer::{ChangedFile, Diff};
 use super::super::bounds::{LIST_BYTES, NAMES_BYTES};
 use super::super::error::VersionControlError;
 use super::super::request::DiffRequest;
+use super::scratch::Scratch;
 use super::{GitRepository, text};
 
 /// Nothing that the user configured for his own eyes, and no program of anybody's choice.
@@ -33,10 +34,14 @@ impl GitRepository {
         request.check()?;
         let sides = self.sides(request)?;
         let with_files = request.to.is_none() && !request.staged;
-        let known = match with_files && request.untracked.unwrap_or(true) {
-            true => self.index_of_everything()?,
-            false => None,
-        };
+        let (mut known, mut embedded) = (None, Vec::new());
+        if with_files && request.untracked.unwrap_or(true) {
+            embedded = self.embedded(&[])?;
+            known = Some(self.index_of_everything(&embedded)?);
+        }
+        if !embedded.is_empty() && !request.paths.is_empty() {
+            embedded = self.embedded(&request.paths)?;
+        }
         let question = |how: &[&str]| -> Tool {
             let words = PLAIN.iter().chain(how).copied().map(str::to_owned);
             let words = words.chain(sides.iter().cloned()).chain(["--".to_owned()]);
@@ -47,7 +52,12 @@ impl GitRepository {
             }
         };
         let numbers = question(&["--numstat", "-z"]).output_bytes(LIST_BYTES);
-        let mut diff = read(&self.answer("diff", &numbers)?.output, request.limit());
+        let mut listed = Listed::new(request.limit());
+        read(&self.answer("diff", &numbers)?.output, &mut listed);
+        embedded
+            .into_iter()
+            .for_each(|path| listed.add(ChangedFile { path, ..ChangedFile::default() }));
+        let mut diff = listed.diff();
         if !request.stat {
             let patch = question(&["--patch"]).cut_output(request.text_bytes());
             let patch = self.answer("diff", &patch)?;
@@ -75,26 +85,60 @@ impl GitRepository {
         Ok(staged.into_iter().chain([from]).chain(to).collect())
     }
 
-    /// A copy of the index that knows of every file; none if the index itself does.
-    fn index_of_everything(&self) -> Result<Option<TempDir>> {
+    /// A copy of the index that knows of every file outside of these folders.
+    fn index_of_everything(&self, outside: &[String]) -> Result<Scratch> {
         let failed = |source| VersionControlError::File { what: "a copy of git's index", source };
-        let folder = TempDir::new().map_err(failed)?;
+        let folder = self.scratch()?;
         let copy = folder.path().join("index");
         match fs::copy(self.git_dir.join("index"), &copy) {
             // There is none before the first file is staged.
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
-        let add = self.tool(["add", "--intent-to-add", "--", "."]).timeout(self.patient());
-        self.answer("add", &add.set("GIT_INDEX_FILE", copy.as_os_str()))?;
-        Ok(Some(folder))
+        let which = folder.path().join("paths");
+        let outside = outside.iter().map(|path| format!(":(exclude,literal){path}\0"));
+        fs::write(&which, [".\0".to_owned()].into_iter().chain(outside).collect::<String>())
+            .map_err(failed)?;
+        let words = self.add_words().into_iter().chain(["--intent-to-add", "--pathspec-file-nul"]);
+        let add = self.tool(words).args(["--pathspec-from-file"]).args([which.as_os_str()]);
+        let add = add.timeout(self.patient()).set("GIT_INDEX_FILE", copy.as_os_str());
+        self.answer("add", &add)?;
+        Ok(folder)
+    }
+}
+
+/// What was found so far: all of it counted, and named as much as there is room for.
+struct Listed {
+    diff: Diff,
+    limit: usize,
+    room: usize,
+}
+
+impl Listed {
+    fn new(limit: usize) -> Self {
+        Self { diff: Diff::default(), limit, room: NAMES_BYTES }
+    }
+
+    fn add(&mut self, file: ChangedFile) {
+        let Self { diff, limit, room } = self;
+        diff.files_changed += 1;
+        diff.insertions += file.insertions;
+        diff.deletions += file.deletions;
+        let size = file.path.len() + file.from.as_ref().map_or(0, String::len);
+        if diff.files.len() < *limit && size <= *room {
+            *room -= size;
+            diff.files.push(file);
+        }
+    }
+
+    fn diff(mut self) -> Diff {
+        self.diff.truncated = self.diff.files.len() < self.diff.files_changed;
+        self.diff
     }
 }
 
 /// Reads `--numstat -z`: a rename has its two names in parts of their own.
-fn read(output: &[u8], limit: usize) -> Diff {
-    let mut diff = Diff::default();
-    let mut room = NAMES_BYTES;
+fn read(output: &[u8], listed: &mut Listed) {
     let mut parts = output.split(|byte| *byte == 0);
     while let Some(part) = parts.next() {
         let mut fields = part.splitn(3, |byte| *byte == b'\t');
@@ -108,24 +152,14 @@ fn read(output: &[u8], limit: usize) -> Diff {
             false => (None, path),
         };
         let number = |field: &[u8]| text(field).parse::<u64>().ok();
-        let file = ChangedFile {
+        listed.add(ChangedFile {
             path: text(path),
             from: from.map(text),
             insertions: number(added).unwrap_or(0),
             deletions: number(removed).unwrap_or(0),
             binary: number(added).is_none(),
-        };
-        diff.files_changed += 1;
-        diff.insertions += file.insertions;
-        diff.deletions += file.deletions;
-        let size = file.path.len() + file.from.as_ref().map_or(0, String::len);
-        if diff.files.len() < limit && size <= room {
-            room -= size;
-            diff.files.push(file);
-        }
+        });
     }
-    diff.truncated = diff.files.len() < diff.files_changed;
-    diff
 }
 
 /// As text, without the half of a letter at its end.

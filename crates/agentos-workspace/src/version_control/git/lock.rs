@@ -2,7 +2,8 @@
 //!
 //! Two programs that change the same worktree meet at `index.lock`. Whoever has it is done soon, so it is waited for. A git
 //! that was killed leaves it behind, and then nothing works any more. It is removed only by somebody who knows that a git
-//! of this workspace was killed, and only if no git is at work in the workspace and nobody touches the lock.
+//! of this workspace was killed, and only if no git is at work in the workspace and nobody touches the lock. The lock of a
+//! branch belongs to the repository; whoever was killed here held that of the branch that is checked out, or was to be.
 
 use std::fs;
 use std::io;
@@ -16,20 +17,21 @@ use agentos_process::tool::{Answer, Tool};
 use super::super::Result;
 use super::super::bounds::{LOCK_LOOK, LOCK_PATIENCE, LOCK_STILL};
 use super::super::error::VersionControlError;
+use super::branch::HEADS;
 use super::{GitRepository, refused};
 
 /// The locks that belong to one worktree alone.
 const LOCKS: [&str; 2] = ["index.lock", "HEAD.lock"];
 
 impl GitRepository {
-    /// Runs something that changes the repository, as soon as nobody else does.
-    pub(super) fn change(&self, verb: &str, tool: &Tool) -> Result<Answer> {
+    /// Runs something that changes the repository, this branch for one, as soon as nobody else does.
+    pub(super) fn change(&self, verb: &str, tool: &Tool, branch: Option<&str>) -> Result<Answer> {
         let begun = moment();
         loop {
             let answer = match self.run(verb, tool, true) {
                 Err(error) if error.is_timeout() => {
                     // It was killed, by ourselves.
-                    self.remove_stale_locks()?;
+                    self.remove_stale_locks(branch)?;
                     return Err(error);
                 }
                 answer => answer?,
@@ -44,26 +46,43 @@ impl GitRepository {
 
     /// The same for what git has no reason to refuse.
     pub(super) fn changed(&self, verb: &str, tool: &Tool) -> Result<()> {
-        let answer = self.change(verb, tool)?;
+        let answer = self.change(verb, tool, None)?;
         if answer.is_success() { Ok(()) } else { Err(refused(verb, &answer)) }
     }
 
-    pub(super) fn remove_stale_locks(&self) -> Result<()> {
-        for name in LOCKS {
-            let lock = self.git_dir.join(name);
-            let failed = |source| VersionControlError::File { what: "a lock of git", source };
-            let Some(before) = identity(&lock).map_err(failed)? else { continue };
-            pause(LOCK_STILL);
-            let is_still = identity(&lock).map_err(failed)? == Some(before);
-            if !is_still || is_at_work_in("git", &self.root).map_err(failed)? {
-                continue;
-            }
-            match fs::remove_file(&lock) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-                _ => {}
+    /// Removes what a git that was killed has left: of this worktree, of what is checked out, and of this branch.
+    pub(super) fn remove_stale_locks(&self, branch: Option<&str>) -> Result<()> {
+        let mut locks: Vec<PathBuf> = LOCKS.map(|name| self.git_dir.join(name)).into();
+        let branches = [self.checked_out()?, branch.map(str::to_owned)];
+        for branch in branches.into_iter().flatten() {
+            // What git does not take for a name is no part of a path.
+            if let Ok(name) = self.branch_name(&branch) {
+                locks.push(self.common_dir.join(format!("{HEADS}{name}.lock")));
             }
         }
-        Ok(())
+        locks.iter().try_for_each(|lock| self.remove_stale_lock(lock))
+    }
+
+    fn remove_stale_lock(&self, lock: &Path) -> Result<()> {
+        let failed = |source| VersionControlError::File { what: "a lock of git", source };
+        let Some(before) = identity(lock).map_err(failed)? else { return Ok(()) };
+        pause(LOCK_STILL);
+        let is_still = identity(lock).map_err(failed)? == Some(before);
+        if !is_still || self.is_git_at_work(lock).map_err(failed)? {
+            return Ok(());
+        }
+        match fs::remove_file(lock) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether somebody may be at work who has this lock.
+    fn is_git_at_work(&self, lock: &Path) -> io::Result<bool> {
+        let is_of_all = !lock.starts_with(&self.git_dir) || self.git_dir == self.common_dir;
+        // Hooks of a push stand in the git directory, and so in the main worktree.
+        let main = self.common_dir.parent().filter(|_| is_of_all).unwrap_or(&self.root);
+        Ok(is_at_work_in("git", &self.root)? || is_at_work_in("git", main)?)
     }
 }
 

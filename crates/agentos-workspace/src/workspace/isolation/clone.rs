@@ -10,7 +10,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Isolation, IsolationError, Site, commit_in_git, head_in_git, tip_in_git};
+use super::{
+    Isolation, IsolationError, Site, commit_in_git, delete_branch_in_git, head_in_git, tip_in_git,
+};
 use crate::checkout::{Checkout, Kind as Keeper};
 use crate::workspace::marker::Marker;
 use crate::workspace::porcelain::line;
@@ -95,7 +97,26 @@ impl Isolation for LocalClone {
             // There is nothing on it that the repository does not have.
             return Ok(());
         }
-        fetch(site, &site.repository.checkout.root, &workspace.path, &format!("+{name}:{name}"))
+        let root = &site.repository.checkout.root;
+        // Whoever has gone on with the branch in the repository keeps it, and so does whoever has it checked out.
+        fetch(site, root, &workspace.path, &format!("{name}:{name}")).or_else(|_| {
+            let aside = format!("+{name}:refs/agentos/collected/{}", workspace.id);
+            fetch(site, root, &workspace.path, &aside)
+        })
+    }
+
+    /// The repository never knew of it.
+    fn forget(&self, _: &Site<'_>, _: &Workspace) -> Result<(), IsolationError> {
+        Ok(())
+    }
+
+    fn delete_branch(
+        &self,
+        site: &Site<'_>,
+        branch: &str,
+        tip: &str,
+    ) -> Result<bool, IsolationError> {
+        delete_branch_in_git(site, branch, tip)
     }
 }
 
@@ -148,9 +169,10 @@ fn adopt_remotes(site: &Site<'_>, clone: &Path) -> Result<(), IsolationError> {
 }
 
 fn fetch(site: &Site<'_>, to: &Path, from: &Path, what: &str) -> Result<(), IsolationError> {
-    let how = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--"];
+    let how = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
+    let how = how.into_iter().chain(["--no-recurse-submodules", "--"]);
     let from = from.to_string_lossy();
-    site.porcelain().git(to, how.into_iter().chain([&*from, what]))?;
+    site.porcelain().git(to, how.chain([&*from, what]))?;
     Ok(())
 }
 

@@ -132,6 +132,30 @@ impl Isolation for JjWorkspace {
         site.porcelain().jj(&site.repository.checkout.root, how)?;
         Ok(())
     }
+
+    fn forget(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+        let name = workspace.id.as_str();
+        if names(site)?.iter().any(|known| known == name) && !workspace.path.exists() {
+            let how = ["--ignore-working-copy", "workspace", "forget", name];
+            site.porcelain().jj(&site.repository.checkout.root, how)?;
+        }
+        Ok(())
+    }
+
+    fn delete_branch(
+        &self,
+        site: &Site<'_>,
+        branch: &str,
+        tip: &str,
+    ) -> Result<bool, IsolationError> {
+        if self.tip(site, branch)?.is_none_or(|found| found != tip) {
+            return Ok(false);
+        }
+        let root = &site.repository.checkout.root;
+        site.porcelain().jj(root, ["--ignore-working-copy", "bookmark", "delete", "--", branch])?;
+        site.porcelain().jj(root, ["--ignore-working-copy", "git", "export"])?;
+        Ok(true)
+    }
 }
 
 /// The commits that a revset names.

@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Isolation, IsolationError, Site, commit_in_git, head_in_git, tip_in_git};
+use super::{
+    Isolation, IsolationError, Site, commit_in_git, delete_branch_in_git, head_in_git, tip_in_git,
+};
 use crate::checkout::{Checkout, Kind as Keeper};
 use crate::workspace::{Kind, Workspace, policy};
 
@@ -107,6 +109,19 @@ impl Isolation for Worktree {
     fn collect(&self, _: &Site<'_>, _: &Workspace) -> Result<(), IsolationError> {
         Ok(())
     }
+
+    fn forget(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+        forget_missing(site, workspace)
+    }
+
+    fn delete_branch(
+        &self,
+        site: &Site<'_>,
+        branch: &str,
+        tip: &str,
+    ) -> Result<bool, IsolationError> {
+        delete_branch_in_git(site, branch, tip)
+    }
 }
 
 /// Why it is locked: for people, and with the nonce, which nobody else's has.
@@ -125,8 +140,11 @@ fn forget_missing(site: &Site<'_>, workspace: &Workspace) -> Result<(), Isolatio
         return Ok(());
     }
     let entry = list(site)?.into_iter().find(|listed| listed.root == workspace.path);
-    let reason = entry.and_then(|listed| listed.locked).unwrap_or_default();
-    if reason.starts_with(&lock_beginning(workspace)) {
+    // Somebody may have taken our lock off; somebody else's is respected.
+    let is_ours = |listed: Listed| {
+        listed.locked.is_none_or(|reason| reason.starts_with(&lock_beginning(workspace)))
+    };
+    if entry.is_some_and(is_ours) {
         let path = workspace.path.to_string_lossy();
         let root = &site.repository.checkout.root;
         site.porcelain().git(root, ["worktree", "remove", "-f", "-f", "--", &*path])?;

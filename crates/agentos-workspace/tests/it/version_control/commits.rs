@@ -133,8 +133,10 @@ fn a_merge_is_finished_by_a_commit_once_its_conflicts_are_staged() {
     let status = ground.status();
     assert_eq!((status.conflicted, status.total), (1, 1));
     assert_eq!(serde_json::to_value(status.operation).unwrap(), "merge");
+    ground.write("A-FIRST", "1\n");
+    ground.git(&["add", "A-FIRST"]);
     let error = ground.commit(everything("merged")).unwrap_err();
-    assert!(error.to_string().contains("`README.md`"), "{error}");
+    assert!(error.to_string().starts_with("1 file is in conflict, `README.md`"), "{error}");
     ground.write("README.md", "main\n");
     ground.repository().stage_all().unwrap();
     let made = ground.commit(staged("merged")).unwrap();

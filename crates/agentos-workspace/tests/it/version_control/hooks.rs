@@ -64,6 +64,31 @@ fn a_hook_that_hangs_is_ended_and_leaves_no_lock() {
 }
 
 #[test]
+fn a_hook_that_hangs_after_the_commit_does_not_unmake_it() {
+    let ground = Ground::new();
+    ground.write("a", "1\n");
+    ground.hook("post-commit", "exec sleep 1000");
+    let commit = NewCommit { timeout_ms: Some(1_500), ..everything("a") };
+    let made = ground.commit(commit).unwrap();
+    assert_eq!((made.created, &made.commit_sha), (true, &ground.head()));
+    assert_eq!(ground.count(), 2);
+}
+
+#[test]
+fn what_somebody_else_commits_in_the_middle_leaves_nothing_to_do() {
+    let ground = Ground::new();
+    ground.write("a", "1\n");
+    // Whoever uses git besides is not kept waiting; here he comes between our staging and our commit.
+    ground.hook(
+        "pre-commit",
+        "rm .git/hooks/pre-commit .git/index.lock; git commit --quiet --message=theirs",
+    );
+    let made = ground.commit(everything("ours")).unwrap();
+    assert_eq!((made.created, &made.commit_sha), (false, &ground.head()));
+    assert_eq!(ground.git(&["log", "-1", "--format=%s"]), "theirs\n");
+}
+
+#[test]
 fn a_commit_that_is_to_be_signed_without_a_key_says_so_at_once() {
     let ground = Ground::new();
     ground.write("a", "1\n");

@@ -12,7 +12,7 @@ fn a_folder_in_a_repository_is_not_the_repository() {
     let inner = ground.playground.folder("repo/inner");
     let open = |folder: &std::path::Path| {
         let surroundings = standing_in(&ground.playground, folder);
-        GitRepository::open(folder, surroundings, Halt::default()).map(drop)
+        GitRepository::open(folder, ground.scratch(), surroundings, Halt::default()).map(drop)
     };
     let error = open(&inner).unwrap_err();
     assert!(matches!(error, VersionControlError::NotTheRoot { .. }), "{error}");
@@ -46,7 +46,8 @@ fn a_linked_worktree_has_a_history_of_its_own() {
     ground.git(&["worktree", "add", "--quiet", "-b", "linked", "../linked"]);
     let root = ground.playground.at("linked");
     let surroundings = standing_in(&ground.playground, &root);
-    let repository = GitRepository::open(&root, surroundings, Halt::default()).unwrap();
+    let repository =
+        GitRepository::open(&root, ground.scratch(), surroundings, Halt::default()).unwrap();
     std::fs::write(root.join("a"), "1\n").unwrap();
     let made = repository.commit(&super::everything("there"), &super::mark()).unwrap();
     assert_eq!(made.branch.as_deref(), Some("linked"));

@@ -1,6 +1,7 @@
 //! Copies of what a run has kept: under their names, whole, and proven to be what was kept.
 //!
-//! Nothing that is there already is written over unless that was said, and nothing is copied if anything is in the way.
+//! Nothing that is there already is written over unless that was said, and nothing is copied if anything is in the way. What
+//! is damaged or gone is told, and does not keep anybody from the rest.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use agentos_core::value::Value;
 use agentos_store::records::ArtifactRecord;
-use agentos_workspace::contained::{Contained, ContainedError};
+use agentos_workspace::contained::{Contained, ContainedError, Sink};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{CommandError, Result};
@@ -21,8 +22,12 @@ pub(super) struct Download<'a> {
 }
 
 impl Download<'_> {
-    /// Copies artifacts of a project, and says where each is now.
-    pub(super) fn copy(&self, project: &Path, wanted: &[ArtifactRecord]) -> Result<Vec<PathBuf>> {
+    /// Copies artifacts of a project, and says where each is now, or why it is not.
+    pub(super) fn copy(
+        &self,
+        project: &Path,
+        wanted: &[ArtifactRecord],
+    ) -> Result<Vec<Result<PathBuf>>> {
         let targets: Vec<PathBuf> =
             names(wanted).into_iter().map(|name| self.folder.join(name)).collect();
         let in_the_way = targets.iter().find(|path| fs::symlink_metadata(path).is_ok());
@@ -32,10 +37,11 @@ impl Download<'_> {
         }
         let failed = |error: ContainedError| CommandError::failed(error.to_string());
         let files = Contained::open(project, None).map_err(failed)?;
-        for (artifact, target) in wanted.iter().zip(&targets) {
-            copy(&files, artifact, target)?;
-        }
-        Ok(targets)
+        let copied = wanted
+            .iter()
+            .zip(targets)
+            .map(|(artifact, target)| copy(&files, artifact, &target).map(|()| target));
+        Ok(copied.collect())
     }
 }
 
@@ -110,13 +116,20 @@ fn copy(files: &Contained, artifact: &ArtifactRecord, target: &Path) -> Result<(
 /// Copies an artifact, and compares it with what was written down about it.
 fn fill(files: &Contained, artifact: &ArtifactRecord, to: &Path) -> Result<()> {
     let failed = |error: ContainedError| {
-        CommandError::failed(format!("`{}` can't be copied: {error}", artifact.name))
+        let (name, path) = (&artifact.name, &artifact.storage_path);
+        CommandError::failed(match error {
+            ContainedError::Missing { .. } => {
+                format!("`{name}` is gone: there is no {path} in the project")
+            }
+            error => format!("`{name}` can't be copied: {error}"),
+        })
     };
     let mut source = files.open_source(&artifact.storage_path).map_err(failed)?;
-    let file = OpenOptions::new().write(true).create(true).truncate(true).open(to);
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(to)?;
+    let sink = Sink { file: &mut file, path: &to.display().to_string() };
     let mut hash = Sha256::new();
     source
-        .copy_into(&mut file?, &|| false, |piece| match piece {
+        .copy_into(sink, &|| false, |piece| match piece {
             Some(piece) => hash.update(piece),
             None => hash.reset(),
         })

@@ -10,6 +10,7 @@ use agentos_engine::workspaces::SetUp;
 use agentos_process::interactive::Interactive;
 use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::metadata;
+use agentos_workspace::workspace::direnv::{self, DirenvError};
 use agentos_workspace::workspace::occupy::{Ending, Work};
 use agentos_workspace::workspace::setup::Setup;
 use agentos_workspace::workspace::{Workspace, guard};
@@ -24,7 +25,7 @@ use crate::workspace::setup;
 pub(super) async fn execute(
     session: &Session,
     desk: &Desk,
-    mut workspace: Workspace,
+    (mut workspace, more): (Workspace, BTreeMap<String, String>),
     words: &[OsString],
 ) -> Result<ExitCode> {
     let (program, arguments) =
@@ -33,7 +34,7 @@ pub(super) async fn execute(
         program: program.clone(),
         arguments: arguments.to_vec(),
         folder: workspace.path.clone(),
-        environment: environment(session, &workspace),
+        environment: environment(session, &workspace, more),
     };
     let command = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let work = Work { command: Some(command), ..Work::default() };
@@ -59,6 +60,28 @@ pub(super) async fn execute(
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
+/// The environment that the workspace's `.envrc` makes.
+pub(super) fn direnv(
+    session: &Session,
+    workspace: &Workspace,
+    is_allowed: bool,
+) -> Result<BTreeMap<String, String>> {
+    if !session.config.workspace.has_direnv() {
+        return Ok(BTreeMap::new());
+    }
+    let surroundings = &session.surroundings;
+    let allowed = match is_allowed && workspace.path.join(".envrc").exists() {
+        true => direnv::allow(surroundings, workspace),
+        false => Ok(()),
+    };
+    allowed.and_then(|()| direnv::environment(surroundings, workspace)).map_err(|error| match error
+    {
+        DirenvError::Blocked { .. } => CommandError::refused(error.to_string())
+            .hint("or say `--allow-direnv`; `workspace.direnv = \"never\"` does without it"),
+        _ => CommandError::failed(error.to_string()),
+    })
+}
+
 /// Sets it up first, if that was not done before.
 pub(super) async fn set_up(
     session: &Session,
@@ -66,7 +89,7 @@ pub(super) async fn set_up(
     workspace: &Workspace,
 ) -> Result<()> {
     let SetUp::With(setup) = setup::of(session, store)? else { return Ok(()) };
-    let added = environment(session, workspace);
+    let added = environment(session, workspace, BTreeMap::new());
     let added = added.iter().filter(|(name, _)| name.to_string_lossy().starts_with("AGENT_"));
     let added = added
         .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())));
@@ -78,11 +101,16 @@ pub(super) async fn set_up(
     done.map_err(|error| CommandError::failed(error.to_string()))
 }
 
-fn environment(session: &Session, workspace: &Workspace) -> BTreeMap<OsString, OsString> {
+fn environment(
+    session: &Session,
+    workspace: &Workspace,
+    more: BTreeMap<String, String>,
+) -> BTreeMap<OsString, OsString> {
     let inherited = session.surroundings.environment.iter();
     let inherited = inherited.filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_"));
     let mut environment: BTreeMap<OsString, OsString> =
         inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
+    environment.extend(more.into_iter().map(|(name, value)| (name.into(), value.into())));
     environment.extend([
         ("AGENT_WORKSPACE_ID".into(), workspace.id.as_str().into()),
         ("AGENT_WORKSPACE_PATH".into(), workspace.path.clone().into()),

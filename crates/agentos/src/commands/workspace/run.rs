@@ -32,6 +32,10 @@ pub(crate) struct Args {
     #[arg(long)]
     allow_setup: bool,
 
+    /// Allow the `.envrc` of the workspace as it is
+    #[arg(long)]
+    allow_direnv: bool,
+
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -78,5 +82,6 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     open.notes.iter().for_each(|note| session.output.note(note));
     drop(open.lock);
     inside::set_up(session, &opened.store, &open.workspace).await?;
-    inside::execute(session, &desk, open.workspace, &args.command).await
+    let env = inside::direnv(session, &open.workspace, args.allow_direnv)?;
+    inside::execute(session, &desk, (open.workspace, env), &args.command).await
 }

@@ -14,6 +14,10 @@ use crate::workspace::desk::Desk;
 pub(crate) struct Args {
     /// The workspace
     id: String,
+
+    /// Allow the `.envrc` of the workspace as it is
+    #[arg(long)]
+    allow_direnv: bool,
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -30,5 +34,6 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let shell = session.surroundings.variable("SHELL").unwrap_or("/bin/sh".as_ref());
     let words: [OsString; 1] = [shell.to_owned()];
     session.output.note(&format!("in {}; `exit` leaves it", workspace.path.display()));
-    inside::execute(session, &desk, workspace, &words).await
+    let env = inside::direnv(session, &workspace, args.allow_direnv)?;
+    inside::execute(session, &desk, (workspace, env), &words).await
 }

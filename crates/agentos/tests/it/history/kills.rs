@@ -1,6 +1,7 @@
 //! SIGKILL around every operation of git: what was done is done once, and nothing is left at work.
 
 use std::fs;
+use std::path::PathBuf;
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -27,6 +28,23 @@ impl Site {
         self.call(&["resume", workflow, "--json"]).exits(0).document()
     }
 
+    /// The folders of calls of git, among those of the commands of all runs.
+    fn files_of_git(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.root.join(".agentos")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let is_of_git = entry.file_name().to_string_lossy().starts_with("git-");
+                if is_of_git {
+                    found.push(entry.path());
+                } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(entry.path());
+                }
+            }
+        }
+        found
+    }
+
     fn go(&self) {
         self.write("go.mark", "");
     }
@@ -47,10 +65,12 @@ fn killed_before_the_commit_is_made() {
     site.hook("pre-commit", WAITS);
     site.workflow("save", COMMIT);
     let hook = site.kill_within("save");
+    assert_eq!(site.files_of_git().len(), 1, "what a killed one leaves is where it is found again");
     site.go();
     let resumed = site.resume("save");
     assert_eq!(resumed["output"], true);
     assert!(!is_alive(hook));
+    assert_eq!(site.files_of_git(), Vec::<PathBuf>::new());
     assert_eq!((site.count(), site.git(&["status", "--porcelain"])), (2, String::new()));
     assert_eq!(resumed["commit_sha"], site.git(&["rev-parse", "HEAD"]));
 }
@@ -167,4 +187,35 @@ fn killed_again_and_again_a_run_makes_each_of_its_commits_once() {
         .collect();
     expected.sort_unstable();
     assert_eq!(subjects, expected);
+}
+
+#[test]
+fn killed_together_with_git_which_leaves_the_lock_of_its_branch() {
+    let site = Site::new();
+    // This hook runs while git holds the lock of the branch.
+    site.hook("reference-transaction", &format!("[ \"$1\" = prepared ] || exit 0; {WAITS}"));
+    site.workflow("save", &COMMIT.replace("all", "allowEmpty"));
+    let hook = site.kill_within("save");
+    let stat = fs::read_to_string(format!("/proc/{hook}/stat")).expect("it waits");
+    let parent = stat.rsplit_once(") ").expect("fields").1.split(' ').nth(1).expect("a parent");
+    let git: i32 = parent.parse().expect("a number");
+    kill(git, Signal::KILL);
+    kill(hook, Signal::KILL);
+    until("git is dead", || !is_alive(git) && !is_alive(hook));
+    assert!(site.has(".git/refs/heads/main.lock"), "nobody took it away");
+    site.go();
+    assert_eq!(site.resume("save")["output"], true);
+    assert_eq!(site.count(), 2);
+}
+
+#[test]
+fn killed_after_a_commit_whose_trailers_git_would_write_in_another_way() {
+    let site = Site::new();
+    site.git(&["config", "trailer.separators", "="]);
+    site.hook("post-commit", WAITS);
+    site.workflow("save", &COMMIT.replace("all", "allowEmpty"));
+    site.kill_within("save");
+    site.go();
+    assert_eq!(site.resume("save")["output"], true);
+    assert_eq!(site.count(), 2, "it is made once");
 }

@@ -1,0 +1,161 @@
+//! The trash: where workspaces go before they are deleted. A rename on the same file system, so it takes no time and nothing
+//! of a workspace is half gone; deleting takes as long as it takes, later, by whoever comes.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use super::Workspace;
+use crate::files::{self, FileError};
+
+/// The folder, beside those of the repositories.
+const FOLDER: &str = ".agentos-trash";
+
+/// What became of the trash.
+#[derive(Debug, Default)]
+pub struct Swept {
+    /// How many are deleted.
+    pub deleted: usize,
+    /// Which are not, and why.
+    pub left: Vec<(PathBuf, io::Error)>,
+}
+
+/// Moves a workspace into the trash; where it is now.
+pub(super) fn put(root: &Path, workspace: &Workspace) -> Result<PathBuf, FileError> {
+    let trash = root.join(FOLDER);
+    files::make_private_folder(&trash)?;
+    check(&trash).map_err(FileError::io(&trash, "can't be used as the trash"))?;
+    let place = trash.join(format!("{}.{}", workspace.id, workspace.nonce.simple()));
+    let put = || -> io::Result<()> {
+        fs::rename(&workspace.path, &place)?;
+        File::open(&trash)?.sync_all()?;
+        workspace.path.parent().map_or(Ok(()), |above| File::open(above)?.sync_all())
+    };
+    put().map_err(FileError::io(&workspace.path, "can't be moved into the trash"))?;
+    Ok(place)
+}
+
+/// How many workspaces are in the trash.
+#[must_use]
+pub fn count(root: &Path) -> usize {
+    let inside = fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten();
+    inside.filter(|entry| is_put_there(&entry.file_name())).count()
+}
+
+/// Deletes what is in the trash. Links are deleted and not followed. Many may do it at once.
+///
+/// # Errors
+/// The trash can't be looked at. What can't be deleted is no error: it is told.
+pub fn sweep(root: &Path) -> io::Result<Swept> {
+    let trash = root.join(FOLDER);
+    let mut swept = Swept::default();
+    match check(&trash) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(swept),
+        checked => checked?,
+    }
+    for entry in fs::read_dir(&trash)? {
+        let entry = entry?;
+        if !is_put_there(&entry.file_name()) {
+            continue;
+        }
+        let path = entry.path();
+        match delete(&path) {
+            Ok(()) => swept.deleted += 1,
+            Err(error) => swept.left.push((path, error)),
+        }
+    }
+    Ok(swept)
+}
+
+/// Whether a name is one that [`put`] gives: whatever else is there is somebody else's.
+fn is_put_there(name: &OsStr) -> bool {
+    let nonce = name.to_str().and_then(|name| name.rsplit_once('.')).map(|(_, nonce)| nonce);
+    nonce.is_some_and(|nonce| nonce.len() == 32 && Uuid::try_parse(nonce).is_ok())
+}
+
+/// Only a folder of our own is a trash: what is behind a link is somebody else's.
+fn check(trash: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(trash)?.is_dir() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::NotADirectory, "it is no folder"))
+}
+
+fn delete(path: &Path) -> io::Result<()> {
+    // The standard library opens every part from the one before, and follows no link.
+    let deleted = match fs::symlink_metadata(path)?.is_dir() {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    };
+    match deleted {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            // A folder that may not be written to holds on to what is in it.
+            open_up(path)?;
+            fs::remove_dir_all(path)
+        }
+        deleted => deleted,
+    }
+}
+
+fn open_up(folder: &Path) -> io::Result<()> {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_link_leads_to_is_not_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, mine) = (folder.path().join("root"), folder.path().join("mine"));
+        fs::create_dir_all(root.join(".agentos-trash/fix.0123456789abcdef0123456789abcdef/deep"))
+            .unwrap();
+        fs::create_dir(&mine).unwrap();
+        fs::write(mine.join("file"), "mine").unwrap();
+        std::os::unix::fs::symlink(
+            &mine,
+            root.join(".agentos-trash/fix.0123456789abcdef0123456789abcdef/deep/link"),
+        )
+        .unwrap();
+        std::os::unix::fs::symlink(
+            &mine,
+            root.join(".agentos-trash/fix.00000000000000000000000000000000"),
+        )
+        .unwrap();
+        let other = root.join(".agentos-trash/notes.txt");
+        fs::write(&other, "not put there by us").unwrap();
+        assert_eq!(count(&root), 2);
+        let swept = sweep(&root).unwrap();
+        assert_eq!((swept.deleted, swept.left.len(), count(&root)), (2, 0, 0));
+        assert!(mine.join("file").exists() && other.exists());
+    }
+
+    #[test]
+    fn a_link_is_no_trash() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, mine) = (folder.path().join("root"), folder.path().join("mine"));
+        fs::create_dir_all(&root).unwrap();
+        assert_eq!(sweep(&root).unwrap().deleted, 0);
+        fs::create_dir(&mine).unwrap();
+        fs::write(mine.join("file"), "mine").unwrap();
+        std::os::unix::fs::symlink(&mine, root.join(".agentos-trash")).unwrap();
+        assert!(sweep(&root).is_err());
+        assert!(mine.join("file").exists());
+    }
+}

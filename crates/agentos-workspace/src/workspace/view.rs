@@ -1,0 +1,82 @@
+//! Where git is asked about the files of a workspace. In a jj workspace there may be no git, so it is lent the repository's
+//! git directory and an index of what jj has recorded.
+
+use std::path::PathBuf;
+
+use super::isolation::Site;
+use super::plumbing::{Plumbing, Stand};
+use super::porcelain::{CallError, line};
+use super::{Kind, Workspace};
+use crate::checkout::Checkout;
+use crate::files::{self, FileError};
+use crate::identity::folder_of;
+use thiserror::Error;
+
+/// Why git can't be asked about a workspace.
+#[derive(Debug, Error)]
+pub enum ViewError {
+    /// A tool did not do what it should.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// A file of ours can't be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// A workspace, and how to ask about it.
+#[derive(Debug, Clone)]
+pub(super) struct View<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) found: Checkout,
+    pub(super) plumbing: Plumbing<'a>,
+    /// In a jj workspace: the commit that has everything that jj has recorded.
+    pub(super) recorded: Option<String>,
+    index: Option<PathBuf>,
+}
+
+impl<'a> View<'a> {
+    /// Looks at a workspace. jj records what was edited, as it does whenever it is called.
+    pub(super) fn of(
+        site: &Site<'a>,
+        workspace: &'a Workspace,
+        found: Checkout,
+    ) -> Result<Self, ViewError> {
+        let plumbing = Plumbing(site.porcelain());
+        let mut view = Self { workspace, found, plumbing, recorded: None, index: None };
+        if workspace.kind == Kind::Jj {
+            plumbing.0.jj(&workspace.path, ["status"])?;
+            let how = ["--ignore-working-copy", "log", "--no-graph", "-T", "commit_id", "-r", "@"];
+            let recorded = line(&plumbing.0.jj(&workspace.path, how)?);
+            let folder = folder_of(&view.found.private);
+            files::make_folder(&folder)?;
+            let index = folder.join("index");
+            let stand = Stand::repository(&workspace.repository).with_index(&index);
+            plumbing.call(stand, ["read-tree", &recorded])?;
+            (view.recorded, view.index) = (Some(recorded), Some(index));
+        }
+        Ok(view)
+    }
+
+    /// Where git is asked about its files.
+    pub(super) fn stand(&self) -> Stand<'_> {
+        let path = &self.workspace.path;
+        match &self.index {
+            None => Stand::checkout(path),
+            Some(index) => Stand {
+                folder: path,
+                git_dir: Some(&self.workspace.repository),
+                work_tree: Some(path),
+                index: Some(index),
+                has_rules: true,
+            },
+        }
+    }
+
+    /// Where git is asked about its commits.
+    pub(super) fn history(&self) -> Stand<'_> {
+        match self.workspace.kind {
+            Kind::Jj => Stand::repository(&self.workspace.repository),
+            _ => Stand::checkout(&self.workspace.path),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Removing workspaces, for `clean`, `gc` and runs that have ended: what is said about it, and who deletes what is in the
+//! trash.
+
+use std::path::{Path, PathBuf};
+
+use agentos_process::detached::Detached;
+use agentos_workspace::workspace::backup::BackupError;
+use agentos_workspace::workspace::removal::{CleanError, Cleaned};
+use agentos_workspace::workspace::restore::RestoreError;
+use agentos_workspace::workspace::verdict::{LookError, Verdict};
+use agentos_workspace::workspace::verify::VerifyError;
+use agentos_workspace::workspace::{Workspace, trash};
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+use crate::error::{CommandError, ErrorKind, Result};
+use crate::session::Session;
+
+/// What became of a workspace that was to be removed.
+pub(crate) struct Outcome {
+    workspace: Workspace,
+    cleaned: Result<Cleaned, (CommandError, Option<Box<Verdict>>)>,
+}
+
+/// Removes a workspace, if nothing is lost by it.
+pub(crate) async fn clean(desk: &Desk, workspace: Workspace, is_forced: bool) -> Result<Outcome> {
+    let desk = desk.clone().at(&workspace)?;
+    let (id, keeping) = (workspace.id.clone(), desk.keeping().clone());
+    let cleaned = desk.work(move |yard| {
+        // Whether it is refused is for the caller to say.
+        Ok::<_, CommandError>(yard.clean(&id, is_forced, &keeping))
+    });
+    let cleaned = cleaned.await?.map_err(|error| match error {
+        CleanError::Refused(verdict) => {
+            let refused = CleanError::Refused(verdict.clone());
+            (refused.into(), Some(verdict))
+        }
+        error => (error.into(), None),
+    });
+    Ok(Outcome { workspace, cleaned })
+}
+
+impl Outcome {
+    /// The exit status that it asks for.
+    pub(crate) fn failure(&self) -> Option<ErrorKind> {
+        self.cleaned.as_ref().err().map(|(error, _)| error.kind)
+    }
+
+    /// Why it is still there.
+    pub(crate) fn refusal(&self) -> Option<&CommandError> {
+        self.cleaned.as_ref().err().map(|(error, _)| error)
+    }
+
+    /// For people.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        match &self.cleaned {
+            Ok(cleaned) => told(cleaned),
+            Err((error, None)) => {
+                let mut lines = vec![format!("{}: {}", self.workspace.id, error.message)];
+                lines.extend(error.hint.iter().map(|hint| format!("  {hint}")));
+                lines
+            }
+            Err((error, Some(verdict))) => {
+                let mut lines: Vec<String> =
+                    verdict.to_string().lines().map(str::to_owned).collect();
+                lines.push("  not removed".to_owned());
+                lines.extend(error.hint.iter().map(|hint| format!("  {hint}")));
+                lines
+            }
+        }
+    }
+
+    /// For programs.
+    pub(crate) fn document(&self) -> Value {
+        let id = &self.workspace.id;
+        match &self.cleaned {
+            Ok(cleaned) => json!({
+                "workspace_id": id,
+                "is_removed": true,
+                "verdict": cleaned.verdict,
+                "backup": cleaned.backup,
+                "branch": cleaned.branch,
+                "error": null,
+            }),
+            Err((error, verdict)) => json!({
+                "workspace_id": id,
+                "is_removed": false,
+                "verdict": verdict,
+                "backup": null,
+                "branch": self.workspace.branch,
+                "error": error.message,
+            }),
+        }
+    }
+}
+
+fn told(cleaned: &Cleaned) -> Vec<String> {
+    let mut lines: Vec<String> = cleaned.verdict.to_string().lines().map(str::to_owned).collect();
+    lines.push("  removed".to_owned());
+    if let Some(backup) = &cleaned.backup {
+        let id = &backup.workspace_id;
+        lines.push(format!(
+            "  backed up as {}; it comes back with: agentos workspace restore {id}",
+            backup.reference
+        ));
+    }
+    lines.extend(cleaned.branch.iter().map(|branch| format!("  its commits stay on {branch}")));
+    lines
+}
+
+/// Deletes what is in the trash, in a process that nobody waits for.
+pub(crate) fn sweep_later(session: &Session, root: &Path) {
+    let count = trash::count(root);
+    if count == 0 {
+        return;
+    }
+    let start = || -> std::io::Result<()> {
+        let arguments = ["workspace".into(), "sweep".into(), root.as_os_str().to_owned()];
+        Detached {
+            program: std::env::current_exe()?,
+            arguments: arguments.to_vec(),
+            folder: PathBuf::from("/"),
+            log: PathBuf::from("/dev/null"),
+        }
+        .start()?;
+        Ok(())
+    };
+    match start() {
+        Ok(()) => session.output.note("what was removed is being deleted in the background"),
+        Err(error) => session.output.note(&format!(
+            "what was removed is in {} and could not be deleted yet ({error}); the next `agentos workspace clean` or `gc` \
+             does it",
+            root.join(".agentos-trash").display()
+        )),
+    }
+}
+
+impl From<CleanError> for CommandError {
+    fn from(error: CleanError) -> Self {
+        let message = error.to_string();
+        match error {
+            CleanError::NoSuchWorkspace { .. } => Self::not_found(message),
+            CleanError::Refused(verdict) if verdict.is_forbidden() => Self::refused(message),
+            CleanError::Refused(_) => {
+                Self::refused(message).hint("`--force` backs it up and removes it")
+            }
+            CleanError::NotIt(VerifyError::Missing { .. }) => Self::refused(message).hint(
+                "if you have moved it, move it back; if it is lost, `agentos workspace run ID -- true` makes it again from \
+                 its branch",
+            ),
+            CleanError::NotOurs { .. } | CleanError::NotIt(_) => Self::refused(message),
+            CleanError::Backup(error) => error.into(),
+            CleanError::Look(error) => error.into(),
+            _ => Self::failed(message),
+        }
+    }
+}
+
+impl From<BackupError> for CommandError {
+    fn from(error: BackupError) -> Self {
+        let message = error.to_string();
+        match error {
+            BackupError::NotIt(_) | BackupError::TooLarge { .. } | BackupError::Restless { .. } => {
+                Self::refused(message)
+            }
+            _ => Self::failed(message),
+        }
+    }
+}
+
+impl From<LookError> for CommandError {
+    fn from(error: LookError) -> Self {
+        match error {
+            LookError::NotIt(error) => Self::refused(error.to_string()),
+            error => Self::failed(error.to_string()),
+        }
+    }
+}
+
+impl From<RestoreError> for CommandError {
+    fn from(error: RestoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            RestoreError::NoBackup { .. } => Self::not_found(message),
+            RestoreError::Damaged { .. }
+            | RestoreError::StillThere { .. }
+            | RestoreError::PlaceTaken { .. }
+            | RestoreError::BranchMoved { .. } => Self::refused(message),
+            _ => Self::failed(message),
+        }
+    }
+}
