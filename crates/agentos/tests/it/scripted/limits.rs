@@ -1,6 +1,6 @@
 //! Agents that use too much, hang, flood, are not allowed to, or are cancelled.
 
-use super::stage::{Stage, session, trouble};
+use super::stage::{GATE, Stage, session, trouble};
 use crate::commands::site::{files_below, is_alive, until};
 
 #[test]
@@ -105,6 +105,20 @@ fn a_cancelled_session_keeps_what_it_used_and_its_files() {
     let session = session(&run);
     assert_eq!((&session["status"], &session["input_tokens"]), (&"CANCELLED".into(), &770.into()));
     assert_eq!(run["artifacts"].as_array().map(Vec::len), Some(2), "{run:#}");
+}
+
+#[test]
+fn a_cancelled_session_is_no_answer_for_whoever_tries_the_run_again() {
+    let stage =
+        Stage::of_items("", &format!("{{ say = \"on it\" }}, {GATE}, {{ say = \"there\" }}"));
+    let process = stage.begin();
+    stage.site.until_spoken("on it", 1);
+    let run = stage.site.only_run();
+    stage.site.call(&["cancel", &run]).exits(0);
+    process.done().exits(1);
+    std::fs::write(stage.site.repo.join("go"), "").expect("a file");
+    let run = stage.site.call(&["retry", "--json", &run]).exits(0).document();
+    assert_eq!(run["output"]["text"], "there", "{run:#}");
 }
 
 #[test]
