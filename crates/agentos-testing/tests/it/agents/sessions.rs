@@ -1,6 +1,7 @@
 //! Sessions: what an agent was told before is in its next request, also after it was killed in the middle of a call.
 
 use std::fs;
+use std::path::Path;
 
 use agentos_testing::agents::RealAgent;
 use agentos_testing::model::{Call, Exchange, Scenario, Turn};
@@ -23,6 +24,17 @@ fn goes_on_in_a_later_session(agent: RealAgent) {
     assert!(last.body.to_string().contains("Noted."), "and what was answered");
 }
 
+/// Waits until the agent has its session on disk: it writes when it finds the time, and before that there is none to go on in.
+fn until_on_disk(agent: RealAgent, home: &Path) {
+    // Gemini writes what it was told at once, and the answer only after its calls.
+    let said = if agent == RealAgent::Gemini { "wait for me" } else { "Waiting." };
+    until("the session is on disk", || {
+        let kept = files_below(home).into_iter();
+        let mut kept = kept.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+        kept.any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains(said)))
+    });
+}
+
 fn goes_on_after_it_was_killed_in_a_call(agent: RealAgent) {
     let waiting = "echo $$ > waiting; while [ -e waiting ] && [ ! -e go ]; do sleep 0.02; done";
     let scenario = Scenario::new(
@@ -34,6 +46,7 @@ fn goes_on_after_it_was_killed_in_a_call(agent: RealAgent) {
     let running = site.begin(&site.words(None, "wait for me"));
     let shell = site.until_written("waiting");
     let session = running.session(agent);
+    until_on_disk(agent, &site.home().home());
     // Gemini writes a list of its projects under a lock. Killed with it, the next one waits for up to a minute.
     let lock = site.home().home().join(".gemini/projects.json.lock");
     until("no lock is held", || !lock.exists());

@@ -1,12 +1,13 @@
 //! Somebody is killed while an agent works, or wants it to stop.
 
 use std::fs;
+use std::path::Path;
 
 use agentos_testing::agents::RealAgent;
 use agentos_testing::model::{Call, Exchange, Scenario, Turn};
 use rustix::process::Signal;
 
-use super::site::{Site, is_alive, is_soak};
+use super::site::{Site, files_below, is_alive, is_soak};
 use crate::support::{kill, name, until};
 
 /// Says who it is, and waits for the file `go`; for nothing if the test has gone.
@@ -30,12 +31,24 @@ fn session_of(site: &Site) -> String {
     session.expect("it was found")
 }
 
+/// Waits until the agent has its session on disk: it writes when it finds the time, and before that there is none to go on in.
+fn until_on_disk(agent: RealAgent, home: &Path) {
+    // Gemini writes what it was told at once, and the answer only after its calls.
+    let said = if agent == RealAgent::Gemini { "wait for me" } else { "Waiting." };
+    until("the session is on disk", || {
+        let kept = files_below(home).into_iter();
+        let mut kept = kept.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+        kept.any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains(said)))
+    });
+}
+
 fn goes_on_when_everything_was_killed(agent: RealAgent) {
     let site = Site::new(agent, waiting(WAITING));
     site.workflow("return await run(\"coder\", \"wait for me\");");
     let mut process = site.begin(&["run", "work", "--workspace", "none"]);
     let shell: i32 = site.until_written("waiting").parse().expect("an id");
     let session = session_of(&site);
+    until_on_disk(agent, &site.repo.join("../agent"));
     let lock = site.repo.join("../agent/home/.gemini/projects.json.lock");
     until("no lock is held", || !lock.exists());
     let (supervisor, pid) = site.processes();
