@@ -5,10 +5,10 @@
 //! not passed on: the workspace decides. Of the user's configuration everything holds that says how *commits* are made
 //! (identity, signing, hooks, line endings); what only says how answers look does not.
 //!
-//! **What users name.** A revision is resolved to a full id before anything else sees it ([`revision`]), a branch is
-//! checked by git's own rules ([`branch`]), paths are taken literally and come after `--`.
+//! **What users name.** A revision is resolved to a full id before anything else sees it (`revision`), a branch is
+//! checked by git's own rules (`branch`), paths are taken literally and come after `--`.
 //!
-//! **Who may change something.** One at a time in each worktree ([`alone`]): a commit is several calls of git, between which
+//! **Who may change something.** One at a time in each worktree (`alone`): a commit is several calls of git, between which
 //! nobody else may stage.
 
 mod alone;
