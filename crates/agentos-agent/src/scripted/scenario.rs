@@ -103,6 +103,10 @@ impl Part {
     }
 }
 
+/// What whoever wrote an item wrongly should know: where it was is told by the format's own reader.
+const ITEMS: &str = "each item of `play` is one thing to do, such as { say = \"…\" } or \
+                     { write = { file = \"…\", content = \"…\" } }";
+
 /// One thing that the agent does.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -208,11 +212,12 @@ impl Scenario {
     }
 
     fn parse(text: &str, is_json: bool) -> Result<Self, String> {
-        let scenario: Self = if is_json {
-            serde_json::from_str(text).map_err(|error| error.to_string())?
+        let read: Result<Self, String> = if is_json {
+            serde_json::from_str(text).map_err(|error| error.to_string())
         } else {
-            toml::from_str(text).map_err(|error| error.to_string())?
+            toml::from_str(text).map_err(|error| error.to_string())
         };
+        let scenario = read.map_err(|why| format!("{}\n{ITEMS}", why.trim_end()))?;
         let items: usize = scenario.parts.iter().map(|part| part.play.len()).sum();
         if items > SCENARIO_ITEMS {
             return Err(format!("it has {items} items, more than {SCENARIO_ITEMS}"));
@@ -263,6 +268,9 @@ mod tests {
     fn what_is_misspelt_is_named() {
         let error = Scenario::parse("[[session]]\nplay = [{ sya = \"x\" }]", false).unwrap_err();
         assert!(error.contains("sya"), "{error}");
+        let two = "[[session]]\nplay = [{ write = \"a.txt\", text = \"x\" }]";
+        let error = Scenario::parse(two, false).unwrap_err();
+        assert!(error.contains("{ write = { file = "), "{error}");
         let json = r#"{"session": [{"play": [{"say": "x"}, {"wait": 5}]}]}"#;
         assert_eq!(Scenario::parse(json, true).expect("JSON").parts[0].play.len(), 2);
     }
