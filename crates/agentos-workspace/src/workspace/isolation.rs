@@ -178,6 +178,16 @@ pub fn of(kind: Kind) -> &'static dyn Isolation {
     }
 }
 
+/// Refuses a repository in which git has no checkout.
+fn check_for_git(site: &Site<'_>, kind: Kind) -> Result<(), IsolationError> {
+    if site.repository.is_git() {
+        return Ok(());
+    }
+    let repository = site.repository.main_root.clone();
+    let why = "git has no checkout here; use `jj`".to_owned();
+    Err(IsolationError::Unsuitable { repository, kind, why })
+}
+
 /// The commit that git takes a name for.
 fn commit_in_git(site: &Site<'_>, base: Option<&str>) -> Result<String, IsolationError> {
     let root = &site.repository.checkout.root;

@@ -11,7 +11,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{
-    Isolation, IsolationError, Site, commit_in_git, delete_branch_in_git, head_in_git, tip_in_git,
+    Isolation, IsolationError, Site, check_for_git, commit_in_git, delete_branch_in_git,
+    head_in_git, tip_in_git,
 };
 use crate::checkout::{Checkout, Kind as Keeper};
 use crate::workspace::marker::Marker;
@@ -28,12 +29,7 @@ impl Isolation for LocalClone {
     }
 
     fn check(&self, site: &Site<'_>) -> Result<(), IsolationError> {
-        if site.repository.is_git() {
-            return Ok(());
-        }
-        let (repository, kind) = (site.repository.main_root.clone(), Kind::Clone);
-        let why = "git has no checkout here; use `jj`".to_owned();
-        Err(IsolationError::Unsuitable { repository, kind, why })
+        check_for_git(site, self.kind())
     }
 
     fn resolve(&self, site: &Site<'_>, base: Option<&str>) -> Result<String, IsolationError> {
