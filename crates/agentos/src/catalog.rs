@@ -68,6 +68,11 @@ impl Catalog {
         Self { workflows, project, templates: OnceCell::new() }
     }
 
+    /// What the program brings along.
+    pub(crate) const fn workflows(&self) -> &Arc<Workflows> {
+        &self.workflows
+    }
+
     fn templates(&self) -> &Templates {
         self.templates.get_or_init(|| match &self.project {
             Some(project) => load_templates(project),

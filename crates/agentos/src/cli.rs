@@ -1,26 +1,25 @@
 //! Arguments: what every command takes, and which command is meant.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentos_process::token;
 use agentos_sdk::Workflows;
-use agentos_workspace::state::StateLocation;
 use agentos_workspace::surroundings::Surroundings;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::catalog::Catalog;
 use crate::commands::{
-    approve, artifacts, cancel, check, config, db, doctor, init, logs, resume, retry, run, show,
-    signal, status, workflows, workspace,
+    approve, artifacts, cancel, check, config, db, doctor, init, logs, mcp, resume, retry, run,
+    show, signal, status, workflows, workspace,
 };
 use crate::config::Flags;
 use crate::error::{CommandError, Result};
 use crate::executor;
+use crate::guard;
 use crate::inputs::add_flags;
-use crate::session::Session;
+use crate::session::{self, Session};
 use crate::terminal::paint::ColorChoice;
 
 /// Runs software-development workflows durably: kill it anywhere and it goes on without repeating finished work
@@ -69,6 +68,8 @@ enum Command {
     Check(check::Args),
     /// Checkouts in which somebody works and nobody else
     Workspace(workspace::Args),
+    /// Speak the Model Context Protocol: coding agents ask what runs, and may start something
+    Mcp(mcp::Args),
     /// The checkpoint database
     Db(db::Args),
     /// Show the configuration, and where each value comes from
@@ -91,9 +92,7 @@ pub(crate) fn run(
     workflows: Arc<Workflows>,
 ) -> Result<ExitCode> {
     // Where we stand is asked once; the flags of a workflow follow from it.
-    let location = StateLocation::find(&surroundings);
-    let project = location.as_ref().ok().and_then(|location| location.project_path().ok());
-    let catalog = Catalog::new(workflows, project.map(Path::to_owned));
+    let (location, catalog) = session::find(&surroundings, workflows);
     let matches = match command_for(&arguments, &catalog)?.try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return Ok(show_usage(&error)),
@@ -130,18 +129,16 @@ fn show_usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
-/// What a run has started does not decide about runs: an agent can't approve its own gate. A guard, not a sandbox.
-fn guard(command: &Command, session: &Session) -> Result<()> {
-    let is_guarded = matches!(command, Command::Approve(_) | Command::Db(_));
-    if is_guarded && session.surroundings.variable(token::VARIABLE).is_some() {
-        return Err(CommandError::refused("a process that a run has started can't do this")
-            .hint("ask the person who started the run"));
+/// What a run has started does not decide about runs.
+fn check_guard(command: &Command, session: &Session) -> Result<()> {
+    match command {
+        Command::Approve(_) | Command::Db(_) => guard::refuse_own(&session.surroundings),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Result<ExitCode> {
-    guard(&command, session)?;
+    check_guard(&command, session)?;
     match command {
         Command::Db(args) => return db::run(session, &args),
         Command::Workflows(args) => return workflows::run(session, &args),
@@ -169,6 +166,7 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             Command::Approve(args) => approve::run(session, &args).await,
             Command::Doctor(args) => doctor::run(session, &args).await,
             Command::Workspace(args) => workspace::run(session, &args).await,
+            Command::Mcp(args) => mcp::run(session, &args).await,
             Command::Executor { database } => executor::serve(session, &database).await,
             Command::Db(_)
             | Command::Workflows(_)

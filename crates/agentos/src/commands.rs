@@ -9,6 +9,7 @@ pub(crate) mod db;
 pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod logs;
+pub(crate) mod mcp;
 pub(crate) mod resume;
 pub(crate) mod retry;
 pub(crate) mod run;

@@ -11,6 +11,7 @@ mod agents;
 mod file;
 mod keeping;
 mod log;
+mod mcp;
 mod mistake;
 mod output;
 mod prices;
@@ -29,6 +30,7 @@ use crate::terminal::paint::ColorChoice;
 pub(crate) use agents::Agents;
 use file::File;
 pub(crate) use log::Log;
+pub(crate) use mcp::Mcp;
 pub(crate) use mistake::{ConfigError, nearest};
 pub(crate) use output::Output;
 pub(crate) use prices::Prices;
@@ -76,6 +78,8 @@ pub(crate) struct Config {
     pub(crate) output: Output,
     /// `[log]`
     pub(crate) log: Log,
+    /// `[mcp]`
+    pub(crate) mcp: Mcp,
     /// `[shell]`
     pub(crate) shell: Shell,
     /// `[secrets]`
@@ -94,6 +98,7 @@ struct Layer {
     run: run::Layer,
     output: output::Layer,
     log: log::Layer,
+    mcp: mcp::Layer,
     shell: shell::Layer,
     secrets: secrets::Layer,
     script: script::Layer,
@@ -124,6 +129,7 @@ impl Config {
         let mut rows = [
             self.agents.rows(),
             self.log.rows(),
+            self.mcp.rows(),
             self.output.rows(),
             self.prices.rows(),
             self.run.rows(),
@@ -179,6 +185,7 @@ impl Layer {
             run: run::Layer::of_file(written.run, file),
             output: output::Layer::of_file(written.output, file),
             log: log::Layer::of_file(written.log, file),
+            mcp: mcp::Layer::of_file(written.mcp, file),
             shell: shell::Layer::of_file(written.shell, file),
             secrets: secrets::Layer::of_file(written.secrets, file),
             script: script::Layer::of_file(written.script, file),
@@ -194,6 +201,7 @@ impl Layer {
             run: self.run.over(below.run),
             output: self.output.over(below.output),
             log: self.log.over(below.log),
+            mcp: self.mcp.over(below.mcp),
             shell: self.shell.over(below.shell),
             secrets: self.secrets.over(below.secrets),
             script: self.script.over(below.script),
@@ -208,6 +216,7 @@ impl Layer {
             run: self.run.or_default(),
             output: self.output.or_default(),
             log: self.log.or_default(),
+            mcp: self.mcp.or_default(),
             shell: self.shell.or_default(),
             secrets: self.secrets.or_default(),
             script: self.script.or_default(),
@@ -225,6 +234,7 @@ struct Written {
     run: run::Written,
     output: output::Written,
     log: log::Written,
+    mcp: mcp::Written,
     shell: shell::Written,
     secrets: secrets::Written,
     script: script::Written,

@@ -22,34 +22,34 @@ use crate::terminal::{duration, moment, wait};
 pub(crate) struct Args {
     /// Also runs that have ended a while ago
     #[arg(long, short)]
-    all: bool,
+    pub(crate) all: bool,
 
     /// Only runs of this status (several: `--status FAILED --status RUNNING`)
     #[arg(long, value_name = "STATUS", value_parser = parse_status)]
-    status: Vec<WorkflowStatus>,
+    pub(crate) status: Vec<WorkflowStatus>,
 
     /// Only runs of this workflow
     #[arg(long, value_name = "NAME")]
-    workflow: Option<String>,
+    pub(crate) workflow: Option<String>,
 
     /// Only runs of this worktree
     #[arg(long, value_name = "ID")]
-    worktree: Option<String>,
+    pub(crate) worktree: Option<String>,
 
     /// How many at most
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    limit: u16,
+    pub(crate) limit: u16,
 
     /// Which page of them
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    page: u32,
+    pub(crate) page: u32,
 
     /// Print a JSON document
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
-fn parse_status(text: &str) -> std::result::Result<WorkflowStatus, String> {
+pub(crate) fn parse_status(text: &str) -> std::result::Result<WorkflowStatus, String> {
     WorkflowStatus::parse(&text.to_uppercase().replace('-', "_")).ok_or_else(|| {
         let names: Vec<&str> = WorkflowStatus::ALL.iter().map(|status| status.as_str()).collect();
         format!("there are {}", names.join(", "))
@@ -67,26 +67,30 @@ struct Listing<T> {
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let listing = match session.look()? {
+    match args.json {
+        true => session.output.document(&document(session, args).await?)?,
+        false => show(session, args, &listing(session, args).await?)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn listing(session: &Session, args: &Args) -> Result<RunListing> {
+    Ok(match session.look()? {
         Some(store) => store.query_runs(query(args)).await?,
         None => RunListing { runs: Vec::new(), total: Some(0), next: None },
-    };
-    if args.json {
-        let RunListing { runs, total, next } = listing;
-        let (page, limit) = (args.page, args.limit);
-        let next = next.map(|next| next.0);
-        let items: Vec<Value> = runs.iter().map(without_values).collect::<Result<_>>()?;
-        session.output.document(&Listing {
-            items,
-            page,
-            limit,
-            total: total.unwrap_or(0),
-            next,
-        })?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    show(session, args, &listing)?;
-    Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// The runs as every interface lists them.
+pub(crate) async fn document(session: &Session, args: &Args) -> Result<impl Serialize> {
+    let RunListing { runs, total, next } = listing(session, args).await?;
+    Ok(Listing {
+        items: runs.iter().map(without_values).collect::<Result<Vec<Value>>>()?,
+        page: args.page,
+        limit: args.limit,
+        total: total.unwrap_or(0),
+        next: next.map(|next| next.0),
+    })
 }
 
 /// A listing leaves out what can be large.

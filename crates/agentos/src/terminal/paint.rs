@@ -88,7 +88,6 @@ pub(crate) struct Paint {
 
 impl Paint {
     /// No colours, all signs.
-    #[cfg(test)]
     pub(crate) const PLAIN: Self = Self { colored: false, unicode: true };
 
     /// Decides for a stream. Under `auto` the environment is asked first, then the stream.

@@ -20,6 +20,7 @@ fn help_says_what_each_command_takes() {
         "signal",
         "approve",
         "workflows",
+        "mcp",
         "db",
         "db path",
         "config",
