@@ -14,7 +14,7 @@ use agentos_store::sqlite::SqliteStore;
 use super::signal;
 use crate::error::{CommandError, Result};
 use crate::names;
-use crate::session::Session;
+use crate::session::{Opened, Session};
 use crate::terminal::paint::Tone;
 use crate::terminal::question::Question;
 use crate::terminal::text::Line;
@@ -54,20 +54,54 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let opened = session.open_for(&args.run)?;
     let run = names::find(&opened.store, &args.run).await?;
     let questions = open_questions(&opened.store, run).await?;
-    let Asked { operation, question } = choose(args, questions)?;
-    let body = MessageBody::Approval {
-        operation: operation.clone(),
-        approved: !args.deny,
-        by: user(session),
-        comment: args.comment.clone(),
-    };
-    // One question has one answer: whoever answers it at the same moment is not heard.
-    let key = InboxKey(format!("approval:{operation}"));
-    signal::send(&opened, &args.run, Message { key, body }).await?;
+    let asked = choose(args, questions)?;
+    let answer = Answer { is_approved: !args.deny, comment: args.comment.clone() };
+    send(session, &opened, &args.run, (&asked, answer)).await?;
+    let question = asked.question;
     let word = if args.deny { "denied" } else { "approved" };
     let answer = Line::of(Tone::Plain, &format!("{word}: {}", question.text));
     session.output.lines(painted(session, [answer].into_iter().chain(question.changes())))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a person says to a question.
+struct Answer {
+    is_approved: bool,
+    comment: Option<String>,
+}
+
+async fn send(
+    session: &Session,
+    opened: &Opened,
+    run: &str,
+    (asked, answer): (&Asked, Answer),
+) -> Result<()> {
+    let operation = &asked.operation;
+    let body = MessageBody::Approval {
+        operation: operation.clone(),
+        approved: answer.is_approved,
+        by: user(session),
+        comment: answer.comment,
+    };
+    // One question has one answer: whoever answers it at the same moment is not heard.
+    let key = InboxKey(format!("approval:{operation}"));
+    signal::send(opened, run, Message { key, body }).await?;
+    Ok(())
+}
+
+/// Answers the question of this text, and says nothing about it.
+pub(crate) async fn answer(
+    session: &Session,
+    run: &str,
+    text: &str,
+    is_approved: bool,
+) -> Result<()> {
+    let opened = session.open_for(run)?;
+    let found = names::find(&opened.store, run).await?;
+    let questions = open_questions(&opened.store, found).await?;
+    let asked = questions.into_iter().find(|asked| asked.question.text == text);
+    let asked = asked.ok_or_else(|| CommandError::not_found("it does not ask that any more"))?;
+    send(session, &opened, run, (&asked, Answer { is_approved, comment: None })).await
 }
 
 /// What the run asks, and nothing else happens.
