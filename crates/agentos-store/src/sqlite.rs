@@ -41,6 +41,7 @@ mod records;
 mod restore;
 mod row;
 mod run;
+pub(crate) mod select;
 mod tail;
 mod transaction;
 mod view;
@@ -60,6 +61,7 @@ use uuid::Uuid;
 pub use hung::{EndOwnerError, OwnerEnd, OwnerLife};
 pub use open::{Notice, OpenError};
 pub use owner::Owner;
+pub(crate) use records::cursor_behind;
 pub use watch::Watch;
 
 use crate::backend::{BackendError, BackendErrorKind};

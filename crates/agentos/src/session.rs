@@ -104,6 +104,18 @@ impl Session {
         }
     }
 
+    /// The same command, called elsewhere.
+    pub(crate) fn moved(
+        &self,
+        surroundings: Surroundings,
+        location: StateLocation,
+    ) -> Result<Self> {
+        let project = location.project_path().ok().map(Path::to_owned);
+        let catalog = self.catalog.of_project(project);
+        let moved = Self::new(surroundings, Ok(location), catalog, self.flags)?;
+        Ok(Self { output: self.output.clone(), ..moved })
+    }
+
     /// Where state lives.
     pub(crate) fn location(&self) -> Result<&StateLocation> {
         self.location.as_ref().map_err(|error| CommandError::failed(error.to_string()))

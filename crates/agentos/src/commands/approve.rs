@@ -98,6 +98,18 @@ pub(crate) async fn decide(
     Ok(question)
 }
 
+/// Answers the question of this text, and says nothing about it.
+pub(crate) async fn answer(
+    session: &Session,
+    run: &str,
+    text: &str,
+    is_approved: bool,
+) -> Result<()> {
+    let by = user(session);
+    let decision = Decision { question: Some(text), approved: is_approved, comment: None, by };
+    decide(session, run, decision).await.map(drop)
+}
+
 /// What the run asks, and nothing else happens.
 async fn show(session: &Session, args: &Args) -> Result<ExitCode> {
     let store = session.look_for(&args.run)?;
@@ -158,8 +170,12 @@ fn choose(run: &str, part: Option<&str>, questions: Vec<Asked>) -> Result<Asked>
     }
     let all: Vec<String> =
         questions.iter().map(|asked| format!("`{}`", asked.question.text)).collect();
-    let is_meant = |asked: &Asked| asked.is_meant(part);
-    let mut meant: Vec<Asked> = questions.into_iter().filter(is_meant).collect();
+    // Whoever knows the whole text means just that, also if it is a part of another, or is asked twice.
+    let exact = questions.iter().position(|asked| Some(asked.question.text.as_str()) == part);
+    let mut meant: Vec<Asked> = match exact {
+        Some(number) => questions.into_iter().skip(number).take(1).collect(),
+        None => questions.into_iter().filter(|asked| asked.is_meant(part)).collect(),
+    };
     match (meant.pop(), meant.is_empty()) {
         (Some(question), true) => Ok(question),
         (None, _) => {

@@ -3,6 +3,7 @@
 mod last;
 mod reader;
 mod shown;
+pub(crate) mod tail;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

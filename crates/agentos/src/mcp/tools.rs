@@ -11,6 +11,7 @@ mod logs;
 mod runs;
 mod start;
 
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 
@@ -23,6 +24,7 @@ use serde_json::Value;
 use super::answer::Answer;
 use super::caller::Caller;
 use super::permission::Permission;
+use crate::elsewhere;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 
@@ -30,6 +32,27 @@ use crate::session::Session;
 pub(super) struct Scene {
     pub(super) session: Session,
     pub(super) caller: Caller,
+}
+
+impl Scene {
+    /// The same, where a run is: one of another worktree is dealt with there.
+    async fn at(&self, run: &str) -> Result<At<'_>> {
+        Ok(At { here: &self.session, there: elsewhere::at_run(&self.session, run).await? })
+    }
+}
+
+/// A session in the worktree of a run.
+struct At<'a> {
+    here: &'a Session,
+    there: Option<Session>,
+}
+
+impl Deref for At<'_> {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        self.there.as_ref().unwrap_or(self.here)
+    }
 }
 
 /// What a tool does to the world.

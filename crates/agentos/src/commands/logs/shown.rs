@@ -14,13 +14,13 @@ const LONGEST: usize = 64 << 10;
 
 /// A line of the file, as far as it is shown.
 #[derive(Deserialize)]
-struct Written {
-    at: String,
-    level: LogLevel,
-    stream: Stream,
-    msg: String,
+pub(super) struct Written {
+    pub(super) at: String,
+    pub(super) level: LogLevel,
+    pub(super) stream: Stream,
+    pub(super) msg: String,
     #[serde(flatten)]
-    piece: Option<Piece>,
+    pub(super) piece: Option<Piece>,
 }
 
 /// Lines on their way to whoever reads them.

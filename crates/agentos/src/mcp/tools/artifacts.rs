@@ -58,7 +58,7 @@ fn kind_of(text: &str) -> Result<Kind> {
 }
 
 async fn detail_of(scene: &Scene, run: &str) -> Result<RunDetail> {
-    let store = scene.session.look_for(run)?;
+    let store = scene.at(run).await?.look_for(run)?;
     names::find_detail(&store, run).await
 }
 

@@ -49,7 +49,7 @@ impl Tool for Comment {
             );
             return Err(CommandError::usage(what));
         }
-        let opened = scene.session.open_for(&remark.run)?;
+        let opened = scene.at(&remark.run).await?.open_for(&remark.run)?;
         let run = names::find(&opened.store, &remark.run).await?;
         let id = Uuid::new_v4();
         let comment = NewComment {

@@ -44,8 +44,9 @@ impl Tool for Signal {
             payload: sent.payload.unwrap_or(Value::Null),
             key: sent.key.as_deref(),
         };
-        signal::signal(&scene.session, &sent.run, event).await?;
-        Answer::document(&show::document(&scene.session, &sent.run).await?)
+        let session = scene.at(&sent.run).await?;
+        signal::signal(&session, &sent.run, event).await?;
+        Answer::document(&show::document(&session, &sent.run).await?)
     }
 }
 
@@ -83,7 +84,8 @@ impl Tool for Approve {
             comment: answered.comment,
             by: by.clone(),
         };
-        let question = approve::decide(&scene.session, &answered.run, decision).await?;
+        let question =
+            approve::decide(&*scene.at(&answered.run).await?, &answered.run, decision).await?;
         Answer::document(&json!({
             "run": answered.run, "question": question, "approved": answered.approved, "by": by,
         }))

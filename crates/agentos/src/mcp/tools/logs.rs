@@ -47,7 +47,7 @@ impl Tool for ReadLogs {
         if !(1..=MOST).contains(&tail) {
             return Err(CommandError::usage(format!("`tail` has to be from 1 to {MOST}")));
         }
-        let store = scene.session.look_for(&which.run)?;
+        let store = scene.at(&which.run).await?.look_for(&which.run)?;
         let detail = names::find_detail(&store, &which.run).await?;
         let last = logs::tail(&detail, (which.step, level), Last::new(tail, MOST_BYTES))?;
         let left_out = last.left_out();

@@ -1,10 +1,12 @@
 //! Runs: which there are, and one with everything about it.
 
+use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::projection::WorkflowStatus;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 
 use super::{Deed, Scene, Tool};
+use crate::commands::status::since::{self, Since};
 use crate::commands::{show, status};
 use crate::error::{CommandError, Result};
 use crate::mcp::answer::Answer;
@@ -24,20 +26,26 @@ pub(super) struct Which {
     status: Vec<String>,
     /// Only runs of this workflow, by its name.
     workflow: Option<String>,
-    /// Only runs of this worktree, by the `worktree_id` that runs have (`main` for the main checkout).
+    /// Only runs of this worktree: its id (`worktree_id`; `main` for the main checkout), name or path.
     worktree: Option<String>,
+    /// Only runs that started since then: `30m`, `2h`, `3d`, a date, or a moment.
+    since: Option<String>,
+    /// Runs of every repository that the user has used, not only of this one.
+    all_repos: bool,
     /// How many at most, from 1 to 100; 20 if left out.
     #[schemars(range(min = 1, max = 100))]
     limit: Option<u16>,
     /// Which page of them, from 1.
     #[schemars(range(min = 1))]
     page: Option<u32>,
+    /// Those behind this place: the `next` of another page. Instead of `page`; new runs do not shift it.
+    after: Option<String>,
 }
 
 impl Tool for ListRuns {
     const NAME: &'static str = "list_runs";
     const TITLE: &'static str = "List runs";
-    const DESCRIPTION: &'static str = "Lists workflow runs of this repository, the latest first: what runs where, what waits for \
+    const DESCRIPTION: &'static str = "Lists workflow runs of this repository, of all its worktrees, the latest first: what runs where, what waits for \
         whom, what has failed. Each run has its id, short name (run_id), workflow, status, current step, worktree_id, \
         workspace_dir, branch and times; `waiting` says what a running one waits for, `interrupted` that its process is dead and \
         `agentos resume` can go on. The same document as `agentos status --json`.";
@@ -56,17 +64,27 @@ impl Tool for ListRuns {
             status: status.collect::<Result<_>>()?,
             workflow: which.workflow,
             worktree: which.worktree,
+            since: which.since.as_deref().map(since_of).transpose()?,
+            all_repos: which.all_repos,
+            watch: false,
             limit,
             page,
+            after: which.after,
             json: true,
         };
-        Answer::document(&status::document(&scene.session, &args).await?)
+        let listing = status::look(&scene.session, &args, SystemClock.now()).await?;
+        Answer::document(&status::document(&args, &listing)?)
     }
 }
 
 fn status_of(text: &str) -> Result<WorkflowStatus> {
     status::parse_status(text)
         .map_err(|known| CommandError::usage(format!("there is no status `{text}`: {known}")))
+}
+
+fn since_of(text: &str) -> Result<Since> {
+    since::parse(text)
+        .map_err(|known| CommandError::usage(format!("`since` is no moment: `{text}`; {known}")))
 }
 
 /// `show_run`
@@ -90,6 +108,7 @@ impl Tool for ShowRun {
     type Arguments = Run;
 
     async fn call(scene: &Scene, which: Run) -> Result<Answer> {
-        Answer::document(&show::document(&scene.session, &which.run).await?)
+        let session = scene.at(&which.run).await?;
+        Answer::document(&show::document(&session, &which.run).await?)
     }
 }

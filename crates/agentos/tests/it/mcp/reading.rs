@@ -122,3 +122,25 @@ fn long_answers_are_cut_and_say_so() {
     assert!(beside.contains("broken.ts"), "{beside}");
     client.close();
 }
+
+#[test]
+fn a_run_of_another_worktree_is_seen_and_reached() {
+    let (stand, root) = Stand::with_repository();
+    let other = stand.at("other");
+    stand.git(&root, &["worktree", "add", "-q", other.to_str().expect("text")]);
+    let listen = ["run", "listen", "--detach", "--json"];
+    let run = name(&stand.run(&other, &listen).exits(0).document());
+    let mut client = Client::allowed(&stand, &root, "signal");
+    let listing = client.document("list_runs", json!({ "since": "1h", "worktree": "other" }));
+    assert_eq!((&listing["total"], &listing["items"][0]["run_id"]), (&json!(1), &json!(run)));
+    assert_eq!(client.document("show_run", json!({ "run": run }))["run_id"], json!(run));
+    client.document("comment", json!({ "run": run, "message": "from the main checkout" }));
+    client.document("signal", json!({ "run": run, "event": "go", "payload": 7 }));
+    let done = stand.until_status(&other, &run, "COMPLETED");
+    assert_eq!(
+        (&done["output"], &done["comments"][0]["author"]),
+        (&json!(7), &json!("test-client"))
+    );
+    assert!(!root.join(".agentos").exists(), "it was dealt with where it is");
+    client.close();
+}
