@@ -5,6 +5,7 @@ mod findings;
 mod hunt;
 pub(crate) mod kills;
 mod look;
+mod losses;
 mod mess;
 mod owned;
 mod state;
