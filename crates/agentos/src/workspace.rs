@@ -130,6 +130,7 @@ pub(crate) async fn ensure(
     if open.how == Opened::MadeAgain {
         let path = open.workspace.path.display();
         session.output.note(&format!("the workspace {path} was gone; it was made again"));
+        open.notes.iter().for_each(|note| session.output.note(note));
         tend::occupy(session, store, run, open.workspace.clone()).await?;
     }
     Ok(Some(open.workspace))

@@ -83,7 +83,7 @@ impl Yard<'_> {
         }
         let mut workspace = self.adopted(&found, id, now)?;
         advance(self.ledger, &mut workspace, State::Released)?;
-        Marker::of(&workspace).write(&found.private)?;
+        Marker::of(&workspace).in_database(&self.ledger.database()).write(&found.private)?;
         furnish::describe(&workspace, &found, &self.ledger.database())?;
         Ok(workspace)
     }
@@ -110,6 +110,7 @@ impl Yard<'_> {
             folder: FolderIdentity::of(&found.root),
             run: None,
             was_there: true,
+            owed: None,
             version: 0,
             created_at: now,
         };

@@ -20,6 +20,7 @@ use crate::surroundings::Surroundings;
 pub use clone::LocalClone;
 pub use jujutsu::JjWorkspace;
 pub use worktree::Worktree;
+pub(super) use worktree::forget_inside;
 
 /// Why a workspace can't be made, taken back or brought home.
 #[derive(Debug, Error)]

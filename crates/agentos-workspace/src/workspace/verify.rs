@@ -49,7 +49,7 @@ pub fn verify(surroundings: &Surroundings, workspace: &Workspace) -> Result<Chec
     let (found, marker) = look(surroundings, workspace)?;
     let not_it = |why: String| VerifyError::NotIt { path: workspace.path.clone(), why };
     match marker {
-        Some(marker) if marker == Marker::of(workspace) => Ok(found),
+        Some(marker) if marker.is_of(workspace) => Ok(found),
         Some(marker) => Err(not_it(format!("its marker is that of {}", marker.workspace_id))),
         None => Err(not_it("it has no marker of ours".to_owned())),
     }

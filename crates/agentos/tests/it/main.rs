@@ -7,6 +7,7 @@ mod circumstances;
 mod commands;
 mod crowd;
 mod family;
+mod found_again;
 mod history;
 mod interruption;
 mod isolated;
