@@ -35,6 +35,7 @@ pub mod restore;
 pub mod room;
 pub mod root;
 pub mod setup;
+pub mod snapshot;
 mod state;
 pub mod survey;
 pub mod trash;
