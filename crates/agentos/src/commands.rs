@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use agentos_core::value::Value;
 use agentos_store::projection::WorkflowStatus;
-use agentos_store::records::RunDetail;
+use agentos_store::records::{CommentRecord, RunDetail};
 use agentos_workspace::workspace::standing::{self, Standing};
 
 use crate::error::{ErrorKind, Result};
@@ -43,6 +43,10 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
     }
     if let Some(place) = detail.run.error.as_ref().and_then(place_of) {
         session.output.note(&format!("it failed at {place}"));
+    }
+    let is_ours = |comment: &&CommentRecord| comment.author.as_deref() == Some("agentos");
+    for comment in detail.comments.iter().filter(is_ours) {
+        session.output.note(&comment.message);
     }
     if let (Some(_), Some(path)) = (&detail.run.workspace_id, &detail.run.workspace_dir) {
         let branch = detail.run.branch_name.as_deref().unwrap_or("no branch");

@@ -145,11 +145,16 @@ pub trait Isolation: Send + Sync {
         workspace: &Workspace,
     ) -> Result<Option<String>, IsolationError>;
 
-    /// Brings the work on its branch into the repository, if it is not there by itself.
+    /// Brings the work on its branch into the repository, if it is not there by itself. Where the branch could not be moved
+    /// it is kept beside it, and the answer says where and why.
     ///
     /// # Errors
     /// [`IsolationError`]
-    fn collect(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError>;
+    fn collect(
+        &self,
+        site: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<Option<String>, IsolationError>;
 
     /// Forgets a workspace whose folder is gone. What is not certain to be this one stays.
     ///

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::backup::{Backup, BackupError, Keeping, shelf};
 use super::id::WorkspaceId;
 use super::isolation::{self, IsolationError};
-use super::ledger::{LedgerError, advance};
+use super::ledger::{LedgerError, RunStanding, advance};
 use super::marker::FolderIdentity;
 use super::points::Point;
 use super::porcelain::{self, CallError};
@@ -44,6 +44,14 @@ pub enum CleanError {
         path: PathBuf,
         /// Why.
         why: String,
+    },
+    /// A run that has not ended works in it.
+    #[error("the workspace {id} belongs to the run {run}, which has not ended")]
+    InUse {
+        /// Which.
+        id: WorkspaceId,
+        /// The run.
+        run: String,
     },
     /// It is not what it should be.
     #[error(transparent)]
@@ -114,6 +122,13 @@ impl Yard<'_> {
         let known = self.ledger.find(id)?.filter(|known| known.state.is_there());
         let known = known.ok_or_else(|| CleanError::NoSuchWorkspace { id: id.clone() })?;
         self.check_ours(&known)?;
+        if !is_forced
+            && known.state == State::InUse
+            && let Some(run) = &known.run
+            && self.ledger.run_standing(run)? == RunStanding::Open
+        {
+            return Err(CleanError::InUse { id: known.id, run: run.clone() });
+        }
         let found = verify::verify(self.surroundings, &known)?;
         let site = self.site(Some(&lock));
         let view = View::of(&site, &known, found)?;

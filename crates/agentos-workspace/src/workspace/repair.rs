@@ -5,8 +5,10 @@
 //! what git or jj know, and leaves alone what is not certain to be of this making.
 //!
 //! The lock is also held until the run exists that a workspace was made for. So one that is ready for a run that there is
-//! not is such a leftover too. And one that is in use by a run that has ended is not in use.
+//! not is such a leftover too. And one that is in use by a run that has ended is not in use, nor one that was in use by a
+//! command whose lock nobody holds any more.
 
+use super::hold;
 use super::isolation;
 use super::ledger::{RunStanding, advance};
 use super::repository::RepositoryLock;
@@ -60,10 +62,11 @@ impl Yard<'_> {
         })
     }
 
-    /// Whether it is in use by a run that has ended.
+    /// Whether it is in use by a run that has ended, or by a command that is gone.
     fn is_left(&self, workspace: &Workspace) -> Result<bool, OpenError> {
         Ok(match (workspace.state, &workspace.run) {
             (State::InUse, Some(run)) => self.ledger.run_standing(run)? == RunStanding::Ended,
+            (State::InUse, None) => !hold::is_held(workspace),
             _ => false,
         })
     }

@@ -102,7 +102,11 @@ impl Workspace {
 
     /// How they are filled.
     pub(crate) fn policy(&self) -> Policy {
-        Policy { submodules: self.submodules.value.0.clone(), lfs: self.lfs.value.0 }
+        Policy {
+            submodules: self.submodules.value.0.clone(),
+            lfs: self.lfs.value.0,
+            min_free_disk: self.keeping.limits().min_free_disk,
+        }
     }
 
     /// The folder for all workspaces, if somebody has said.

@@ -12,6 +12,7 @@ mod history;
 mod interruption;
 mod isolated;
 mod kept;
+mod life;
 mod mistakes;
 mod places;
 mod real_agents;

@@ -102,8 +102,8 @@ impl Isolation for Worktree {
         head_in_git(site, workspace)
     }
 
-    fn collect(&self, _: &Site<'_>, _: &Workspace) -> Result<(), IsolationError> {
-        Ok(())
+    fn collect(&self, _: &Site<'_>, _: &Workspace) -> Result<Option<String>, IsolationError> {
+        Ok(None)
     }
 
     fn forget(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
