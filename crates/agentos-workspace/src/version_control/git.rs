@@ -13,7 +13,7 @@
 
 mod branch;
 mod commit;
-mod diff;
+pub(crate) mod diff;
 mod embedded;
 mod hooks;
 mod identity;
