@@ -15,6 +15,7 @@ use super::porcelain::{CallError, Porcelain};
 use super::repository::{Repository, RepositoryLock};
 use super::{Kind, Workspace};
 use crate::checkout::{Checkout, CheckoutError};
+use crate::files::FileError;
 use crate::surroundings::Surroundings;
 
 pub use clone::LocalClone;
@@ -61,6 +62,9 @@ pub enum IsolationError {
         /// The checkout.
         repository: PathBuf,
     },
+    /// A file of ours can't be used.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The file system refused.
     #[error("{} {what}: {source}", path.display())]
     Io {

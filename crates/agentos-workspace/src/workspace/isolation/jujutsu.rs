@@ -91,12 +91,12 @@ impl Isolation for JjWorkspace {
         // Told to overlook working copies, jj would not fill the new one either.
         let how = ["workspace", "add", "--name", name, "-r", &start, "--"];
         porcelain.jj(root, how.into_iter().chain([&*path]))?;
-        match branch.filter(|_| workspace.is_branch_ours) {
-            Some(branch) => {
-                let how = ["--ignore-working-copy", "bookmark", "create", "-r", &start, "--"];
-                porcelain.jj(root, how.into_iter().chain([branch]))?;
-                Ok(())
-            }
+        if let Some(branch) = branch.filter(|_| workspace.is_branch_ours) {
+            let how = ["--ignore-working-copy", "bookmark", "create", "-r", &start, "--"];
+            porcelain.jj(root, how.into_iter().chain([branch]))?;
+        }
+        match branch {
+            Some(branch) => Ok(jj::write_branch(&workspace.path, branch)?),
             None => Ok(()),
         }
     }
@@ -137,13 +137,15 @@ impl Isolation for JjWorkspace {
         Ok(commits(site, &workspace.path, "@-")?.pop())
     }
 
-    /// Edits that jj has not seen yet are recorded, and branches are told to git.
+    /// Edits that jj has not seen yet are recorded, the branch follows what was committed with jj itself, and branches are
+    /// told to git.
     fn collect(
         &self,
         site: &Site<'_>,
         workspace: &Workspace,
     ) -> Result<Option<String>, IsolationError> {
         site.porcelain().jj(&workspace.path, ["status"])?;
+        follow(site, workspace)?;
         let how = ["--ignore-working-copy", "git", "export"];
         site.porcelain().jj(&site.repository.checkout.root, how)?;
         Ok(None)
@@ -172,6 +174,20 @@ impl Isolation for JjWorkspace {
         site.porcelain().jj(root, ["--ignore-working-copy", "git", "export"])?;
         Ok(true)
     }
+}
+
+/// Moves the branch that the work belongs to on to the latest commit, if that was made on it. jj itself leaves it behind.
+fn follow(site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+    let Some(branch) = jj::load_branch(&workspace.path)? else { return Ok(()) };
+    let path = &workspace.path;
+    let branch = jj::quoted(&branch);
+    let behind = format!("(bookmarks(exact:{branch}) & ::@-) ~ @-");
+    let (tips, heads) = (commits(site, path, &behind)?, commits(site, path, "@-")?);
+    if let ([_], [head]) = (tips.as_slice(), heads.as_slice()) {
+        let how = ["--ignore-working-copy", "bookmark", "set", "-r", head, "--", &branch];
+        site.porcelain().jj(path, how)?;
+    }
+    Ok(())
 }
 
 /// The commits that a revset names.
