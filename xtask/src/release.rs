@@ -42,6 +42,11 @@ pub(crate) fn cli_bench(name: &str) -> CommandLine {
     CommandLine::cargo(["bench", "--locked", "-p", "agentos", "--bench", name])
 }
 
+/// A measurement of workspaces alone.
+pub(crate) fn workspace_bench(name: &str) -> CommandLine {
+    CommandLine::cargo(["bench", "--locked", "-p", "agentos-workspace", "--bench", name])
+}
+
 /// The test of the command line in which many runs go on at once, with the big numbers. What counts is how many processes
 /// there are, so it is built as tests are.
 pub(crate) fn crowd_of_runs() -> CommandLine {
