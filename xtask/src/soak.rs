@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::release::{
     crowd_of_runs, crowd_of_workspaces, engine_kills, hunt_for_lost_work, real_agents, store_bench,
-    testing_binary,
+    storm_over_worktrees, testing_binary,
 };
 use crate::shell::{self, CommandLine, say};
 
@@ -27,12 +27,13 @@ The long suites, and the last time each passed. Run them with `cargo xtask soak`
 ";
 
 /// The suites: a name for the record, and the command line.
-fn suites() -> [(&'static str, CommandLine); 7] {
+fn suites() -> [(&'static str, CommandLine); 8] {
     [
         ("simulate", testing_binary("simulate", &["soak"])),
         ("store", store_bench("crowd", &[])),
         ("kills", engine_kills()),
         ("runs", crowd_of_runs()),
+        ("one view", storm_over_worktrees()),
         ("agents", real_agents()),
         ("workspaces", crowd_of_workspaces()),
         ("lost work", hunt_for_lost_work()),

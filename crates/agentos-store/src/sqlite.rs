@@ -41,6 +41,7 @@ mod records;
 mod restore;
 mod row;
 mod run;
+pub(crate) mod select;
 mod tail;
 mod transaction;
 mod view;

@@ -68,6 +68,11 @@ impl Catalog {
         Self { workflows, project, templates: OnceCell::new() }
     }
 
+    /// The same for another project.
+    pub(crate) fn of_project(&self, project: Option<PathBuf>) -> Self {
+        Self::new(Arc::clone(&self.workflows), project)
+    }
+
     fn templates(&self) -> &Templates {
         self.templates.get_or_init(|| match &self.project {
             Some(project) => load_templates(project),

@@ -13,10 +13,11 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use crate::catalog::Catalog;
 use crate::commands::{
-    approve, artifacts, cancel, check, config, db, doctor, init, logs, resume, retry, run, show,
-    signal, status, workflows, workspace,
+    approve, artifacts, cancel, check, config, db, doctor, init, logs, query, resume, retry, run,
+    show, signal, status, top, workflows, workspace,
 };
 use crate::config::Flags;
+use crate::elsewhere;
 use crate::error::{CommandError, Result};
 use crate::executor;
 use crate::inputs::add_flags;
@@ -49,6 +50,10 @@ enum Command {
     Resume(resume::Args),
     /// List runs
     Status(status::Args),
+    /// Watch runs on the whole screen, answer and cancel them
+    Top(top::Args),
+    /// Ask all databases of the repository in SQL; nothing can be changed
+    Query(query::Args),
     /// Show one run with its steps
     Show(show::Args),
     /// Show what a run has logged
@@ -140,6 +145,12 @@ fn guard(command: &Command, session: &Session) -> Result<()> {
     Ok(())
 }
 
+/// The run that the command is about, if it is about one.
+fn run_named_in(matches: &ArgMatches) -> Option<&str> {
+    let (_, matches) = matches.subcommand()?;
+    matches.try_get_one::<String>("run").ok().flatten().map(String::as_str)
+}
+
 fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Result<ExitCode> {
     guard(&command, session)?;
     match command {
@@ -153,6 +164,12 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let done = runtime.block_on(async {
+        // A run of another worktree is dealt with there.
+        let moved = match run_named_in(matches) {
+            Some(name) => elsewhere::at_run(session, name).await?,
+            None => None,
+        };
+        let session = moved.as_ref().unwrap_or(session);
         match command {
             Command::Run(args) => {
                 let matches = matches.subcommand_matches("run");
@@ -160,6 +177,8 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             }
             Command::Resume(args) => resume::run(session, &args).await,
             Command::Status(args) => status::run(session, &args).await,
+            Command::Top(args) => top::run(session, &args).await,
+            Command::Query(args) => query::run(session, &args).await,
             Command::Show(args) => show::run(session, &args).await,
             Command::Logs(args) => logs::run(session, &args).await,
             Command::Artifacts(args) => artifacts::run(session, &args).await,

@@ -9,12 +9,14 @@ pub(crate) mod db;
 pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod logs;
+pub(crate) mod query;
 pub(crate) mod resume;
 pub(crate) mod retry;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod signal;
 pub(crate) mod status;
+pub(crate) mod top;
 pub(crate) mod workflows;
 pub(crate) mod workspace;
 

@@ -49,6 +49,13 @@ impl Output {
         Ok(out.flush()?)
     }
 
+    /// Writes text to standard output as it is.
+    pub(crate) fn raw(&self, text: &str) -> Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        Ok(out.flush()?)
+    }
+
     /// Writes a document to standard output.
     pub(crate) fn document(&self, document: &impl Serialize) -> Result<()> {
         let text = serde_json::to_string_pretty(document).map_err(|error| {

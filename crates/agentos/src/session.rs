@@ -26,6 +26,7 @@ pub(crate) struct Session {
     pub(crate) output: Output,
     pub(crate) config: Config,
     location: Result<StateLocation, LocateError>,
+    flags: Flags,
 }
 
 /// A store that may be written to, and the checkout that does so.
@@ -61,7 +62,18 @@ impl Session {
             paint: output.error_paint,
         };
         logging::start(&config.log.level, look, std::io::stderr);
-        Ok(Self { surroundings, catalog, output, config, location })
+        Ok(Self { surroundings, catalog, output, config, location, flags })
+    }
+
+    /// The same command, called elsewhere.
+    pub(crate) fn moved(
+        &self,
+        surroundings: Surroundings,
+        location: StateLocation,
+    ) -> Result<Self> {
+        let project = location.project_path().ok().map(Path::to_owned);
+        let catalog = self.catalog.of_project(project);
+        Self::new(surroundings, Ok(location), catalog, self.flags)
     }
 
     /// Where state lives.

@@ -61,14 +61,10 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let opened = session.open_for(&args.run)?;
     let run = names::find(&opened.store, &args.run).await?;
     let questions = open_questions(&opened.store, run).await?;
-    let Asked { operation, question, key, .. } = choose(args, questions)?;
-    let body = MessageBody::Approval {
-        operation,
-        approved: !args.deny,
-        by: user(session),
-        comment: args.comment.clone(),
-    };
-    signal::send(&opened, &args.run, Message { key, body }).await?;
+    let asked = choose(args, questions)?;
+    let answer = Answer { is_approved: !args.deny, comment: args.comment.clone() };
+    send(session, &opened, &args.run, (&asked, answer)).await?;
+    let question = asked.question;
     let word = if args.deny { "denied" } else { "approved" };
     let answer = Line::of(Tone::Plain, &format!("{word}: {}", question.text));
     session.output.lines(painted(session, [answer].into_iter().chain(question.changes())))?;
@@ -91,6 +87,43 @@ pub(super) async fn approve_subject(
         opened.store.send(run, Message { key, body }, SystemClock.now()).await?;
     }
     Ok(())
+}
+
+/// What a person says to a question.
+struct Answer {
+    is_approved: bool,
+    comment: Option<String>,
+}
+
+async fn send(
+    session: &Session,
+    opened: &Opened,
+    run: &str,
+    (asked, answer): (&Asked, Answer),
+) -> Result<()> {
+    let body = MessageBody::Approval {
+        operation: asked.operation.clone(),
+        approved: answer.is_approved,
+        by: user(session),
+        comment: answer.comment,
+    };
+    signal::send(opened, run, Message { key: asked.key.clone(), body }).await?;
+    Ok(())
+}
+
+/// Answers the question of this text, and says nothing about it.
+pub(crate) async fn answer(
+    session: &Session,
+    run: &str,
+    text: &str,
+    is_approved: bool,
+) -> Result<()> {
+    let opened = session.open_for(run)?;
+    let found = names::find(&opened.store, run).await?;
+    let questions = open_questions(&opened.store, found).await?;
+    let asked = questions.into_iter().find(|asked| asked.question.text == text);
+    let asked = asked.ok_or_else(|| CommandError::not_found("it does not ask that any more"))?;
+    send(session, &opened, run, (&asked, Answer { is_approved, comment: None })).await
 }
 
 /// What the run asks, and nothing else happens.

@@ -1,5 +1,7 @@
 //! `agentos logs`: what a run has said.
 
+pub(crate) mod tail;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind};

@@ -106,6 +106,11 @@ impl Paint {
         Self { colored, unicode: speaks_utf8(environment) }
     }
 
+    /// Whether there are colours.
+    pub(crate) const fn is_colored(self) -> bool {
+        self.colored
+    }
+
     /// Whether signs outside of ASCII can be shown.
     pub(crate) const fn is_unicode(self) -> bool {
         self.unicode

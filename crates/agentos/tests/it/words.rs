@@ -12,6 +12,8 @@ fn help_says_what_each_command_takes() {
         "run",
         "resume",
         "status",
+        "query",
+        "top",
         "show",
         "logs",
         "artifacts",
