@@ -38,3 +38,4 @@ pub mod simulated;
 pub mod sqlite;
 pub mod store;
 pub mod tail;
+pub mod transfer;

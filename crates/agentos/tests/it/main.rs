@@ -6,6 +6,7 @@ mod beside;
 mod circumstances;
 mod commands;
 mod crowd;
+mod databases;
 mod family;
 mod history;
 mod interruption;
