@@ -64,6 +64,13 @@ pub(crate) fn storm_over_worktrees() -> CommandLine {
         .env("AGENTOS_SOAK", "1")
 }
 
+/// The tests of databases that are linked and copied from while others work and are killed, with the big numbers.
+pub(crate) fn databases() -> CommandLine {
+    CommandLine::cargo(["test", "--locked", "-p", "agentos", "--examples", "--test", "it"])
+        .args(["--", "databases::"])
+        .env("AGENTOS_SOAK", "1")
+}
+
 /// The tests with real agents, all of them: Gemini is slow, so that some of its cases are left out otherwise.
 pub(crate) fn real_agents() -> CommandLine {
     let packages = ["-p", "agentos", "-p", "agentos-agent", "-p", "agentos-testing"];

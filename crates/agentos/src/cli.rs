@@ -154,7 +154,6 @@ fn run_named_in(matches: &ArgMatches) -> Option<&str> {
 fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Result<ExitCode> {
     guard(&command, session)?;
     match command {
-        Command::Db(args) => return db::run(session, &args),
         Command::Workflows(args) => return workflows::run(session, &args),
         Command::Config(args) => return config::run(session, &args),
         Command::Init(args) => return init::run(session, &args),
@@ -188,12 +187,11 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             Command::Approve(args) => approve::run(session, &args).await,
             Command::Doctor(args) => doctor::run(session, &args).await,
             Command::Workspace(args) => workspace::run(session, &args).await,
+            Command::Db(args) => db::run(session, &args).await,
             Command::Executor { database } => executor::serve(session, &database).await,
-            Command::Db(_)
-            | Command::Workflows(_)
-            | Command::Config(_)
-            | Command::Init(_)
-            | Command::Check(_) => Ok(ExitCode::SUCCESS),
+            Command::Workflows(_) | Command::Config(_) | Command::Init(_) | Command::Check(_) => {
+                Ok(ExitCode::SUCCESS)
+            }
         }
     });
     // Whatever still runs in there has been told to end, or is not worth waiting for.

@@ -22,6 +22,7 @@ mod catalog;
 mod cli;
 mod commands;
 mod config;
+mod databases;
 mod elsewhere;
 mod error;
 mod executor;

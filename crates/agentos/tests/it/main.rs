@@ -6,6 +6,7 @@ mod beside;
 mod circumstances;
 mod commands;
 mod crowd;
+mod databases;
 mod everywhere;
 mod family;
 mod found_again;
