@@ -12,6 +12,7 @@ use agentos_core::rebase::{
     Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, generation,
 };
 use agentos_core::time::Timestamp;
+use agentos_core::value::Value;
 use agentos_store::log::{ReadError, load_whole_log};
 use agentos_store::place::Place;
 use agentos_store::run::{CreateError, History, NewRun};
@@ -38,8 +39,10 @@ pub struct ForkRequest {
     pub at: ForkAt,
     /// The new run's id.
     pub run: RunId,
-    /// What the new run calls itself and where it works.
+    /// What the new run calls itself and where it works. Where it names no agents, those of the old one work for it.
     pub home: Home,
+    /// What the new run is started with, if not with what the old one was. It has been checked.
+    pub input: Option<Value>,
     /// Where the new run belongs.
     pub place: Place,
     /// Who drives it from the start; if nobody does, whoever finds it.
@@ -106,12 +109,13 @@ fn execute(
     else {
         return Err(RebaseError::Empty);
     };
-    let ForkRequest { at, run, home, old_names, new_names, now, .. } = request;
+    let ForkRequest { at, run, home, input, old_names, new_names, now, .. } = request;
     // Whoever worked in the place of an agent goes on doing so, unless somebody else is named.
     let agents = if home.agents.is_empty() { old.home.agents.clone() } else { home.agents };
     let start = RunStarted {
         run,
         forked_from: Some(old.run),
+        input: input.unwrap_or_else(|| old.input.clone()),
         home: Home { agents, ..home }.into(),
         // Nobody waits for a fork.
         parent: None,

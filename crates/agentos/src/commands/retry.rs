@@ -79,6 +79,7 @@ async fn make(
             at: ForkAt::Failure,
             run,
             home: home(record, run_id.clone()),
+            input: None,
             place: place(record, run),
             owner,
             old_names: own_names(&record.run_id, &record.id.to_string()),
