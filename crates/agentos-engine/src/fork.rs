@@ -81,23 +81,42 @@ pub async fn fork(
     library: Arc<dyn Library>,
     request: ForkRequest,
 ) -> Result<Vec<Notice>, ForkError> {
-    let log = load_whole_log(store, request.of).await?;
-    let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
     let (run, place, now) = (request.run, request.place.clone(), request.now);
     let owner = request.owner;
+    let Rebased { mut chunks, standing, notices, .. } = rebased(store, library, request).await?;
+    let began = chunks.first().ok_or(RebaseError::Empty)?.at;
+    let first = take_first(&mut chunks).ok_or(RebaseError::Empty)?;
+    let history = Some(History { began, rest: chunks, standing });
+    store.create_run(NewRun { run, at: now, first, history, place, owner }).await?;
+    Ok(notices)
+}
+
+/// Whether there could be such a run; nothing is made.
+///
+/// # Errors
+/// [`ForkError`].
+pub async fn trial(
+    store: &dyn Store,
+    library: Arc<dyn Library>,
+    request: ForkRequest,
+) -> Result<Vec<Notice>, ForkError> {
+    Ok(rebased(store, library, request).await?.notices)
+}
+
+async fn rebased(
+    store: &dyn Store,
+    library: Arc<dyn Library>,
+    request: ForkRequest,
+) -> Result<Rebased, ForkError> {
+    let log = load_whole_log(store, request.of).await?;
+    let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
     if let Some(Record { entry: Entry::RunStarted(old), .. }) = generation(&log).first() {
         // What could not be prepared can't be opened either, and that is said below.
         let _unprepared = library.prepare(old).await;
     }
     // Programs stay on the thread that they began on, and may take a while.
     let executed = tokio::task::spawn_blocking(move || execute(&*library, &log, request));
-    let rebased = executed.await.map_err(|_| ForkError::Panicked)??;
-    let Rebased { mut chunks, standing, notices, .. } = rebased;
-    let began = chunks.first().ok_or(RebaseError::Empty)?.at;
-    let first = take_first(&mut chunks).ok_or(RebaseError::Empty)?;
-    let history = Some(History { began, rest: chunks, standing });
-    store.create_run(NewRun { run, at: now, first, history, place, owner }).await?;
-    Ok(notices)
+    Ok(executed.await.map_err(|_| ForkError::Panicked)??)
 }
 
 fn execute(

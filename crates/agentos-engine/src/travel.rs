@@ -93,11 +93,11 @@ pub trait Snapshots: Send + Sync + 'static {
     /// the run goes on.
     async fn keep(&self, moment: Moment);
 
-    /// Whether the files have to go back: not if they have already, and not if nothing has changed them.
+    /// Whether the files have gone back already.
     ///
     /// # Errors
-    /// They would have to, and can't.
-    async fn is_due(&self, rollback: &Rollback) -> Result<bool, Failure>;
+    /// It can't be found out.
+    async fn is_done(&self, rollback: &Rollback) -> Result<bool, Failure>;
 
     /// Takes the files back, and writes down that this was done.
     ///
@@ -118,8 +118,8 @@ impl Snapshots for NoSnapshots {
 
     async fn keep(&self, _: Moment) {}
 
-    async fn is_due(&self, rollback: &Rollback) -> Result<bool, Failure> {
-        Err(refused(&rollback.step, "nobody keeps snapshots here"))
+    async fn is_done(&self, _: &Rollback) -> Result<bool, Failure> {
+        Ok(false)
     }
 
     async fn roll_back(&self, rollback: Rollback) -> Result<(), Failure> {

@@ -27,6 +27,7 @@ use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
 use crate::view::{self, Presenter, Stream};
+use crate::travel::keeper::DeskSnapshots;
 use crate::workspace::desk::Desk;
 use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
@@ -171,6 +172,7 @@ fn start(
     let performers = supervise::performers(session, store, lines.clone())?;
     let desk = Desk::open(session, store).ok();
     let builder = builder.homes(DeskHomes { desk, store: store.clone() });
+        .snapshots(DeskSnapshots::new(session, store))
     Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }
 

@@ -39,6 +39,7 @@ mod supervise;
 mod sweep;
 mod templates;
 mod terminal;
+mod travel;
 mod view;
 mod workspace;
 

@@ -57,21 +57,34 @@ impl Drive {
         let moment = Moment { run: self.run, home: self.home.clone(), before, position };
         let (since, until) = (due.since, due.until);
         let rollback = Rollback { moment, step: name.clone(), since, until };
-        let is_due = self.shared.snapshots.is_due(&rollback).await?;
+        let is_due = match self.shared.snapshots.is_done(&rollback).await? {
+            true => false,
+            false => self.is_due(&due, &name).await?,
+        };
         if is_due {
-            let log = load_whole_log(&*self.shared.store, self.run).await.map_err(|error| {
-                Failure::new(FailureKind::Error, format!("the run's log can't be read: {error}"))
-            })?;
-            let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
-            if let Some(other) = History::of(&log).beside(&due.step, since) {
-                let other = other.step_name();
-                let why = format!("`{other}` worked on them at the same time");
-                return Err(refused(&name, &why));
-            }
             self.shared.snapshots.roll_back(rollback).await?;
         }
         self.track.settle(due.scope);
         Ok(is_due)
+    }
+
+    /// Whether earlier attempts at a step have changed files; if so, nobody else may have.
+    async fn is_due(&self, due: &Due, name: &str) -> Result<bool, Failure> {
+        let log = load_whole_log(&*self.shared.store, self.run).await.map_err(|error| {
+            Failure::new(FailureKind::Error, format!("the run's log can't be read: {error}"))
+        })?;
+        let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
+        let history = History::of(&log);
+        if !history.has_worked(&due.step, due.until) {
+            return Ok(false);
+        }
+        match history.beside(&due.step, due.since) {
+            None => Ok(true),
+            Some(other) => {
+                let other = other.step_name();
+                Err(refused(name, &format!("`{other}` worked on them at the same time")))
+            }
+        }
     }
 
     /// Says that something was not done.

@@ -30,6 +30,8 @@ pub struct Asked {
     pub number: StepNumber,
     /// Where it was first asked for, under whichever source.
     pub at: Seq,
+    /// Where it ended, if it has.
+    pub ended: Option<Seq>,
 }
 
 /// What a log says about files.
@@ -37,8 +39,8 @@ pub struct Asked {
 pub struct History {
     works: Vec<Work>,
     asked: Vec<Asked>,
-    /// From where on the run lived by itself, if it began with what another had done.
-    lives_from: Option<Seq>,
+    /// Where the last work stands that another run had done, with which this one began.
+    inherited: Option<Seq>,
 }
 
 impl History {
@@ -68,10 +70,10 @@ impl History {
         self.asked.iter().find(|asked| asked.path == path)
     }
 
-    /// Whether what stands at this position was done by the run that this one began with.
+    /// Whether files were changed from this position on by the run that this one began with.
     #[must_use]
     pub fn is_inherited(&self, at: Seq) -> bool {
-        self.lives_from.is_some_and(|from| at < from)
+        self.inherited.is_some_and(|last| at <= last)
     }
 
     /// Who was changing files at this position.
@@ -86,6 +88,30 @@ impl History {
         self.works.iter().find(|work| {
             !work.operation.scope().is_within(step) && work.to.is_none_or(|to| to >= since)
         })
+    }
+
+    /// Whether anything in this step was about to change files before this position.
+    #[must_use]
+    pub fn has_worked(&self, step: &StepPath, until: Seq) -> bool {
+        let own = |work: &&Work| work.operation.scope().is_within(step);
+        self.works.iter().filter(own).any(|work| work.from < until)
+    }
+
+    /// Whoever else than this step, named by its identity, was changing files between two positions.
+    #[must_use]
+    pub fn beside_between(&self, path: &str, from: Seq, to: Option<Seq>) -> Option<&Work> {
+        self.works.iter().find(|work| {
+            let id = work.operation.as_str();
+            let is_own = id == path || id.strip_prefix(path).is_some_and(|rest| rest.starts_with('@'));
+            let is_over = work.to.is_some_and(|end| end < from);
+            !is_own && !is_over && to.is_none_or(|to| work.from < to)
+        })
+    }
+
+    /// Whether this run itself has done anything that may have changed files.
+    #[must_use]
+    pub fn has_any_work(&self) -> bool {
+        !self.works.is_empty()
     }
 
     /// The first work that was ordered from this position on.
@@ -126,7 +152,7 @@ impl Reading {
                 self.sources += 1;
                 self.history.asked.iter_mut().for_each(|asked| asked.number = StepNumber(0));
             }
-            Entry::RunRebased { .. } if self.sources == 1 => self.begin_to_live(record.seq),
+            Entry::RunRebased { .. } if self.sources == 1 => self.begin_to_live(),
             Entry::StepRequested { step, number: Some(number), .. } => {
                 let name = step.name().map(|name| name.to_string()).unwrap_or_default();
                 self.asked_for(step.to_string(), name, (*number, record.seq));
@@ -142,7 +168,9 @@ impl Reading {
                     self.history.works.push(Work { operation, from, to: None });
                 }
             }
+            Entry::StepEnded { step, .. } => self.ended(step.as_str(), record.seq),
             Entry::OperationEnded { operation, .. } | Entry::ChildEnded { operation, .. } => {
+                self.ended(operation.as_str(), record.seq);
                 let index = self.by_operation.get(operation);
                 let work = index.and_then(|index| self.history.works.get_mut(*index));
                 if let Some(work) = work.filter(|work| work.to.is_none()) {
@@ -153,12 +181,19 @@ impl Reading {
         }
     }
 
-    /// What stands before was done by another run.
-    fn begin_to_live(&mut self, from: Seq) {
-        self.history.lives_from = Some(from);
+    /// What has ended before was done by another run.
+    fn begin_to_live(&mut self) {
+        let done = self.history.works.iter().filter(|work| work.to.is_some());
+        self.history.inherited = done.map(|work| work.from).max();
         self.history.works.retain(|work| work.to.is_none());
         let works = self.history.works.iter().enumerate();
         self.by_operation = works.map(|(index, work)| (work.operation.clone(), index)).collect();
+    }
+
+    fn ended(&mut self, path: &str, at: Seq) {
+        if let Some(index) = self.by_path.get(path) {
+            self.history.asked[*index].ended.get_or_insert(at);
+        }
     }
 
     fn asked_for(&mut self, path: String, name: String, (number, at): (StepNumber, Seq)) {
@@ -167,6 +202,6 @@ impl Reading {
             return;
         }
         self.by_path.insert(path.clone(), self.history.asked.len());
-        self.history.asked.push(Asked { path, name, number, at });
+        self.history.asked.push(Asked { path, name, number, at, ended: None });
     }
 }
