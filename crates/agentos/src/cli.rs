@@ -13,8 +13,8 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use crate::catalog::Catalog;
 use crate::commands::{
-    approve, artifacts, cancel, check, config, db, diff, doctor, fork, init, logs, resume, retry, run, show,
-    signal, status, workflows, workspace,
+    approve, artifacts, cancel, check, config, db, diff, doctor, fork, init, logs, resume, retry,
+    run, show, signal, status, workflows, workspace,
 };
 use crate::config::Flags;
 use crate::error::{CommandError, Result};

@@ -26,8 +26,8 @@ use crate::lines::{FileLines, Said, WAITING};
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
-use crate::view::{self, Presenter, Stream};
 use crate::travel::keeper::DeskSnapshots;
+use crate::view::{self, Presenter, Stream};
 use crate::workspace::desk::Desk;
 use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
@@ -171,8 +171,9 @@ fn start(
     let builder = Builder::new(family, owner.id(), library);
     let performers = supervise::performers(session, store, lines.clone())?;
     let desk = Desk::open(session, store).ok();
-    let builder = builder.homes(DeskHomes { desk, store: store.clone() });
+    let builder = builder
         .snapshots(DeskSnapshots::new(session, store))
+        .homes(DeskHomes { desk, store: store.clone() });
     Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }
 

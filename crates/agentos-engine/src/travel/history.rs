@@ -102,7 +102,8 @@ impl History {
     pub fn beside_between(&self, path: &str, from: Seq, to: Option<Seq>) -> Option<&Work> {
         self.works.iter().find(|work| {
             let id = work.operation.as_str();
-            let is_own = id == path || id.strip_prefix(path).is_some_and(|rest| rest.starts_with('@'));
+            let is_own =
+                id == path || id.strip_prefix(path).is_some_and(|rest| rest.starts_with('@'));
             let is_over = work.to.is_some_and(|end| end < from);
             !is_own && !is_over && to.is_none_or(|to| work.from < to)
         })

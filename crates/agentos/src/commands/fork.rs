@@ -112,7 +112,8 @@ async fn make(
     let made = fresh.make(store, (past, step), &names).await?;
     made.notes.iter().for_each(|note| session.output.note(note));
     let workspace = &made.workspace;
-    let sequel = sequel.in_workspace(&workspace.path, workspace.id.as_str(), workspace.branch.clone());
+    let sequel =
+        sequel.in_workspace(&workspace.path, workspace.id.as_str(), workspace.branch.clone());
     let request = sequel.request(at, owner.map(Owner::id));
     fork(store, library, request).await.map_err(|error| refused(old, error))?;
     let record = store.run_detail(names.run).await?.run;
@@ -175,10 +176,8 @@ async fn schema_of(
     let mut records = log.into_iter().flat_map(agentos_core::codec::Chunk::into_records);
     let library = session.library(store);
     if let Some(Record { entry: Entry::RunStarted(start), .. }) = records.next() {
-        let start = agentos_core::entry::RunStarted {
-            definition: old.definition_hash.clone(),
-            ..start
-        };
+        let start =
+            agentos_core::entry::RunStarted { definition: old.definition_hash.clone(), ..start };
         // What could not be prepared can't be executed either, and that is said then.
         let _unprepared = library.prepare(&start).await;
     }

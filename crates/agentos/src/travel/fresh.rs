@@ -54,9 +54,8 @@ impl Fresh {
             Some((_, Some(WantedKind::Own(kind)))) => kind,
             Some((text, _)) => {
                 let message = format!("a fork can't have a workspace of the kind `{text}`");
-                return Err(CommandError::usage(message).hint(
-                    "there are `worktree`, `clone` and `jj`: a fork has files of its own",
-                ));
+                return Err(CommandError::usage(message)
+                    .hint("there are `worktree`, `clone` and `jj`: a fork has files of its own"));
             }
         };
         Ok(Self { desk: desk.at(&old)?, kind, old })

@@ -36,7 +36,9 @@ pub(crate) enum Unknown {
         run: String,
     },
     /// Two steps have changed files at once.
-    #[error("`{other}` worked on the files at the same time as `{step}`, so there is no telling apart what each has done")]
+    #[error(
+        "`{other}` worked on the files at the same time as `{step}`, so there is no telling apart what each has done"
+    )]
     Overlapped {
         /// The step.
         step: String,
@@ -155,10 +157,8 @@ impl Pair {
     /// What differs.
     pub(crate) async fn difference(&self, desk: &Desk, wanted: Comparison) -> Result<Diff> {
         let Self { from, to } = self.clone();
-        desk.work(move |yard| {
-            yard.snapshot_diff(&from, &to, wanted).map_err(CommandError::from)
-        })
-        .await
+        desk.work(move |yard| yard.snapshot_diff(&from, &to, wanted).map_err(CommandError::from))
+            .await
     }
 }
 

@@ -76,7 +76,8 @@ pub(super) fn patch(output: &Output, diff: &Diff) -> Vec<String> {
 }
 
 fn tone(line: &str) -> Tone {
-    let is_head = ["diff ", "index ", "--- ", "+++ ", "new ", "deleted ", "rename ", "similarity ", "old "];
+    let is_head =
+        ["diff ", "index ", "--- ", "+++ ", "new ", "deleted ", "rename ", "similarity ", "old "];
     match line.as_bytes().first() {
         _ if line.starts_with("diff ") => Tone::Strong,
         _ if is_head.iter().any(|begin| line.starts_with(begin)) => Tone::Faint,
