@@ -33,6 +33,7 @@ pub mod repository;
 pub mod restore;
 pub mod root;
 pub mod setup;
+pub mod snapshot;
 mod state;
 pub mod survey;
 pub mod trash;

@@ -14,7 +14,7 @@
 mod alone;
 mod branch;
 mod commit;
-mod diff;
+pub(crate) mod diff;
 mod embedded;
 mod hooks;
 mod identity;

@@ -245,7 +245,7 @@ impl Yard<'_> {
     }
 
     /// Decides what is to be made, without making anything.
-    fn plan(
+    pub(super) fn plan(
         &self,
         lock: &RepositoryLock,
         wanted: &Wanted,

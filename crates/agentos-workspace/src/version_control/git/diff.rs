@@ -18,7 +18,7 @@ use super::scratch::Scratch;
 use super::{GitRepository, text};
 
 /// Nothing that the user configured for his own eyes, and no program of anybody's choice.
-const PLAIN: [&str; 8] = [
+pub(crate) const PLAIN: [&str; 8] = [
     "diff",
     "--no-ext-diff",
     "--no-textconv",
@@ -137,6 +137,13 @@ impl Listed {
     }
 }
 
+/// What `--numstat -z` says, with so many files named.
+pub(crate) fn numbers(output: &[u8], limit: usize) -> Diff {
+    let mut listed = Listed::new(limit);
+    read(output, &mut listed);
+    listed.diff()
+}
+
 /// Reads `--numstat -z`: a rename has its two names in parts of their own.
 fn read(output: &[u8], listed: &mut Listed) {
     let mut parts = output.split(|byte| *byte == 0);
@@ -163,7 +170,7 @@ fn read(output: &[u8], listed: &mut Listed) {
 }
 
 /// As text, without the half of a letter at its end.
-fn cut_text(bytes: &[u8]) -> String {
+pub(crate) fn cut_text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(error) if error.error_len().is_none() => text(&bytes[..error.valid_up_to()]),
