@@ -60,6 +60,7 @@ use uuid::Uuid;
 pub use hung::{EndOwnerError, OwnerEnd, OwnerLife};
 pub use open::{Notice, OpenError};
 pub use owner::Owner;
+pub(crate) use records::cursor_behind;
 pub use watch::Watch;
 
 use crate::backend::{BackendError, BackendErrorKind};
