@@ -15,7 +15,7 @@ pub mod halt;
 pub mod mark;
 pub mod request;
 
-pub use answer::{Branch, Committed, Diff, LoggedCommit, Staged, Status};
+pub use answer::{Branch, ChangedFile, Committed, Diff, LoggedCommit, Staged, Status};
 pub use error::VersionControlError;
 pub use halt::Halt;
 pub use mark::Mark;
