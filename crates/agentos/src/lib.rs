@@ -43,6 +43,7 @@ mod sweep;
 mod templates;
 mod terminal;
 mod top;
+mod travel;
 mod view;
 mod workspace;
 

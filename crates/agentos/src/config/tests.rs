@@ -98,6 +98,7 @@ fn without_anything_there_are_defaults() {
         workspace.path = ""  (default)
         workspace.reproducible = []  (default)
         workspace.setup = ""  (default)
+        workspace.snapshots = "auto"  (default)
         workspace.submodules = "none"  (default)
         "#);
 }

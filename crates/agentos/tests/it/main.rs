@@ -20,5 +20,6 @@ mod places;
 mod real_agents;
 mod scripted;
 mod support;
+mod travel;
 mod typescript;
 mod words;
