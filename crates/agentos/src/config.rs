@@ -15,6 +15,7 @@ mod mcp;
 mod mistake;
 mod output;
 mod prices;
+mod retention;
 mod run;
 mod script;
 mod secrets;
@@ -29,11 +30,13 @@ use crate::terminal::Environment;
 use crate::terminal::paint::ColorChoice;
 pub(crate) use agents::Agents;
 use file::File;
+pub(crate) use keeping::Age;
 pub(crate) use log::Log;
 pub(crate) use mcp::Mcp;
 pub(crate) use mistake::{ConfigError, nearest};
 pub(crate) use output::Output;
 pub(crate) use prices::Prices;
+pub(crate) use retention::Retention;
 pub(crate) use run::Run;
 pub(crate) use script::Script;
 pub(crate) use secrets::Secrets;
@@ -72,6 +75,8 @@ pub(crate) struct Config {
     pub(crate) agents: Agents,
     /// `[prices.MODEL]`
     pub(crate) prices: Prices,
+    /// `[retention]`
+    pub(crate) retention: Retention,
     /// `[run]`
     pub(crate) run: Run,
     /// `[output]`
@@ -95,6 +100,7 @@ pub(crate) struct Config {
 struct Layer {
     agents: agents::Layer,
     prices: prices::Layer,
+    retention: retention::Layer,
     run: run::Layer,
     output: output::Layer,
     log: log::Layer,
@@ -132,6 +138,7 @@ impl Config {
             self.mcp.rows(),
             self.output.rows(),
             self.prices.rows(),
+            self.retention.rows(),
             self.run.rows(),
             self.script.rows(),
             self.secrets.rows(),
@@ -182,6 +189,7 @@ impl Layer {
         Ok(Self {
             agents: agents::Layer::of_file(written.agents, file),
             prices: prices::Layer::of_file(written.prices, file),
+            retention: retention::Layer::of_file(written.retention, file),
             run: run::Layer::of_file(written.run, file),
             output: output::Layer::of_file(written.output, file),
             log: log::Layer::of_file(written.log, file),
@@ -198,6 +206,7 @@ impl Layer {
         Self {
             agents: self.agents.over(below.agents),
             prices: self.prices.over(below.prices),
+            retention: self.retention.over(below.retention),
             run: self.run.over(below.run),
             output: self.output.over(below.output),
             log: self.log.over(below.log),
@@ -213,6 +222,7 @@ impl Layer {
         Config {
             agents: self.agents.or_default(),
             prices: self.prices.or_default(),
+            retention: self.retention.or_default(),
             run: self.run.or_default(),
             output: self.output.or_default(),
             log: self.log.or_default(),
@@ -231,6 +241,7 @@ impl Layer {
 struct Written {
     agents: Option<toml::Spanned<agents::Written>>,
     prices: Option<toml::Spanned<prices::Written>>,
+    retention: retention::Written,
     run: run::Written,
     output: output::Written,
     log: log::Written,

@@ -42,8 +42,8 @@ pub(crate) struct Launched {
 /// Starts a run.
 pub(crate) async fn launch(session: &Session, order: Order<'_>) -> Result<Launched> {
     let choice = choose::choose(session, order.place, order.workflow.workspace.as_deref())?;
-    if choice != Choice::Checkout {
-        setup::check(session, order.place.allow_setup)?;
+    if choice != Choice::Checkout && order.place.allow_setup {
+        setup::allow(session)?;
     }
     let Opened { store, prepared } = session.open()?;
     let prepared = start::adopt(&store, session.location()?, prepared).await?;
@@ -85,10 +85,10 @@ async fn begin(session: &Session, store: &SqliteStore, run: RunId, placed: Place
 }
 
 /// Refuses an input that is not what the workflow takes.
-pub(crate) fn check(workflow: &Listed, input: &Value) -> Result<()> {
-    let Some(schema) = &workflow.input else { return Ok(()) };
+pub(crate) fn check(workflow: &str, schema: Option<&Value>, input: &Value) -> Result<()> {
+    let Some(schema) = schema else { return Ok(()) };
     check_input(schema, input).map_err(|error| {
         CommandError::usage(error.to_string())
-            .hint(format!("`agentos run {} --help` lists the inputs", workflow.name))
+            .hint(format!("`agentos run {workflow} --help` lists the inputs"))
     })
 }

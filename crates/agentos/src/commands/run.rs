@@ -61,7 +61,7 @@ pub(crate) async fn run(
     }
     let flags = matches.map(given_flags).unwrap_or_default();
     let value = assemble(workflow.input.as_ref(), gather(&args, flags)?)?;
-    launch::check(&workflow, &value)?;
+    launch::check(&workflow.name, workflow.input.as_ref(), &value)?;
     let folder = session.surroundings.cwd.clone().unwrap_or_default();
     let order = Order {
         files: files(workflow.input.as_ref(), &value, &folder)?,

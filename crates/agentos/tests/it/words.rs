@@ -25,6 +25,11 @@ fn help_says_what_each_command_takes() {
         "mcp",
         "db",
         "db path",
+        "db link",
+        "db unlink",
+        "db migrate",
+        "db check",
+        "db prune",
         "config",
     ];
     for command in commands {

@@ -12,6 +12,7 @@ use crate::session::Session;
 use crate::terminal::paint::Tone;
 use crate::terminal::table::{Column, Table};
 use crate::terminal::text::Line;
+use crate::workspace::desk::Desk;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -54,7 +55,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// The workspaces that are there, or all that there ever were.
 pub(crate) async fn rows(session: &Session, all: bool) -> Result<Vec<Row>> {
-    let rows = match session.look()? {
+    let rows = match Desk::settled(session).await? {
         Some(store) => store.workspaces().await?,
         None => Vec::new(),
     };

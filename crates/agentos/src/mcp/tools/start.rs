@@ -55,7 +55,7 @@ impl Tool for StartWorkflow {
             Some(input) => input,
             None => assemble(workflow.input.as_ref(), Given::default())?,
         };
-        launch::check(&workflow, &input)?;
+        launch::check(&workflow.name, workflow.input.as_ref(), &input)?;
         let place = WorkspaceArgs {
             workspace: wanted.workspace,
             workspace_id: wanted.workspace_id,
