@@ -3,13 +3,16 @@
 use std::process::ExitCode;
 
 use agentos_core::codec::Chunk;
-use agentos_core::id::{InboxKey, RunId};
+use agentos_core::entry::Hold;
+use agentos_core::id::{InboxKey, RunId, Seq};
 use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::journal::Journal;
 use agentos_core::path::OperationId;
 use agentos_core::value::Value;
+use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::log::load_whole_log;
 use agentos_store::sqlite::SqliteStore;
+use agentos_store::store::Store as _;
 
 use super::signal;
 use crate::error::{CommandError, Result};
@@ -45,6 +48,10 @@ pub(crate) struct Args {
 struct Asked {
     operation: OperationId,
     question: Question,
+    /// One question has one answer: whoever answers it at the same moment is not heard.
+    key: InboxKey,
+    /// What exactly an approval is given for, if it is not the workflow that asks.
+    subject: Option<String>,
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -76,17 +83,20 @@ async fn send(
     run: &str,
     (asked, answer): (&Asked, Answer),
 ) -> Result<()> {
-    let operation = &asked.operation;
     let body = MessageBody::Approval {
-        operation: operation.clone(),
+        operation: asked.operation.clone(),
         approved: answer.is_approved,
         by: user(session),
         comment: answer.comment,
     };
-    // One question has one answer: whoever answers it at the same moment is not heard.
-    let key = InboxKey(format!("approval:{operation}"));
-    signal::send(opened, run, Message { key, body }).await?;
+    signal::send(opened, run, Message { key: asked.key.clone(), body }).await?;
     Ok(())
+}
+
+/// What a run asks.
+pub(crate) async fn questions(store: &SqliteStore, run: RunId) -> Result<Vec<Question>> {
+    let asked = open_questions(store, run).await?;
+    Ok(asked.into_iter().map(|asked| asked.question).collect())
 }
 
 /// Answers the question of this text, and says nothing about it.
@@ -102,6 +112,24 @@ pub(crate) async fn answer(
     let asked = questions.into_iter().find(|asked| asked.question.text == text);
     let asked = asked.ok_or_else(|| CommandError::not_found("it does not ask that any more"))?;
     send(session, &opened, run, (&asked, Answer { is_approved, comment: None })).await
+}
+
+/// Approves what a run waits for, if it is just this.
+pub(super) async fn approve_subject(
+    session: &Session,
+    opened: &Opened,
+    name: &str,
+    subject: &str,
+) -> Result<()> {
+    let run = names::find(&opened.store, name).await?;
+    let questions = open_questions(&opened.store, run).await?;
+    for asked in questions.into_iter().filter(|asked| asked.subject.as_deref() == Some(subject)) {
+        let Asked { operation, key, .. } = asked;
+        let by = user(session);
+        let body = MessageBody::Approval { operation, approved: true, by, comment: None };
+        opened.store.send(run, Message { key, body }, SystemClock.now()).await?;
+    }
+    Ok(())
 }
 
 /// What the run asks, and nothing else happens.
@@ -151,9 +179,19 @@ async fn open_questions(store: &SqliteStore, run: RunId) -> Result<Vec<Asked>> {
         .map_err(|error| CommandError::failed(format!("the run's log can't be read: {error}")))?;
     let question = |(operation, args): (&OperationId, &Value)| {
         let name = operation.name().map(|name| name.to_string()).unwrap_or_default();
-        Asked { operation: operation.clone(), question: Question::of(args, &name) }
+        let key = InboxKey(format!("approval:{operation}"));
+        let question = Question::of(args, &name);
+        Asked { operation: operation.clone(), question, key, subject: None }
+    };
+    let held = |(operation, seq, hold): (&OperationId, Seq, &Hold)| Asked {
+        operation: operation.clone(),
+        question: Question { text: hold.message.clone(), diff: None },
+        // It may be held again for something else.
+        key: InboxKey(format!("approval:{operation}:{seq}")),
+        subject: hold.subject.clone(),
     };
     let mut questions: Vec<Asked> = journal.open_questions().map(question).collect();
+    questions.extend(journal.held_for_approval().map(held));
     questions.sort_by(|one, other| one.operation.cmp(&other.operation));
     Ok(questions)
 }

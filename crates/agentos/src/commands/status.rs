@@ -14,7 +14,7 @@ use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{Paging, RunQuery};
 use agentos_store::unified::{UnifiedListing, UnifiedView, Unreadable};
 
-pub(crate) use rows::status_line;
+pub(crate) use rows::{is_overdue, status_line};
 
 use crate::error::Result;
 use crate::overview::{self, Scope};
