@@ -10,8 +10,8 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 
 use crate::release::{
-    crowd_of_runs, crowd_of_workspaces, engine_kills, hunt_for_lost_work, real_agents, store_bench,
-    storm_over_worktrees, testing_binary,
+    crowd_of_runs, crowd_of_workspaces, databases, engine_kills, hunt_for_lost_work, real_agents,
+    store_bench, storm_over_worktrees, testing_binary,
 };
 use crate::shell::{self, CommandLine, say};
 
@@ -37,6 +37,7 @@ fn suites() -> [(&'static str, CommandLine); 8] {
         ("agents", real_agents()),
         ("workspaces", crowd_of_workspaces()),
         ("lost work", hunt_for_lost_work()),
+        ("databases", databases()),
     ]
 }
 

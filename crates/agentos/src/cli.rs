@@ -13,8 +13,8 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use crate::catalog::Catalog;
 use crate::commands::{
-    approve, artifacts, cancel, check, config, db, doctor, init, logs, query, resume, retry, run,
-    show, signal, status, top, workflows, workspace,
+    approve, artifacts, cancel, check, config, db, diff, doctor, fork, init, logs, query, resume,
+    retry, run, show, signal, status, top, workflows, workspace,
 };
 use crate::config::Flags;
 use crate::elsewhere;
@@ -60,10 +60,14 @@ enum Command {
     Logs(logs::Args),
     /// List what a run has kept, or copy it somewhere
     Artifacts(artifacts::Args),
+    /// Show what a run or one of its steps has done to the files, or how two runs differ
+    Diff(diff::Args),
     /// End a run and what it has started
     Cancel(cancel::Args),
     /// Start a new run that mends a failed one: finished work is kept
     Retry(retry::Args),
+    /// Start a new run from before some step of another one, with the files as they were then
+    Fork(fork::Args),
     /// Send an event to a run
     Signal(signal::Args),
     /// Answer a question of a run
@@ -154,7 +158,6 @@ fn run_named_in(matches: &ArgMatches) -> Option<&str> {
 fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Result<ExitCode> {
     guard(&command, session)?;
     match command {
-        Command::Db(args) => return db::run(session, &args),
         Command::Workflows(args) => return workflows::run(session, &args),
         Command::Config(args) => return config::run(session, &args),
         Command::Init(args) => return init::run(session, &args),
@@ -182,18 +185,19 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             Command::Show(args) => show::run(session, &args).await,
             Command::Logs(args) => logs::run(session, &args).await,
             Command::Artifacts(args) => artifacts::run(session, &args).await,
+            Command::Diff(args) => diff::run(session, &args).await,
             Command::Cancel(args) => cancel::run(session, &args).await,
             Command::Retry(args) => retry::run(session, &args).await,
+            Command::Fork(args) => fork::run(session, &args).await,
             Command::Signal(args) => signal::run(session, &args).await,
             Command::Approve(args) => approve::run(session, &args).await,
             Command::Doctor(args) => doctor::run(session, &args).await,
             Command::Workspace(args) => workspace::run(session, &args).await,
+            Command::Db(args) => db::run(session, &args).await,
             Command::Executor { database } => executor::serve(session, &database).await,
-            Command::Db(_)
-            | Command::Workflows(_)
-            | Command::Config(_)
-            | Command::Init(_)
-            | Command::Check(_) => Ok(ExitCode::SUCCESS),
+            Command::Workflows(_) | Command::Config(_) | Command::Init(_) | Command::Check(_) => {
+                Ok(ExitCode::SUCCESS)
+            }
         }
     });
     // Whatever still runs in there has been told to end, or is not worth waiting for.

@@ -14,6 +14,7 @@ mod log;
 mod mistake;
 mod output;
 mod prices;
+mod retention;
 mod run;
 mod script;
 mod secrets;
@@ -28,10 +29,12 @@ use crate::terminal::Environment;
 use crate::terminal::paint::ColorChoice;
 pub(crate) use agents::Agents;
 use file::File;
+pub(crate) use keeping::Age;
 pub(crate) use log::Log;
 pub(crate) use mistake::{ConfigError, nearest};
 pub(crate) use output::Output;
 pub(crate) use prices::Prices;
+pub(crate) use retention::Retention;
 pub(crate) use run::Run;
 pub(crate) use script::Script;
 pub(crate) use secrets::Secrets;
@@ -70,6 +73,8 @@ pub(crate) struct Config {
     pub(crate) agents: Agents,
     /// `[prices.MODEL]`
     pub(crate) prices: Prices,
+    /// `[retention]`
+    pub(crate) retention: Retention,
     /// `[run]`
     pub(crate) run: Run,
     /// `[output]`
@@ -91,6 +96,7 @@ pub(crate) struct Config {
 struct Layer {
     agents: agents::Layer,
     prices: prices::Layer,
+    retention: retention::Layer,
     run: run::Layer,
     output: output::Layer,
     log: log::Layer,
@@ -126,6 +132,7 @@ impl Config {
             self.log.rows(),
             self.output.rows(),
             self.prices.rows(),
+            self.retention.rows(),
             self.run.rows(),
             self.script.rows(),
             self.secrets.rows(),
@@ -176,6 +183,7 @@ impl Layer {
         Ok(Self {
             agents: agents::Layer::of_file(written.agents, file),
             prices: prices::Layer::of_file(written.prices, file),
+            retention: retention::Layer::of_file(written.retention, file),
             run: run::Layer::of_file(written.run, file),
             output: output::Layer::of_file(written.output, file),
             log: log::Layer::of_file(written.log, file),
@@ -191,6 +199,7 @@ impl Layer {
         Self {
             agents: self.agents.over(below.agents),
             prices: self.prices.over(below.prices),
+            retention: self.retention.over(below.retention),
             run: self.run.over(below.run),
             output: self.output.over(below.output),
             log: self.log.over(below.log),
@@ -205,6 +214,7 @@ impl Layer {
         Config {
             agents: self.agents.or_default(),
             prices: self.prices.or_default(),
+            retention: self.retention.or_default(),
             run: self.run.or_default(),
             output: self.output.or_default(),
             log: self.log.or_default(),
@@ -222,6 +232,7 @@ impl Layer {
 struct Written {
     agents: Option<toml::Spanned<agents::Written>>,
     prices: Option<toml::Spanned<prices::Written>>,
+    retention: retention::Written,
     run: run::Written,
     output: output::Written,
     log: log::Written,

@@ -22,6 +22,7 @@ mod catalog;
 mod cli;
 mod commands;
 mod config;
+mod databases;
 mod elsewhere;
 mod error;
 mod executor;
@@ -42,6 +43,7 @@ mod sweep;
 mod templates;
 mod terminal;
 mod top;
+mod travel;
 mod view;
 mod workspace;
 

@@ -149,7 +149,8 @@ fn read_stdin() -> Result<String> {
     Ok(text)
 }
 
-fn check(name: &str, schema: Option<&Value>, value: &Value) -> Result<()> {
+/// Whether a workflow can be started with this.
+pub(super) fn check(name: &str, schema: Option<&Value>, value: &Value) -> Result<()> {
     let Some(schema) = schema else { return Ok(()) };
     check_input(schema, value).map_err(|error| {
         CommandError::usage(error.to_string())

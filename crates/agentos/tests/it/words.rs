@@ -24,6 +24,11 @@ fn help_says_what_each_command_takes() {
         "workflows",
         "db",
         "db path",
+        "db link",
+        "db unlink",
+        "db migrate",
+        "db check",
+        "db prune",
         "config",
     ];
     for command in commands {
