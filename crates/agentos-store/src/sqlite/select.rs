@@ -81,6 +81,7 @@ pub(crate) fn select(
 struct Asked<'a> {
     connection: Connection,
     question: &'a Question,
+    wanted: schema::Wanted,
     /// For each table, the rows of each database.
     rows: Vec<(schema::Table, Vec<String>)>,
     unreadable: Vec<Unreadable>,
@@ -106,10 +107,11 @@ impl<'a> Asked<'a> {
                  CREATE TABLE stale (number INTEGER, id TEXT, PRIMARY KEY (number, id)) WITHOUT ROWID;",
             )
             .map_err(internal)?;
-        let wanted = question.sql.to_lowercase();
-        let rows = schema::TABLES.into_iter().filter(|table| wanted.contains(table.name));
+        let wanted = schema::Wanted::in_question(&question.sql);
+        let rows = schema::TABLES.into_iter().filter(|table| wanted.is_asked(table.name));
         let rows = rows.map(|table| (table, Vec::new())).collect();
-        let asked = Self { connection, question, rows, unreadable: Vec::new(), attached: ATTACHED };
+        let (unreadable, attached) = (Vec::new(), ATTACHED);
+        let asked = Self { connection, question, wanted, rows, unreadable, attached };
         asked.name_worktrees(worktrees)?;
         Ok(asked)
     }
@@ -143,9 +145,11 @@ impl<'a> Asked<'a> {
         }
         drop(insert);
         let path = part.path.to_string_lossy();
+        let has_stale = !part.stale.is_empty();
+        let place = schema::Place { database: &name, path: &path, number, has_stale };
         let is_copied = number >= self.attached;
         for (table, all) in &mut self.rows {
-            let rows = table.rows_of(&name, &path, number, !part.stale.is_empty());
+            let rows = table.rows_of(&place, &self.wanted);
             match is_copied {
                 false => all.push(rows),
                 true => copy(&self.connection, table.name, &rows)?,

@@ -83,24 +83,6 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Approves what a run waits for, if it is just this.
-pub(super) async fn approve_subject(
-    session: &Session,
-    opened: &Opened,
-    name: &str,
-    subject: &str,
-) -> Result<()> {
-    let run = names::find(&opened.store, name).await?;
-    let questions = open_questions(&opened.store, run).await?;
-    for asked in questions.into_iter().filter(|asked| asked.subject.as_deref() == Some(subject)) {
-        let Asked { operation, key, .. } = asked;
-        let by = user(session);
-        let body = MessageBody::Approval { operation, approved: true, by, comment: None };
-        opened.store.send(run, Message { key, body }, SystemClock.now()).await?;
-    }
-    Ok(())
-}
-
 /// Answers a question of a run, and says which it was.
 pub(crate) async fn decide(
     session: &Session,
@@ -121,6 +103,12 @@ pub(crate) async fn decide(
     Ok(question)
 }
 
+/// What a run asks.
+pub(crate) async fn questions(store: &SqliteStore, run: RunId) -> Result<Vec<Question>> {
+    let asked = open_questions(store, run).await?;
+    Ok(asked.into_iter().map(|asked| asked.question).collect())
+}
+
 /// Answers the question of this text, and says nothing about it.
 pub(crate) async fn answer(
     session: &Session,
@@ -131,6 +119,24 @@ pub(crate) async fn answer(
     let by = user(session);
     let decision = Decision { question: Some(text), approved: is_approved, comment: None, by };
     decide(session, run, decision).await.map(drop)
+}
+
+/// Approves what a run waits for, if it is just this.
+pub(super) async fn approve_subject(
+    session: &Session,
+    opened: &Opened,
+    name: &str,
+    subject: &str,
+) -> Result<()> {
+    let run = names::find(&opened.store, name).await?;
+    let questions = open_questions(&opened.store, run).await?;
+    for asked in questions.into_iter().filter(|asked| asked.subject.as_deref() == Some(subject)) {
+        let Asked { operation, key, .. } = asked;
+        let by = user(session);
+        let body = MessageBody::Approval { operation, approved: true, by, comment: None };
+        opened.store.send(run, Message { key, body }, SystemClock.now()).await?;
+    }
+    Ok(())
 }
 
 /// What the run asks, and nothing else happens.

@@ -15,7 +15,7 @@ use agentos_store::records::{Paging, RunQuery};
 use agentos_store::unified::{UnifiedListing, UnifiedView, Unreadable};
 
 pub(crate) use page::document;
-pub(crate) use rows::status_line;
+pub(crate) use rows::{is_overdue, status_line};
 
 use crate::error::Result;
 use crate::overview::{self, Scope};

@@ -6,6 +6,7 @@ use agentos_store::records::RunDetail;
 use agentos_store::unified::UnifiedRun;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::terminal::paint::Tone;
 use crate::terminal::question::Question;
 use crate::terminal::text::Line;
 use crate::terminal::title::title;
@@ -222,8 +223,7 @@ impl Board {
     fn begin_to_cancel(&mut self) {
         match self.selected() {
             Some(run) if run.run.completed_at.is_some() => {
-                self.message =
-                    Some(Line::of(crate::terminal::paint::Tone::Faint, "it has ended already"));
+                self.message = Some(Line::of(Tone::Faint, "it has ended already"));
             }
             Some(_) => self.mode = Mode::Cancel,
             None => {}
@@ -233,11 +233,10 @@ impl Board {
     fn begin_to_answer(&mut self) {
         match self.detail() {
             Some(detail) if detail.questions.is_empty() => {
-                self.message =
-                    Some(Line::of(crate::terminal::paint::Tone::Faint, "it asks nothing"));
+                self.message = Some(Line::of(Tone::Faint, "it asks nothing"));
             }
             Some(_) => self.mode = Mode::Answer(0),
-            None => {}
+            None => self.message = Some(Line::of(Tone::Faint, "it can't be read this moment")),
         }
     }
 

@@ -12,7 +12,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Modifier;
 use ratatui::text::{Line as Cells, Span};
-use ratatui::widgets::{Block, BorderType, Borders};
+use ratatui::widgets::{Block, BorderType, Borders, Padding};
 
 use super::board::{Board, Mode};
 use super::style::style;
@@ -67,7 +67,11 @@ fn details(frame: &mut Frame<'_>, area: Rect, board: &Board, look: &Look) {
 fn block<'a>(title: &str, look: &Look) -> Block<'a> {
     let faint = style(Tone::Faint, look.paint);
     let title = Span::styled(format!(" {title} "), style(Tone::Strong, look.paint));
-    let block = Block::new().borders(Borders::ALL).border_style(faint).title(title);
+    let block = Block::new()
+        .padding(Padding::horizontal(1))
+        .borders(Borders::ALL)
+        .border_style(faint)
+        .title(title);
     match look.paint.is_unicode() {
         true => block.border_type(BorderType::Rounded),
         false => block.border_set(ASCII),

@@ -11,14 +11,12 @@ use super::board::{Board, Detail, Wish};
 use super::deeds;
 use super::draw::Look;
 use super::screen::{Input, Screen};
-use crate::commands::logs;
+use crate::commands::{approve, logs};
 use crate::error::Result;
-use crate::operations::under_way;
 use crate::overview::Scope;
 use crate::overview::live::LiveView;
 use crate::session::Session;
 use crate::signals::Signals;
-use crate::supervise;
 
 /// How many runs are on the board.
 const RUNS: usize = 500;
@@ -37,7 +35,7 @@ pub(crate) async fn run(session: &Session, scope: Scope) -> Result<ExitCode> {
     let mut view = LiveView::open(session, scope)?;
     let mut signals = Signals::listen()?;
     let mut board = Board::default();
-    refresh(session, &view, &mut board).await?;
+    refresh(&view, &mut board).await?;
     let mut screen = Screen::take()?;
     let mut is_due = tokio::time::interval(PAUSE);
     loop {
@@ -48,12 +46,11 @@ pub(crate) async fn run(session: &Session, scope: Scope) -> Result<ExitCode> {
                     Wish::Quit => return Ok(ExitCode::SUCCESS),
                     Wish::Nothing => false,
                     Wish::Look => {
-                        board.detail = detail(session, &view, &board).await;
+                        board.detail = detail(&view, &board).await;
                         false
                     }
                     wish => {
                         board.message = deeds::perform(session, wish).await;
-                        screen.forget()?;
                         true
                     }
                 },
@@ -68,7 +65,7 @@ pub(crate) async fn run(session: &Session, scope: Scope) -> Result<ExitCode> {
         };
         if is_stale {
             view.look_around(session)?;
-            refresh(session, &view, &mut board).await?;
+            refresh(&view, &mut board).await?;
         }
     }
 }
@@ -77,25 +74,22 @@ fn look(session: &Session) -> Look {
     Look { now: SystemClock.now(), zone: TimeZone::system(), paint: session.output.paint }
 }
 
-async fn refresh(session: &Session, view: &LiveView, board: &mut Board) -> Result<()> {
+async fn refresh(view: &LiveView, board: &mut Board) -> Result<()> {
     let query = RunQuery { limit: RUNS, with_total: true, ..RunQuery::default() };
     let listing = view.view().query_runs(query).await?;
     board.put(listing.runs, listing.total.unwrap_or(0), listing.unreadable.len());
-    board.detail = detail(session, view, board).await;
+    board.detail = detail(view, board).await;
     Ok(())
 }
 
 /// Everything about the selected run. One that can't be read this moment has no details.
-async fn detail(session: &Session, view: &LiveView, board: &Board) -> Option<Detail> {
+async fn detail(view: &LiveView, board: &Board) -> Option<Detail> {
     let found = board.selected()?;
     let store = &view.view().source(&found.database)?.store;
     let run = store.run_detail(found.run.id).await.ok()?;
     let questions = match run.run.completed_at {
         Some(_) => Vec::new(),
-        None => {
-            let open = under_way(store, found.run.id, &supervise::masks(session)).await;
-            open.unwrap_or_default().into_iter().filter_map(|found| found.question).collect()
-        }
+        None => approve::questions(store, found.run.id).await.unwrap_or_default(),
     };
     let log = logs::tail::latest(&run, LOG_LINES);
     Some(Detail { run, questions, log })

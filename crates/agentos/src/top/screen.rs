@@ -50,11 +50,6 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Forgets what is drawn: somebody else may have written over it.
-    pub(super) fn forget(&mut self) -> io::Result<()> {
-        self.terminal.clear()
-    }
-
     /// Shows the board as it is now.
     pub(super) fn show(&mut self, board: &Board, look: &Look) -> io::Result<()> {
         self.terminal.draw(|frame| draw(frame, board, look)).map(|_| ())

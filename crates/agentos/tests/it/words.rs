@@ -110,6 +110,8 @@ fn documents_have_the_promised_shape() {
         let mut names: Vec<&str> =
             listing.as_object().unwrap().keys().map(String::as_str).collect();
         names.sort_unstable();
+        // A view over several databases also says which of them are missing.
+        names.retain(|name| *name != "unreadable");
         assert_eq!(names, ["items", "limit", "next", "page", "total"], "{arguments:?}");
     }
     let page = |number: &str| {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use agentos_store::projection::{WaitKind, Waiting};
+use agentos_store::records::RunRecord;
 use agentos_store::unified::UnifiedRun;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
@@ -10,11 +12,11 @@ use ratatui::text::Text;
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 
 use super::{Look, NARROW, block};
-use crate::commands::status::status_line;
+use crate::commands::status::{is_overdue, status_line};
 use crate::terminal::paint::Tone;
 use crate::terminal::text::{Line, width};
 use crate::terminal::title::title;
-use crate::terminal::{duration, moment};
+use crate::terminal::{duration, moment, wait};
 use crate::top::board::Board;
 use crate::top::style::{cells, mark, style};
 
@@ -54,6 +56,18 @@ fn heading(board: &Board, shown: usize) -> String {
     format!("{count}, {}", board.order.as_str())
 }
 
+/// How a run stands: what it waits for says more than that it runs.
+fn standing(run: &RunRecord, look: &Look) -> Line {
+    let is_attended = |waiting: &&Waiting| !run.interrupted && !is_overdue(waiting, look.now);
+    match run.waiting.as_ref().filter(is_attended) {
+        Some(waiting) => {
+            let tone = if waiting.kind == WaitKind::Approval { Tone::Warning } else { Tone::Faint };
+            Line::of(tone, &wait::words(waiting, look.now))
+        }
+        None => status_line(run, look.now),
+    }
+}
+
 /// Which columns there is room for.
 struct Columns {
     name: usize,
@@ -70,9 +84,9 @@ impl Columns {
         };
         let worktree = widest(&|run| width(&run.worktree), 8, WORKTREE);
         Self {
-            name: widest(&|run| width(&run.run.run_id), 3, NAME),
-            worktree: (worktrees.len() > 1 && room >= 60).then_some(worktree),
-            status: if room >= NARROW { 26 } else { 11 },
+            name: widest(&|run| width(&run.run.run_id), 3, NAME.min(usize::from(room / 3)).max(3)),
+            worktree: (worktrees.len() > 1 && room >= 76).then_some(worktree),
+            status: if room >= NARROW { 30 } else { 14 },
             has_start: room >= NARROW,
         }
     }
@@ -104,7 +118,7 @@ impl Columns {
         let cell = |tone: Tone, text: &str| Cell::from(cells(&Line::of(tone, text), paint));
         let mut row = vec![Cell::from(mark(run, paint)), cell(Tone::Strong, &run.run_id)];
         row.extend(self.worktree.map(|_| cell(Tone::Plain, &found.worktree)));
-        row.push(Cell::from(cells(&status_line(run, look.now), paint)));
+        row.push(Cell::from(cells(&standing(run, look), paint)));
         let step = run.current_step.as_ref().map(title).unwrap_or_default();
         row.push(cell(Tone::Plain, &step));
         if self.has_start {

@@ -108,7 +108,7 @@ fn runs_appear_are_answered_and_cancelled_and_the_terminal_is_given_back() {
     top.press("g");
     top.until_shown("Shall we?");
     top.press("a");
-    top.until_shown("approve");
+    top.until_shown("deny");
     top.press("y");
     site.stand.until_status(&site.root, &asked, "COMPLETED");
     site.stand.run(&one, &["run", "nap", "--input", "ms=600000", "--detach"]).exits(0);
