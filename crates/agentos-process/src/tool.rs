@@ -128,6 +128,7 @@ pub struct Tool {
     output_bytes: usize,
     is_cut_short: bool,
     lock: Option<Arc<File>>,
+    input: Option<Arc<File>>,
 }
 
 impl Tool {
@@ -143,6 +144,7 @@ impl Tool {
             output_bytes: OUTPUT_BYTES,
             is_cut_short: false,
             lock: None,
+            input: None,
         }
     }
 
@@ -211,15 +213,22 @@ impl Tool {
         self
     }
 
-    /// Runs it to its end. It has nothing to read.
+    /// Lets it read this file, from where the file stands. It holds no lock then.
+    #[must_use]
+    pub fn reading(mut self, input: File) -> Self {
+        self.input = Some(Arc::new(input));
+        self
+    }
+
+    /// Runs it to its end. Unless it was said otherwise it has nothing to read.
     ///
     /// # Errors
     /// [`ToolError`] if there is no answer. A tool that ends badly has answered.
     pub fn run(&self) -> Result<Answer, ToolError> {
         let mut command = self.command();
-        if let Some(lock) = &self.lock {
+        if let Some(read) = self.input.as_ref().or(self.lock.as_ref()) {
             // A lock belongs to the open file, of which this is another handle.
-            command.stdin(lock.try_clone().map_err(|error| self.refused(error))?);
+            command.stdin(read.try_clone().map_err(|error| self.refused(error))?);
         }
         let child = command.spawn().map_err(|error| self.refused(error))?;
         let mut running = Running { child, is_over: false };

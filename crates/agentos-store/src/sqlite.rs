@@ -64,6 +64,7 @@ pub use examine::{Examination, Finding, FindingKind, Sizes};
 pub use hung::{EndOwnerError, OwnerEnd, OwnerLife};
 pub use open::{Notice, OpenError};
 pub use owner::Owner;
+pub(crate) use records::cursor_behind;
 pub use retire::{HeldPlace, RetireError};
 pub use watch::Watch;
 

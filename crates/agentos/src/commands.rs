@@ -22,7 +22,8 @@ use std::process::ExitCode;
 
 use agentos_core::value::Value;
 use agentos_store::projection::WorkflowStatus;
-use agentos_store::records::RunDetail;
+use agentos_store::records::{CommentRecord, RunDetail};
+use agentos_workspace::workspace::standing::{self, Standing};
 
 use crate::error::{ErrorKind, Result};
 use crate::session::Session;
@@ -43,10 +44,22 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
     if let Some(place) = detail.run.error.as_ref().and_then(place_of) {
         session.output.note(&format!("it failed at {place}"));
     }
+    let is_ours = |comment: &&CommentRecord| comment.author.as_deref() == Some("agentos");
+    for comment in detail.comments.iter().filter(is_ours) {
+        session.output.note(&comment.message);
+    }
     if let (Some(_), Some(path)) = (&detail.run.workspace_id, &detail.run.workspace_dir) {
         let branch = detail.run.branch_name.as_deref().unwrap_or("no branch");
-        let is_there = std::path::Path::new(path).exists();
+        let folder = std::path::Path::new(path);
+        let is_there = folder.exists();
         let place = if is_there { format!(", in {path}") } else { String::new() };
+        let found = is_there.then(|| standing::of(&session.surroundings, folder)).flatten();
+        let branch = match found {
+            // It may have been left since.
+            Some(Standing::On(branch)) => branch,
+            Some(Standing::Nowhere(commit)) => format!("no branch, at {commit}"),
+            None => branch.to_owned(),
+        };
         session.output.note(&format!("its work is on {branch}{place}"));
     }
     Ok(match detail.run.status {

@@ -66,7 +66,7 @@ impl Session {
 
     /// Where state lives.
     pub(crate) fn location(&self) -> Result<&StateLocation> {
-        self.location.as_ref().map_err(|error| CommandError::failed(error.to_string()))
+        self.location.as_ref().map_err(CommandError::from)
     }
 
     /// Executes the workflows that can be started here, over the definitions that a store keeps.

@@ -1,4 +1,5 @@
-//! The places at which a process that makes, backs up, removes or restores a workspace may die and it matters.
+//! The places at which a process that makes, backs up, removes or restores a workspace, or takes a snapshot or returns to
+//! one, may die and it matters.
 //!
 //! Between two of these, dying is the same as dying at the first, except within git or jj themselves, which are killed in
 //! tests of their own. Tests die at each of them; the product passes them.
@@ -30,6 +31,20 @@ pub enum Point {
     Forgotten,
     /// Of a restored one: its files are there, its private folder is not.
     Filled,
+    /// Of a snapshot: its files are in the index of snapshots, nothing says so.
+    Developed,
+    /// Of a snapshot: its commit is there, nothing leads to it.
+    Chained,
+    /// Of a snapshot: it is whole, and nobody was told.
+    Taken,
+    /// Of a return: it is written down where to; nothing has changed.
+    Returning,
+    /// Of a return: the files that were are there again; those that were not still are too.
+    PutBack,
+    /// Of a return: the files are as they were; the index, what was half done and the branch are not.
+    Cleared,
+    /// Of a return: everything is as it was; it is still written down.
+    Returned,
 }
 
 impl Point {
@@ -51,6 +66,13 @@ impl Point {
     pub const OF_RESTORING: [Self; 5] =
         [Self::Recorded, Self::Made, Self::Filled, Self::Furnished, Self::Ready];
 
+    /// Those of taking a snapshot.
+    pub const OF_SNAPSHOTS: [Self; 3] = [Self::Developed, Self::Chained, Self::Taken];
+
+    /// Those of returning to one.
+    pub const OF_RETURNING: [Self; 4] =
+        [Self::Returning, Self::PutBack, Self::Cleared, Self::Returned];
+
     /// The spelling.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -67,6 +89,13 @@ impl Point {
             Self::Moved => "moved",
             Self::Forgotten => "forgotten",
             Self::Filled => "filled",
+            Self::Developed => "developed",
+            Self::Chained => "chained",
+            Self::Taken => "taken",
+            Self::Returning => "returning",
+            Self::PutBack => "put-back",
+            Self::Cleared => "cleared",
+            Self::Returned => "returned",
         }
     }
 }

@@ -5,9 +5,10 @@ mod findings;
 mod hunt;
 pub(crate) mod kills;
 mod look;
-mod mess;
+mod losses;
+pub(crate) mod mess;
 mod owned;
-mod state;
+pub(crate) mod state;
 mod there_and_back;
 
 /// One test for each promise and kind. What is the same for all kinds is not asked of jj, which takes its time.

@@ -20,6 +20,7 @@ mod part;
 mod place;
 mod prepared;
 mod refusals;
+mod snapshots;
 mod trouble;
 mod variables;
 mod version_control;

@@ -3,18 +3,21 @@
 use std::process::ExitCode;
 
 use agentos_core::codec::Chunk;
-use agentos_core::id::{InboxKey, RunId};
+use agentos_core::entry::Hold;
+use agentos_core::id::{InboxKey, RunId, Seq};
 use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::journal::Journal;
 use agentos_core::path::OperationId;
 use agentos_core::value::Value;
+use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::log::load_whole_log;
 use agentos_store::sqlite::SqliteStore;
+use agentos_store::store::Store as _;
 
 use super::signal;
 use crate::error::{CommandError, Result};
 use crate::names;
-use crate::session::Session;
+use crate::session::{Opened, Session};
 use crate::terminal::paint::Tone;
 use crate::terminal::question::Question;
 use crate::terminal::text::Line;
@@ -45,6 +48,10 @@ pub(crate) struct Args {
 struct Asked {
     operation: OperationId,
     question: Question,
+    /// One question has one answer: whoever answers it at the same moment is not heard.
+    key: InboxKey,
+    /// What exactly an approval is given for, if it is not the workflow that asks.
+    subject: Option<String>,
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -54,20 +61,36 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let opened = session.open_for(&args.run)?;
     let run = names::find(&opened.store, &args.run).await?;
     let questions = open_questions(&opened.store, run).await?;
-    let Asked { operation, question } = choose(args, questions)?;
+    let Asked { operation, question, key, .. } = choose(args, questions)?;
     let body = MessageBody::Approval {
-        operation: operation.clone(),
+        operation,
         approved: !args.deny,
         by: user(session),
         comment: args.comment.clone(),
     };
-    // One question has one answer: whoever answers it at the same moment is not heard.
-    let key = InboxKey(format!("approval:{operation}"));
     signal::send(&opened, &args.run, Message { key, body }).await?;
     let word = if args.deny { "denied" } else { "approved" };
     let answer = Line::of(Tone::Plain, &format!("{word}: {}", question.text));
     session.output.lines(painted(session, [answer].into_iter().chain(question.changes())))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Approves what a run waits for, if it is just this.
+pub(super) async fn approve_subject(
+    session: &Session,
+    opened: &Opened,
+    name: &str,
+    subject: &str,
+) -> Result<()> {
+    let run = names::find(&opened.store, name).await?;
+    let questions = open_questions(&opened.store, run).await?;
+    for asked in questions.into_iter().filter(|asked| asked.subject.as_deref() == Some(subject)) {
+        let Asked { operation, key, .. } = asked;
+        let by = user(session);
+        let body = MessageBody::Approval { operation, approved: true, by, comment: None };
+        opened.store.send(run, Message { key, body }, SystemClock.now()).await?;
+    }
+    Ok(())
 }
 
 /// What the run asks, and nothing else happens.
@@ -117,9 +140,19 @@ async fn open_questions(store: &SqliteStore, run: RunId) -> Result<Vec<Asked>> {
         .map_err(|error| CommandError::failed(format!("the run's log can't be read: {error}")))?;
     let question = |(operation, args): (&OperationId, &Value)| {
         let name = operation.name().map(|name| name.to_string()).unwrap_or_default();
-        Asked { operation: operation.clone(), question: Question::of(args, &name) }
+        let key = InboxKey(format!("approval:{operation}"));
+        let question = Question::of(args, &name);
+        Asked { operation: operation.clone(), question, key, subject: None }
+    };
+    let held = |(operation, seq, hold): (&OperationId, Seq, &Hold)| Asked {
+        operation: operation.clone(),
+        question: Question { text: hold.message.clone(), diff: None },
+        // It may be held again for something else.
+        key: InboxKey(format!("approval:{operation}:{seq}")),
+        subject: hold.subject.clone(),
     };
     let mut questions: Vec<Asked> = journal.open_questions().map(question).collect();
+    questions.extend(journal.held_for_approval().map(held));
     questions.sort_by(|one, other| one.operation.cmp(&other.operation));
     Ok(questions)
 }

@@ -108,6 +108,8 @@ fn home(record: &RunRecord, run_id: String) -> Home {
         project_path: record.work_dir.clone().unwrap_or_default(),
         workspace_path: record.workspace_dir.clone().unwrap_or_default(),
         context_path: record.context_dir.clone().unwrap_or_default(),
+        // That of the old run.
+        setup: String::new(),
         depth: 0,
         // Those of the old run.
         agents: [].into(),

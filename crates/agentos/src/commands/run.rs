@@ -71,8 +71,8 @@ pub(crate) async fn run(
     let files = files(workflow.input.as_ref(), &value, &folder)?;
     let agents = agents::replacements(session, &args.agent, &folder)?;
     let choice = choose::choose(session, &args.place, workflow.workspace.as_deref())?;
-    if choice != Choice::Checkout {
-        setup::check(session, args.place.allow_setup)?;
+    if choice != Choice::Checkout && args.place.allow_setup {
+        setup::allow(session)?;
     }
     let Opened { store, prepared } = session.open()?;
     let prepared = start::adopt(&store, session.location()?, prepared).await?;

@@ -111,7 +111,7 @@ fn waited_for(session: &Session, operations: &[UnderWay], run: &str) -> Vec<Stri
     for operation in operations {
         let about = match &operation.question {
             Some(question) => question.about(run),
-            None => [&operation.command, &operation.directory]
+            None => [&operation.command, &operation.held, &operation.directory]
                 .into_iter()
                 .flatten()
                 .map(|about| Line::of(Tone::Plain, about))

@@ -88,6 +88,7 @@ fn without_anything_there_are_defaults() {
         workspace.backup_max_size = "256MiB"  (default)
         workspace.cleanup_on_complete = false  (default)
         workspace.direnv = "auto"  (default)
+        workspace.keep_backups = ""  (default)
         workspace.kind = "auto"  (default)
         workspace.lfs = "pull"  (default)
         workspace.max_age = ""  (default)

@@ -18,7 +18,7 @@ use super::scratch::Scratch;
 use super::{GitRepository, text};
 
 /// Nothing that the user configured for his own eyes, and no program of anybody's choice.
-const PLAIN: [&str; 8] = [
+pub(crate) const PLAIN: [&str; 8] = [
     "diff",
     "--no-ext-diff",
     "--no-textconv",
@@ -42,11 +42,23 @@ impl GitRepository {
         if !embedded.is_empty() && !request.paths.is_empty() {
             embedded = self.embedded(&request.paths)?;
         }
+        self.compare_sides(&sides, request, known.as_ref(), embedded)
+    }
+
+    /// Compares these two sides, as git wants to be told of them; with the files as this index knows them, and with
+    /// repositories among them.
+    pub(in crate::version_control) fn compare_sides(
+        &self,
+        sides: &[String],
+        request: &DiffRequest,
+        known: Option<&Scratch>,
+        embedded: Vec<String>,
+    ) -> Result<Diff> {
         let question = |how: &[&str]| -> Tool {
             let words = PLAIN.iter().chain(how).copied().map(str::to_owned);
             let words = words.chain(sides.iter().cloned()).chain(["--".to_owned()]);
             let tool = self.question(words.chain(request.paths.iter().cloned()));
-            match &known {
+            match known {
                 Some(folder) => tool.set("GIT_INDEX_FILE", folder.path().join("index")),
                 None => tool,
             }
@@ -137,6 +149,13 @@ impl Listed {
     }
 }
 
+/// What `--numstat -z` says, with so many files named.
+pub(crate) fn numbers(output: &[u8], limit: usize) -> Diff {
+    let mut listed = Listed::new(limit);
+    read(output, &mut listed);
+    listed.diff()
+}
+
 /// Reads `--numstat -z`: a rename has its two names in parts of their own.
 fn read(output: &[u8], listed: &mut Listed) {
     let mut parts = output.split(|byte| *byte == 0);
@@ -163,7 +182,7 @@ fn read(output: &[u8], listed: &mut Listed) {
 }
 
 /// As text, without the half of a letter at its end.
-fn cut_text(bytes: &[u8]) -> String {
+pub(crate) fn cut_text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(error) if error.error_len().is_none() => text(&bytes[..error.valid_up_to()]),

@@ -12,6 +12,7 @@ use crate::session::Session;
 use crate::terminal::paint::Tone;
 use crate::terminal::table::{Column, Table};
 use crate::terminal::text::Line;
+use crate::workspace::desk::Desk;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -25,7 +26,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let rows = match session.look()? {
+    let rows = match Desk::settled(session).await? {
         Some(store) => store.workspaces().await?,
         None => Vec::new(),
     };
