@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::porcelain::{CallError, Porcelain, line};
+use super::porcelain::{CallError, Porcelain};
 use super::{Kind, Workspace};
 use crate::files::{self, FileError};
 use crate::identity::{self, folder_of};
@@ -47,15 +47,22 @@ impl SharedState {
     /// # Errors
     /// [`CallError`]
     pub fn take(surroundings: &Surroundings, repository: &Path) -> Result<Self, CallError> {
-        let config = fs::read(repository.join("config")).unwrap_or_default();
-        let mut vital = BTreeMap::new();
-        for key in VITAL {
-            if let Some(value) = setting(surroundings, repository, key)? {
-                vital.insert(key.to_owned(), value);
-            }
-        }
+        Self::take_after(surroundings, repository, &Self::default())
+    }
+
+    /// The same, where it is known how things were: what has not changed need not be asked.
+    fn take_after(
+        surroundings: &Surroundings,
+        repository: &Path,
+        before: &Self,
+    ) -> Result<Self, CallError> {
+        let config = hash([fs::read(repository.join("config")).unwrap_or_default()]);
+        let vital = match config == before.config {
+            true => before.vital.clone(),
+            false => vital(surroundings, repository)?,
+        };
         Ok(Self {
-            config: hash([config]),
+            config,
             vital,
             hooks: hash(hooks(&repository.join("hooks"))),
             refs: refs(surroundings, repository)?,
@@ -120,8 +127,9 @@ pub(super) fn begin(surroundings: &Surroundings, workspace: &Workspace) -> Resul
 pub fn end(surroundings: &Surroundings, workspace: &Workspace) -> Vec<String> {
     let Some(path) = shared(workspace).map(|private| path_in(&private)) else { return Vec::new() };
     let before: Option<SharedState> = files::load_json(&path).ok().flatten();
-    let after = SharedState::take(surroundings, &workspace.repository);
-    let (Some(before), Ok(after)) = (before, after) else { return Vec::new() };
+    let Some(before) = before else { return Vec::new() };
+    let after = SharedState::take_after(surroundings, &workspace.repository, &before);
+    let Ok(after) = after else { return Vec::new() };
     let _gone = fs::remove_file(path);
     let mut told = before.changes(&after, workspace.branch.as_deref());
     told.extend(heal(surroundings, &workspace.repository, &before, &after));
@@ -161,16 +169,21 @@ fn heal(
     told
 }
 
-fn setting(
+/// Those settings that decide whether the repository can be used; the last one of a name counts.
+fn vital(
     surroundings: &Surroundings,
     repository: &Path,
-    key: &str,
-) -> Result<Option<String>, CallError> {
+) -> Result<BTreeMap<String, String>, CallError> {
     let file = repository.join("config");
     let file = file.to_string_lossy();
     let porcelain = Porcelain { surroundings, lock: None };
-    let answer = porcelain.try_git(repository, ["config", "--file", &*file, "--get", key])?;
-    Ok(answer.is_success().then(|| line(&answer.output)))
+    let which = format!("^({})$", VITAL.join("|").replace('.', r"\."));
+    let asked = ["config", "--file", &*file, "-z", "--get-regexp", &which];
+    let answer = porcelain.try_git(repository, asked)?;
+    let text = String::from_utf8_lossy(&answer.output);
+    let settings = text.split_terminator('\0');
+    let settings = settings.map(|setting| setting.split_once('\n').unwrap_or((setting, "")));
+    Ok(settings.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 
 fn refs(
