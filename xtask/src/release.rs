@@ -56,6 +56,21 @@ pub(crate) fn crowd_of_runs() -> CommandLine {
         .env("AGENTOS_SOAK", "1")
 }
 
+/// The test in which many processes work in many worktrees while somebody looks at all of them, with the big numbers.
+pub(crate) fn storm_over_worktrees() -> CommandLine {
+    let name = "everywhere::storm::every_run_of_a_storm_is_seen_once_in_its_worktree";
+    CommandLine::cargo(["test", "--locked", "-p", "agentos", "--examples", "--test", "it"])
+        .args(["--", "--exact", name, "--nocapture"])
+        .env("AGENTOS_SOAK", "1")
+}
+
+/// The tests of databases that are linked and copied from while others work and are killed, with the big numbers.
+pub(crate) fn databases() -> CommandLine {
+    CommandLine::cargo(["test", "--locked", "-p", "agentos", "--examples", "--test", "it"])
+        .args(["--", "databases::"])
+        .env("AGENTOS_SOAK", "1")
+}
+
 /// The tests with real agents, all of them: Gemini is slow, so that some of its cases are left out otherwise.
 pub(crate) fn real_agents() -> CommandLine {
     let packages = ["-p", "agentos", "-p", "agentos-agent", "-p", "agentos-testing"];

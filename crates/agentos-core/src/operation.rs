@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use thiserror::Error;
 
+use crate::failure::{Failure, FailureKind};
 use crate::name::Name;
+use crate::path::OperationId;
 use crate::source::Site;
 use crate::time::Millis;
 use crate::value::Value;
@@ -131,6 +133,19 @@ impl FromStr for OperationKind {
             .find(|kind| kind.as_str() == text)
             .ok_or_else(|| UnknownKind(text.to_owned()))
     }
+}
+
+/// The answer of an operation's own timer: a sleep is over, and whoever waits for somebody waits no longer.
+pub(crate) fn answer_in_time(id: &OperationId, args: Option<&Value>) -> Result<Value, Failure> {
+    let question = args.and_then(|args| args.get("question")).and_then(Value::as_str);
+    let message = match (id.kind(), question) {
+        (Some(OperationKind::Sleep), _) => return Ok(Value::Null),
+        (Some(OperationKind::Approve), Some(question)) => {
+            format!("nobody answered in time: {question}")
+        }
+        _ => format!("no signal came in time for `{id}`"),
+    };
+    Err(Failure::new(FailureKind::Timeout, message).bounded())
 }
 
 /// What program code asks for: an operation that will be answered.

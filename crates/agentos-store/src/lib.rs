@@ -14,6 +14,8 @@
 //! [`projection`] and read through [`records`]; nothing that drives a run needs it. Files that are kept with a run
 //! are in its [`folder`].
 //!
+//! One view over several databases is in [`unified`]: each run once, whatever file it is in.
+//!
 //! Which checkouts and databases this user has is remembered by the [`registry`]; no run depends on it.
 
 pub mod backend;
@@ -38,3 +40,5 @@ pub mod simulated;
 pub mod sqlite;
 pub mod store;
 pub mod tail;
+pub mod transfer;
+pub mod unified;

@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use agentos_core::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -82,6 +82,15 @@ pub struct KnownProject {
     pub used_at: Timestamp,
 }
 
+/// A file that runs of a checkout were kept in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownDatabase {
+    /// The file. Nobody has looked whether it is still there.
+    pub path: PathBuf,
+    /// The checkout.
+    pub project: KnownProject,
+}
+
 /// The registry in a file that may not be there yet.
 #[derive(Debug, Clone)]
 pub struct Registry {
@@ -122,14 +131,27 @@ impl Registry {
             let mut asked = connection.prepare(
                 "SELECT id, path, repository, worktree_id, used_at FROM projects ORDER BY used_at DESC, path",
             )?;
-            let found = asked.query_map((), |row| {
-                Ok(KnownProject {
-                    id: id_of(&row.get::<_, String>(0)?)?,
-                    path: path_of(row.get(1)?),
-                    repository: row.get::<_, Option<Vec<u8>>>(2)?.map(path_of),
-                    worktree_id: row.get(3)?,
-                    used_at: Timestamp(row.get(4)?),
-                })
+            let found = asked.query_map((), project_of)?;
+            found.collect()
+        })
+    }
+
+    /// Every file that runs were kept in, with the checkout that they belong to: of one repository, or of all.
+    ///
+    /// # Errors
+    /// [`RegistryError`]
+    pub fn databases(
+        &self,
+        repository: Option<&Path>,
+    ) -> Result<Vec<KnownDatabase>, RegistryError> {
+        self.read(|connection| {
+            let mut asked = connection.prepare(
+                "SELECT p.id, p.path, p.repository, p.worktree_id, p.used_at, d.path \
+                 FROM databases d JOIN projects p ON p.id = d.project_id \
+                 WHERE ?1 IS NULL OR p.repository = ?1 ORDER BY p.path, d.path",
+            )?;
+            let found = asked.query_map([repository.map(bytes_of)], |row| {
+                Ok(KnownDatabase { path: path_of(row.get(5)?), project: project_of(row)? })
             })?;
             found.collect()
         })
@@ -234,6 +256,16 @@ fn forget(connection: &Connection, project: &str) -> rusqlite::Result<()> {
         params![project, DATABASES],
     )?;
     Ok(())
+}
+
+fn project_of(row: &Row<'_>) -> rusqlite::Result<KnownProject> {
+    Ok(KnownProject {
+        id: id_of(&row.get::<_, String>(0)?)?,
+        path: path_of(row.get(1)?),
+        repository: row.get::<_, Option<Vec<u8>>>(2)?.map(path_of),
+        worktree_id: row.get(3)?,
+        used_at: Timestamp(row.get(4)?),
+    })
 }
 
 fn id_of(text: &str) -> rusqlite::Result<Uuid> {

@@ -148,6 +148,15 @@ impl OperationResult {
     }
 }
 
+impl From<Result<Value, Failure>> for OperationResult {
+    fn from(answer: Result<Value, Failure>) -> Self {
+        match answer {
+            Ok(value) => Self::Ok { value },
+            Err(failure) => Self::Failed { failure },
+        }
+    }
+}
+
 /// What a decision tells the workflow that asked for it.
 pub(crate) fn decision(approved: bool, by: &str, comment: Option<&str>) -> Value {
     json!({ "approved": approved, "by": by, "comment": comment })

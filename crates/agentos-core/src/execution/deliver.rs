@@ -9,7 +9,7 @@ use crate::entry::{ActCause, CloseCause, Entry, OperationResult, StepOutcome};
 use crate::failure::{Failure, FailureKind};
 use crate::id::InboxKey;
 use crate::journal::Deliverable;
-use crate::operation::OperationKind;
+use crate::operation::answer_in_time;
 use crate::path::{OperationId, ScopePath, StepPath};
 use crate::program::{BodyOutcome, Delivery, ScopeId, Ticket};
 use crate::random::Randomness;
@@ -179,13 +179,7 @@ impl Cursor {
             // A signal was first.
             return Ok(Next::Changed);
         };
-        let result = match Self::kind_of(id) {
-            OperationKind::Sleep => Ok(Value::Null),
-            _ => Err(Failure::new(
-                FailureKind::Timeout,
-                format!("no signal came in time for `{id}`"),
-            )),
-        };
+        let result = answer_in_time(id, self.journal.operation(id).map(|record| &record.args));
         self.reseed(id.as_str());
         Ok(self.answer(ticket, result))
     }

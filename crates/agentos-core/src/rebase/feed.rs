@@ -9,10 +9,9 @@ use super::Destination;
 use super::keep::Selection;
 use crate::effect::{Happening, Timer};
 use crate::entry::{Entry, OperationResult, Record, decision};
-use crate::failure::{Failure, FailureKind};
 use crate::id::{Attempt, InboxKey, Try};
 use crate::inbox::{Message, MessageBody};
-use crate::operation::OperationKind;
+use crate::operation::answer_in_time;
 use crate::path::{OperationId, ScopePath};
 use crate::time::Timestamp;
 use crate::value::Value;
@@ -162,9 +161,13 @@ pub(super) fn answers(
     selection: &Selection,
 ) -> BTreeMap<OperationId, OperationResult> {
     let mut answers = BTreeMap::new();
+    let mut asked: HashMap<&OperationId, &Value> = HashMap::new();
     let mut payloads: HashMap<&InboxKey, Value> = HashMap::new();
     for record in log {
         match &record.entry {
+            Entry::OperationOrdered { operation, args, .. } => {
+                asked.insert(operation, args);
+            }
             Entry::SignalArrived { key, payload, .. } => {
                 payloads.insert(key, payload.clone());
             }
@@ -183,7 +186,8 @@ pub(super) fn answers(
                 answers.insert(operation.clone(), result);
             }
             Entry::TimerFired { operation } if selection.operation(operation) => {
-                answers.insert(operation.clone(), fired(operation));
+                let answer = answer_in_time(operation, asked.get(operation).copied());
+                answers.insert(operation.clone(), answer.into());
             }
             Entry::SignalConsumed { key, operation } if selection.operation(operation) => {
                 let value = payloads.get(key).cloned().unwrap_or_default();
@@ -215,15 +219,4 @@ pub(super) fn early(
         .filter(|kept| selection.operation(&kept.operation) || !asked.contains(&kept.operation))
         .map(|kept| (kept.operation.clone(), kept.result.clone()))
         .collect()
-}
-
-/// How a timer answers.
-fn fired(operation: &OperationId) -> OperationResult {
-    match operation.kind() {
-        Some(OperationKind::Sleep) => OperationResult::Ok { value: Value::Null },
-        _ => {
-            let message = format!("no signal came in time for `{operation}`");
-            OperationResult::Failed { failure: Failure::new(FailureKind::Timeout, message) }
-        }
-    }
 }

@@ -320,6 +320,8 @@ pub struct RunQuery {
     pub since: Option<Timestamp>,
     /// Those in whose names or branch this text occurs.
     pub text: Option<String>,
+    /// Without these, whatever else is asked: another database has them as they are now.
+    pub except: Vec<RunId>,
     /// In which order.
     pub sort: Sort,
     /// From where on.
@@ -339,6 +341,7 @@ impl Default for RunQuery {
             worktree: None,
             since: None,
             text: None,
+            except: Vec::new(),
             sort: Sort::default(),
             paging: Paging::Page(1),
             limit: 50,

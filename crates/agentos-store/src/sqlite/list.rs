@@ -52,7 +52,7 @@ fn parse(connection: &Connection, cursor: &RunCursor) -> Done<Option<i64>> {
 }
 
 /// The last key of a run that was given out.
-pub(super) fn last_key(connection: &Connection) -> Done<i64> {
+fn last_key(connection: &Connection) -> Done<i64> {
     let given_out: Option<i64> = connection
         .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'workflow_runs'")?
         .query_row((), |row| row.get(0))

@@ -12,7 +12,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 pub(super) use detail::detail;
-pub(super) use listing::list;
+pub(super) use listing::{as_json, cursor_of, list, positions};
 
 use super::blob;
 use super::error::{Done, Fault};
@@ -21,6 +21,7 @@ use super::row::{from_i64, uuid};
 use crate::folder::RunFolder;
 use crate::projection::WorkflowStatus;
 use crate::records::{RecordError, RunCounts, RunRecord, StepRecord};
+use crate::unified::NamedRun;
 
 /// What [`run_record`] reads, from `workflow_runs r`, without the wide values.
 const RUN_COLUMNS: &str = "r.key, r.id, r.run_id, \
@@ -164,6 +165,67 @@ pub(super) fn counts(connection: &Connection) -> Done<RunCounts> {
         }
     }
     Ok(counts)
+}
+
+/// Every id, in order.
+pub(super) fn ids(connection: &Connection) -> Done<Vec<RunId>> {
+    let mut all = connection.prepare_cached("SELECT id FROM workflow_runs ORDER BY id")?;
+    let mut rows = all.query(())?;
+    let mut ids = Vec::new();
+    while let Some(row) = rows.next()? {
+        ids.push(RunId(uuid_at(row, 0)?));
+    }
+    Ok(ids)
+}
+
+/// How long the logs of these runs are.
+pub(super) fn heads(connection: &Connection, runs: &[RunId]) -> Done<Vec<(RunId, u64)>> {
+    let mut find = connection.prepare_cached(
+        "SELECT id, head FROM workflow_runs WHERE id IN (SELECT value FROM json_each(?1))",
+    )?;
+    let mut rows = find.query([as_json(runs)])?;
+    let mut heads = Vec::new();
+    while let Some(row) = rows.next()? {
+        heads.push((RunId(uuid_at(row, 0)?), from_i64(row.get(1)?)));
+    }
+    Ok(heads)
+}
+
+/// The run of exactly this name, or else some of those that begin so.
+pub(super) fn beginning(connection: &Connection, name: &str) -> Done<Vec<NamedRun>> {
+    const COLUMNS: &str = "SELECT id, run_id, worktree_id, work_dir, \
+        (SELECT p.id FROM projects p WHERE p.key = workflow_runs.project_id), head FROM workflow_runs";
+    if name.is_empty() {
+        return Ok(Vec::new());
+    }
+    let exact = named(connection, &format!("{COLUMNS} WHERE id = lower(?1) OR run_id = ?1"), name)?;
+    if !exact.is_empty() {
+        return Ok(exact.into_iter().map(|run| NamedRun { is_exact: true, ..run }).collect());
+    }
+    let begins = format!(
+        "{COLUMNS} WHERE (id >= lower(?1) AND id < lower(?1) || char(1114111)) \
+         OR (run_id >= ?1 AND run_id < ?1 || char(1114111)) LIMIT {}",
+        CANDIDATES + 1
+    );
+    named(connection, &begins, name)
+}
+
+fn named(connection: &Connection, sql: &str, name: &str) -> Done<Vec<NamedRun>> {
+    let mut find = connection.prepare_cached(sql)?;
+    let mut rows = find.query([name])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(NamedRun {
+            id: RunId(uuid_at(row, 0)?),
+            run_id: row.get(1)?,
+            worktree_id: row.get(2)?,
+            work_dir: row.get(3)?,
+            project_id: optional_uuid_at(row, 4)?,
+            seq: from_i64(row.get(5)?),
+            is_exact: false,
+        });
+    }
+    Ok(found)
 }
 
 /// How many candidates an ambiguous name is answered with.

@@ -7,12 +7,46 @@ use uuid::Uuid;
 use super::project::Target;
 use super::{SqliteStore, catalog, project, query};
 use crate::backend::BackendError;
-use crate::list::ListError;
+use crate::list::{ListError, RunCursor};
 use crate::log::ReadError;
 use crate::records::{
     Definition, DefinitionVersion, NewComment, NewDefinition, Project, RecordError, Records,
     RunCounts, RunDetail, RunListing, RunQuery, Workspace,
 };
+use crate::unified::NamedRun;
+
+/// What one database tells to whoever looks at several.
+impl SqliteStore {
+    /// The ids of all runs, in order.
+    pub(crate) async fn run_ids(&self) -> Result<Vec<RunId>, BackendError> {
+        self.read(|connection| query::ids(connection).map(Ok)).await
+    }
+
+    /// How long the logs of these runs are, of those that there are.
+    pub(crate) async fn heads(&self, runs: Vec<RunId>) -> Result<Vec<(RunId, u64)>, BackendError> {
+        self.read(move |connection| query::heads(connection, &runs).map(Ok)).await
+    }
+
+    /// The run of exactly this name, or else some of those that begin so.
+    pub(crate) async fn runs_named(&self, name: &str) -> Result<Vec<NamedRun>, BackendError> {
+        let name = name.to_owned();
+        self.read(move |connection| query::beginning(connection, &name).map(Ok)).await
+    }
+
+    /// Where the first of the runs that a query shows stand in its order.
+    pub(crate) async fn run_positions(
+        &self,
+        asked: RunQuery,
+        limit: u64,
+    ) -> Result<Vec<(i64, RunId)>, BackendError> {
+        self.read(move |connection| query::positions(connection, &asked, limit).map(Ok)).await
+    }
+}
+
+/// The place in a listing that is behind this run.
+pub(crate) fn cursor_behind(start: i64, run: RunId) -> RunCursor {
+    query::cursor_of(start, run)
+}
 
 #[async_trait]
 impl Records for SqliteStore {
@@ -91,6 +125,16 @@ impl Records for SqliteStore {
 
     async fn workspaces(&self) -> Result<Vec<Workspace>, BackendError> {
         self.read(|connection| catalog::workspaces(connection).map(Ok)).await
+    }
+
+    async fn workspace(&self, id: &str) -> Result<Option<Workspace>, BackendError> {
+        let id = id.to_owned();
+        self.read(move |connection| catalog::workspace_of_id(connection, &id).map(Ok)).await
+    }
+
+    async fn workspace_at(&self, path: &str) -> Result<Option<Workspace>, BackendError> {
+        let path = path.to_owned();
+        self.read(move |connection| catalog::workspace_at(connection, &path).map(Ok)).await
     }
 
     async fn delete_workspace(&self, id: &str) -> Result<(), RecordError> {

@@ -5,6 +5,7 @@ mod findings;
 mod hunt;
 pub(crate) mod kills;
 mod look;
+mod losses;
 pub(crate) mod mess;
 mod owned;
 pub(crate) mod state;

@@ -1,14 +1,15 @@
-//! Listings with filters. The cursor is where the last run of a page stands in the order: its start and its key.
+//! Listings with filters. The cursor is where the last run of a page stands in the order: its start and its id. That means
+//! the same in every database, so one cursor leads through several.
 
+use agentos_core::id::RunId;
 use rusqlite::types::Value as Parameter;
 use rusqlite::{Connection, params_from_iter};
 
-use super::{RUN_COLUMNS, run_record};
+use super::{RUN_COLUMNS, run_record, uuid_at};
 use crate::bounds;
 use crate::list::{ListError, RunCursor};
 use crate::records::{Paging, RunListing, RunQuery, Sort};
 use crate::sqlite::error::Done;
-use crate::sqlite::list::last_key;
 use crate::sqlite::owner::Owners;
 use crate::sqlite::row::{from_i64, to_i64};
 
@@ -49,6 +50,10 @@ impl Conditions {
                        OR instr(r.id, lower(?)) > 0)";
             all.add(sql, [text(wanted), text(wanted), text(wanted)]);
         }
+        if !query.except.is_empty() {
+            let sql = "r.id NOT IN (SELECT value FROM json_each(?))";
+            all.add(sql, [text(&as_json(&query.except))]);
+        }
         all
     }
 
@@ -70,6 +75,17 @@ fn text(text: &str) -> Parameter {
     Parameter::Text(text.to_owned())
 }
 
+/// Ids as one parameter, however many they are.
+pub(in crate::sqlite) fn as_json(runs: &[RunId]) -> String {
+    let quoted: Vec<String> = runs.iter().map(|run| format!("\"{run}\"")).collect();
+    format!("[{}]", quoted.join(","))
+}
+
+/// The text of a place in a listing: behind this run, wherever it is kept.
+pub(in crate::sqlite) fn cursor_of(start: i64, run: RunId) -> RunCursor {
+    RunCursor(format!("s{start}.{run}"))
+}
+
 pub(in crate::sqlite) fn list(
     connection: &Connection,
     owners: &Owners,
@@ -81,20 +97,19 @@ pub(in crate::sqlite) fn list(
     let skipped = match &query.paging {
         Paging::Page(page) => page.saturating_sub(1).saturating_mul(limit as u64),
         Paging::After(cursor) => {
-            let Some((start, key)) = parse(connection, cursor)? else {
+            let Some((start, run)) = parse(cursor) else {
                 return Ok(Err(ListError::Cursor { cursor: cursor.clone() }));
             };
             let sign = if query.sort == Sort::LatestFirst { "<" } else { ">" };
-            let parameters = [Parameter::Integer(start), Parameter::Integer(key)];
-            conditions.add(format!("({START}, r.key) {sign} (?, ?)"), parameters);
+            let parameters = [Parameter::Integer(start), text(&run.to_string())];
+            conditions.add(format!("({START}, r.id) {sign} (?, ?)"), parameters);
             0
         }
     };
-    let direction = if query.sort == Sort::LatestFirst { "DESC" } else { "ASC" };
     let sql = format!(
-        "SELECT {RUN_COLUMNS} FROM workflow_runs r {} \
-         ORDER BY {START} {direction}, r.key {direction} LIMIT {} OFFSET {}",
+        "SELECT {RUN_COLUMNS} FROM workflow_runs r {} {} LIMIT {} OFFSET {}",
         conditions.sql(),
+        order(query.sort),
         limit + 1,
         to_i64(skipped)
     );
@@ -102,15 +117,40 @@ pub(in crate::sqlite) fn list(
     let mut rows = find.query(params_from_iter(conditions.parameters))?;
     let mut runs = Vec::new();
     while let Some(row) = rows.next()? {
-        let key: i64 = row.get(0)?;
-        runs.push((key, run_record(connection, owners, row)?));
+        runs.push(run_record(connection, owners, row)?);
     }
     let has_more = runs.len() > limit;
     runs.truncate(limit);
-    let next = runs.last().filter(|_| has_more).map(|(key, run)| {
-        RunCursor(format!("s{}.{key}", run.started_at.map_or(i64::MAX, |at| at.0)))
-    });
-    Ok(Ok(RunListing { runs: runs.into_iter().map(|(_, run)| run).collect(), total, next }))
+    let next = runs.last().filter(|_| has_more);
+    let next = next.map(|run| cursor_of(run.started_at.map_or(i64::MAX, |at| at.0), run.id));
+    Ok(Ok(RunListing { runs, total, next }))
+}
+
+/// Where the first of the runs that the query shows stand in the order; its paging is not looked at.
+pub(in crate::sqlite) fn positions(
+    connection: &Connection,
+    query: &RunQuery,
+    limit: u64,
+) -> Done<Vec<(i64, RunId)>> {
+    let conditions = Conditions::of(query);
+    let sql = format!(
+        "SELECT {START}, r.id FROM workflow_runs r {} {} LIMIT {}",
+        conditions.sql(),
+        order(query.sort),
+        to_i64(limit)
+    );
+    let mut find = connection.prepare_cached(&sql)?;
+    let mut rows = find.query(params_from_iter(conditions.parameters))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push((row.get(0)?, RunId(uuid_at(row, 1)?)));
+    }
+    Ok(found)
+}
+
+fn order(sort: Sort) -> String {
+    let direction = if sort == Sort::LatestFirst { "DESC" } else { "ASC" };
+    format!("ORDER BY {START} {direction}, r.id {direction}")
 }
 
 fn count(connection: &Connection, conditions: &Conditions) -> Done<u64> {
@@ -120,15 +160,9 @@ fn count(connection: &Connection, conditions: &Conditions) -> Done<u64> {
     Ok(from_i64(count.query_row(parameters, |row| row.get(0))?))
 }
 
-/// A cursor of ours names a key that was given out, and is spelled as we spell it. The run may be gone, or have started
-/// since.
-fn parse(connection: &Connection, cursor: &RunCursor) -> Done<Option<(i64, i64)>> {
-    let numbers = || -> Option<(i64, i64)> {
-        let (start, key) = cursor.0.strip_prefix('s')?.split_once('.')?;
-        Some((start.parse().ok()?, key.parse().ok()?))
-    };
-    let given_out = last_key(connection)?;
-    Ok(numbers().filter(|(start, key)| {
-        (1..=given_out).contains(key) && cursor.0 == format!("s{start}.{key}")
-    }))
+/// A cursor of ours is spelled as we spell it. The run may be gone, have started since, or be in another database.
+fn parse(cursor: &RunCursor) -> Option<(i64, RunId)> {
+    let (start, run) = cursor.0.strip_prefix('s')?.split_once('.')?;
+    let (start, run) = (start.parse().ok()?, RunId(run.parse().ok()?));
+    (cursor_of(start, run) == *cursor).then_some((start, run))
 }

@@ -1,0 +1,140 @@
+//! One view over every database of a repository: each run once, and which worktree it belongs to.
+//!
+//! Worktrees keep their histories apart so that nothing collides; whoever looks wants all of them. Databases are opened only
+//! to be looked at, each real file once, by whatever name it is found. One that can't be read is named, with the reason,
+//! and takes nothing from the rest.
+//!
+//! A run that was copied from one database to another is in both. The one whose log is longer counts, everywhere: in
+//! listings, in totals, in SQL. That is why the ids of all databases are compared before anything is asked.
+//!
+//! Which files these are is not decided here: whoever knows checkouts and the registry says it.
+
+mod find;
+mod listing;
+mod places;
+mod select;
+mod together;
+mod twins;
+mod watch;
+
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use uuid::Uuid;
+
+pub use find::{Candidate, FindError, Found, NamedRun};
+pub use listing::{UnifiedListing, UnifiedRun};
+pub use places::Worktrees;
+pub use select::{
+    Answer, Cell, ColumnDescription, Question, SelectError, TableDescription, describe_tables,
+};
+pub use watch::UnifiedWatch;
+
+use crate::sqlite::{OpenError, SqliteStore};
+
+/// Most databases that are looked at together.
+pub const DATABASES: usize = 1_000;
+
+/// A checkout of a repository, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Worktree {
+    /// `main`, or its id; none if nobody has used it yet.
+    pub id: Option<String>,
+    /// What people call it.
+    pub name: String,
+    /// Its root.
+    pub path: PathBuf,
+    /// The project that it is, if that is known.
+    #[serde(rename = "project_id")]
+    pub project: Option<Uuid>,
+    /// The file that its runs are kept in. Nobody has looked whether it is there.
+    pub database: PathBuf,
+}
+
+/// A database that can't be read, while the others can.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unreadable {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+/// A database that is looked at.
+#[derive(Clone)]
+pub struct Source {
+    /// The store, opened only to be looked at.
+    pub store: SqliteStore,
+}
+
+impl Source {
+    /// The real file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.store.path()
+    }
+}
+
+/// Every database of a repository, opened only to be looked at.
+pub struct UnifiedView {
+    sources: Vec<Source>,
+    worktrees: Worktrees,
+    unreadable: Vec<Unreadable>,
+}
+
+impl UnifiedView {
+    /// Opens what can be opened, in this order: of two copies of a run that are equally far the earlier one counts. Files
+    /// that are not there are left out. Blocks as long as reading their first pages takes.
+    #[must_use]
+    pub fn open(databases: &[PathBuf], worktrees: Worktrees) -> Self {
+        let (mut sources, mut unreadable) = (Vec::new(), Vec::new());
+        let mut seen = HashSet::new();
+        for path in databases {
+            if let Ok(found) = std::fs::metadata(path)
+                && !seen.insert((found.dev(), found.ino()))
+            {
+                continue;
+            }
+            if sources.len() >= DATABASES {
+                let reason = format!("there are more than {DATABASES} databases");
+                unreadable.push(Unreadable { path: path.clone(), reason });
+                continue;
+            }
+            match SqliteStore::open_to_look(path) {
+                Ok(store) => sources.push(Source { store }),
+                Err(OpenError::NotFound { .. }) => {}
+                Err(error) => {
+                    unreadable.push(Unreadable { path: path.clone(), reason: error.to_string() });
+                }
+            }
+        }
+        Self { sources, worktrees, unreadable }
+    }
+
+    /// The databases that could be opened.
+    #[must_use]
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// The checkouts that are known.
+    #[must_use]
+    pub const fn worktrees(&self) -> &Worktrees {
+        &self.worktrees
+    }
+
+    /// The databases that could not be opened.
+    #[must_use]
+    pub fn unreadable(&self) -> &[Unreadable] {
+        &self.unreadable
+    }
+
+    /// The database in this file, if it is one of these.
+    #[must_use]
+    pub fn source(&self, path: &Path) -> Option<&Source> {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        self.sources.iter().find(|source| source.path() == path)
+    }
+}

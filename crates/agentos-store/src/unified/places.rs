@@ -1,0 +1,81 @@
+//! What worktrees are called.
+
+use std::path::Path;
+
+use uuid::Uuid;
+
+use super::Worktree;
+use crate::records::RunRecord;
+
+/// How much of an id tells two worktrees of one name apart.
+const SHORT: usize = 8;
+
+/// The checkouts of a repository, or of several, with names that are all different.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Worktrees {
+    all: Vec<Worktree>,
+}
+
+impl Worktrees {
+    /// These. Where two have one name, their ids are added to it.
+    #[must_use]
+    pub fn new(mut all: Vec<Worktree>) -> Self {
+        let names: Vec<String> = all.iter().map(|worktree| worktree.name.clone()).collect();
+        for worktree in &mut all {
+            let is_shared = names.iter().filter(|name| **name == worktree.name).count() > 1;
+            if let Some(id) = worktree.id.as_ref().filter(|_| is_shared) {
+                let short: String = id.chars().take(SHORT).collect();
+                worktree.name = format!("{} ({short})", worktree.name);
+            }
+        }
+        Self { all }
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> &[Worktree] {
+        &self.all
+    }
+
+    /// The one that somebody means: by its id, its name or its path.
+    #[must_use]
+    pub fn find(&self, meant: &str) -> Option<&Worktree> {
+        let named = self.all.iter().find(|worktree| worktree.name == meant);
+        let known = named.or_else(|| self.by_id(meant, None));
+        known.or_else(|| {
+            let real = Path::new(meant).canonicalize().ok()?;
+            let is_there = |worktree: &&Worktree| {
+                worktree.path == real || worktree.path.canonicalize().is_ok_and(|path| path == real)
+            };
+            self.all.iter().find(is_there)
+        })
+    }
+
+    /// What the worktree of a run is called. Its folder may be gone.
+    #[must_use]
+    pub fn name_of(&self, run: &RunRecord) -> String {
+        self.name(run.worktree_id.as_deref(), run.project_id, run.work_dir.as_deref())
+    }
+
+    /// What a worktree is called of which this is known.
+    #[must_use]
+    pub fn name(&self, id: Option<&str>, project: Option<Uuid>, folder: Option<&str>) -> String {
+        let Some(id) = id else { return String::new() };
+        if let Some(known) = self.by_id(id, project) {
+            return known.name.clone();
+        }
+        let folder = folder.and_then(|folder| Path::new(folder).file_name());
+        match folder.filter(|_| Uuid::parse_str(id).is_ok()) {
+            Some(folder) => folder.to_string_lossy().into_owned(),
+            None => id.to_owned(),
+        }
+    }
+
+    /// In several repositories there are several of the same id; then the project tells.
+    fn by_id(&self, id: &str, project: Option<Uuid>) -> Option<&Worktree> {
+        let mut all = self.all.iter().filter(|worktree| worktree.id.as_deref() == Some(id));
+        let first = all.clone().next();
+        let of_project = all.find(|worktree| project.is_some() && worktree.project == project);
+        of_project.or(first)
+    }
+}
