@@ -190,8 +190,7 @@ fn usable_last(room: &Darkroom<'_>, chain: &Chain<'_>) -> Result<Last, SnapshotE
     let is_kept = !last.run.is_empty()
         && chain::tip(room.porcelain, &room.workspace.repository, &last.run)?.is_some();
     if !is_kept {
-        // Nothing holds the objects that the index names.
-        let _none = fs::remove_file(room.folder.join("index"));
+        room.forget_indexes();
     }
     room.stand_at(chain.tip().map(String::as_str))?;
     Ok(Last::default())
@@ -199,6 +198,14 @@ fn usable_last(room: &Darkroom<'_>, chain: &Chain<'_>) -> Result<Last, SnapshotE
 
 /// Makes objects of everything. What comes back says of which, but not yet in which chain they are.
 fn develop(room: &Darkroom<'_>, last: &Last) -> Result<Last, SnapshotError> {
+    let developed = try_develop(room, last);
+    if matches!(developed, Err(SnapshotError::Restless { .. } | SnapshotError::Call(_))) {
+        room.forget_indexes();
+    }
+    developed
+}
+
+fn try_develop(room: &Darkroom<'_>, last: &Last) -> Result<Last, SnapshotError> {
     let mut standing = state::standing_of(room)?;
     let mut is_new = last.tree.is_empty();
     for look in 0..LOOKS {
@@ -206,10 +213,19 @@ fn develop(room: &Darkroom<'_>, last: &Last) -> Result<Last, SnapshotError> {
         let index = index_moment(&standing);
         looked.add_forced(room, look == 0 && (is_new || last.index != index))?;
         looked.check(&room.workspace.path)?;
-        is_new |= looked.is_ahead;
+        is_new |= looked.is_ahead || looked.is_news();
+        if looked.is_news() && look % 2 == 1 {
+            // Somebody writes. A file that he has changed twice within one tick of the clock, without changing its size,
+            // looks as if it were known, and would for ever: everything is read again.
+            room.forget_indexes();
+            continue;
+        }
         if looked.is_news() {
-            is_new = true;
-            learn(room, &looked)?;
+            match learn(room, &looked) {
+                // A file may have gone before git could read it.
+                Err(SnapshotError::Call(_)) if look + 1 < LOOKS => {}
+                learned => learned?,
+            }
             continue;
         }
         if room.workspace.kind != Kind::Jj {

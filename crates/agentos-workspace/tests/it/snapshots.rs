@@ -40,5 +40,6 @@ promises! {
     trouble::repositories_inside_come_back,
     trouble::submodules_come_back,
     trouble::a_file_that_is_too_large_is_refused,
+    trouble::whoever_writes_meanwhile_is_noticed,
     trouble::rules_that_change_take_nothing_away,
 }

@@ -18,7 +18,7 @@ pub(super) const PRIVATE_BYTES: u64 = 64 << 20;
 pub(super) const NOTE_BYTES: usize = 1 << 10;
 
 /// How often a workspace is looked at that changes meanwhile.
-pub(super) const LOOKS: usize = 6;
+pub(super) const LOOKS: usize = 8;
 
 /// How often the chain of a run is tried that somebody else makes longer at the same time.
 pub(super) const LINKS: usize = 20;

@@ -6,9 +6,10 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agentos_process::tool::Tool;
 
@@ -54,6 +55,9 @@ const EXACTLY: [&str; 28] = [
     "core.untrackedCache=keep",
 ];
 
+/// The file that lists are written to.
+const LIST: &str = "list";
+
 /// The id of the tree with nothing in it, which every git knows.
 const NOTHING: [&str; 2] = [
     "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -69,7 +73,8 @@ pub(super) struct Darkroom<'a> {
     /// The folder for everything here.
     pub(super) folder: PathBuf,
     is_long: bool,
-    _alone: File,
+    /// Held by us, and by every git that works here: one may outlive us.
+    alone: Arc<File>,
 }
 
 /// A git directory's files, an index of them, and a folder that they are in.
@@ -94,9 +99,11 @@ impl<'a> Darkroom<'a> {
         let lock = folder.join("lock");
         let alone = File::create(&lock).map_err(FileError::io(&lock, "can't be made"))?;
         alone.lock().map_err(FileError::io(&lock, "can't be locked"))?;
+        // A git that reads a list holds that one.
+        drop(locked_list(&folder).map_err(io_error(&folder.join(LIST)))?);
         // Its ids are as long as those of the repository.
         let is_long = workspace.base.len() > 40;
-        let room = Self { porcelain, workspace, found, folder, is_long, _alone: alone };
+        let room = Self { porcelain, workspace, found, folder, is_long, alone: Arc::new(alone) };
         room.furnish()?;
         Ok(room)
     }
@@ -104,8 +111,10 @@ impl<'a> Darkroom<'a> {
     fn furnish(&self) -> Result<(), SnapshotError> {
         let git = self.folder.join("git");
         // What somebody who was killed has left is nobody's.
-        for left in ["index.lock", "git/HEAD.lock"] {
-            let _none = fs::remove_file(self.folder.join(left));
+        for left in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if left.path().extension().is_some_and(|ending| ending == "lock") {
+                let _gone = fs::remove_file(left.path());
+            }
         }
         let repository = self.found.repository.to_string_lossy().into_owned();
         let repository = repository.replace('\\', "\\\\").replace('"', "\\\"");
@@ -202,13 +211,25 @@ impl<'a> Darkroom<'a> {
     }
 
     /// A list that git is to read, in a file: it may be as long as it likes.
-    pub(super) fn list(&self, list: &[u8]) -> Result<File, SnapshotError> {
-        let path = self.folder.join("list");
+    fn list(&self, list: &[u8]) -> Result<File, SnapshotError> {
         let write = || -> io::Result<File> {
-            File::create(&path)?.write_all(list)?;
-            File::open(&path)
+            let mut file = locked_list(&self.folder)?;
+            file.set_len(0)?;
+            file.write_all(list)?;
+            file.rewind()?;
+            Ok(file)
         };
-        write().map_err(io_error(&path))
+        write().map_err(io_error(&self.folder.join(LIST)))
+    }
+
+    /// Forgets everything that was looked at: nothing holds the objects any more that the indexes name.
+    pub(super) fn forget_indexes(&self) {
+        for file in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let path = file.path();
+            if path.ends_with("index") || path.extension().is_some_and(|ending| ending == "index") {
+                let _gone = fs::remove_file(path);
+            }
+        }
     }
 
     fn tool(&self, tray: Tray<'_>) -> Tool {
@@ -225,10 +246,19 @@ impl<'a> Darkroom<'a> {
             .set("GIT_OBJECT_DIRECTORY", self.workspace.repository.join("objects"))
             .set("GIT_ATTR_NOSYSTEM", "1")
             .set("GIT_ATTR_SOURCE", self.nothing())
+            .holding(Arc::clone(&self.alone))
             .output_bytes(OUTPUT_BYTES)
             .args(QUIETLY)
             .args(EXACTLY)
     }
+}
+
+/// The file for lists. Whoever has it has its lock.
+fn locked_list(folder: &Path) -> io::Result<File> {
+    let path = folder.join(LIST);
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+    file.lock()?;
+    Ok(file)
 }
 
 /// Names, each ended by a zero byte.

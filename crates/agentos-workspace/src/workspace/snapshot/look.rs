@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -182,7 +183,12 @@ impl Walk<'_> {
         let whole = self.room.workspace.path.join(folder);
         let is_root = folder.as_os_str().is_empty();
         let mut is_kept = false;
-        for entry in fs::read_dir(&whole).map_err(io_error(&whole))? {
+        let inside = match fs::read_dir(&whole) {
+            // Somebody is at work; whether that matters is seen later.
+            Err(error) if error.kind() == ErrorKind::NotFound && !is_root => return Ok(false),
+            inside => inside.map_err(io_error(&whole))?,
+        };
+        for entry in inside {
             let entry = entry.map_err(io_error(&whole))?;
             let name = entry.file_name();
             if name == ".git" || (is_root && name == self.private) {
@@ -197,8 +203,7 @@ impl Walk<'_> {
                 return Err(SnapshotError::TooMany { path: self.room.workspace.path.clone() });
             }
             let about = match entry.metadata() {
-                // Somebody is at work; whether that matters is seen later.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 about => about.map_err(io_error(&whole))?,
             };
             is_kept |= match about.is_dir() {

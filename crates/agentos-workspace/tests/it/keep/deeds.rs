@@ -53,7 +53,7 @@ impl Scene<'_> {
     }
 }
 
-type Deed = (&'static str, fn(&Scene<'_>));
+pub(crate) type Deed = (&'static str, fn(&Scene<'_>));
 
 /// In every checkout.
 pub(crate) const ANYWHERE: [Deed; 12] = [

@@ -10,7 +10,7 @@ use agentos_workspace::workspace::{Kind, Workspace};
 
 use super::kills::{die, has_died};
 use super::seen::{As, Seen, assert_same, return_to, take};
-use crate::keep::deeds::{ANYWHERE, IN_GIT, IN_JJ, Scene};
+use crate::keep::deeds::{ANYWHERE, Deed, IN_GIT, IN_JJ, Scene};
 use crate::keep::state::write;
 use crate::place::Place;
 
@@ -19,7 +19,7 @@ const DEEDS: u64 = 2;
 const STEPS: u32 = 6;
 
 /// What else is done: what is there changes its form, or goes.
-const MORE: [(&str, fn(&Scene<'_>)); 4] = [
+const MORE: [Deed; 4] = [
     ("swap a file and a folder", |scene| {
         let path = scene.made.path.join("swap");
         if path.is_dir() {

@@ -1,6 +1,7 @@
 //! Workspaces that are not as tidy as one would like.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentos_workspace::workspace::points::NoPoints;
 use agentos_workspace::workspace::snapshot::bounds::FILE_BYTES;
@@ -143,4 +144,32 @@ pub(crate) fn rules_that_change_take_nothing_away(place: &Place) {
     return_to(place, &made, &second);
     write(path, "my.tmp", "ignored later\n");
     assert_same(&Seen::of(place, &made, As::Itself), &later, "under the second rules");
+}
+
+pub(crate) fn whoever_writes_meanwhile_is_noticed(place: &Place) {
+    let (made, _) = place.open("fix-1");
+    let first = take(place, &made, 1);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            for number in 0_u64.. {
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                write(&made.path, &format!("busy/{}.txt", number % 40), number.to_string());
+                let _gone = fs::remove_file(made.path.join(format!("busy/{}.txt", number % 7)));
+            }
+        });
+        let ground = place.ground();
+        let taken = ground.yard(&NoPoints).take_snapshot(&made, &label(2, Side::After), NOW);
+        is_over.store(true, Ordering::Relaxed);
+        let is_told =
+            matches!(taken, Ok(_) | Err(SnapshotError::Restless { .. } | SnapshotError::Call(_)));
+        assert!(is_told, "{taken:?}");
+    });
+    let (third, seen) = (take(place, &made, 3), Seen::of(place, &made, As::Itself));
+    return_to(place, &made, &first);
+    assert!(!made.path.join("busy").exists());
+    return_to(place, &made, &third);
+    assert_same(&Seen::of(place, &made, As::Itself), &seen, "when it was quiet");
 }
