@@ -503,7 +503,7 @@ impl Yard<'_> {
         furnish(workspace, &found, &database)?;
         let notes = policy::fill(&site, workspace)?;
         include(&site, &workspace.path, &found.private)?;
-        verify::verify(self.surroundings, workspace)?;
+        verify::verify_again(workspace, &found)?;
         self.points.pass(Point::Furnished);
         advance(self.ledger, workspace, State::Ready)?;
         self.points.pass(Point::Ready);

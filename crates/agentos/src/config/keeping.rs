@@ -25,6 +25,13 @@ pub(crate) struct Age {
     ms: Option<i64>,
 }
 
+impl Age {
+    /// The same in milliseconds; none if there is no limit.
+    pub(crate) const fn ms(&self) -> Option<i64> {
+        self.ms
+    }
+}
+
 impl TryFrom<String> for Size {
     type Error = &'static str;
 

@@ -89,8 +89,10 @@ impl Isolation for JjWorkspace {
         let start = left.map(|branch| self.tip(site, branch)).transpose()?.flatten();
         let start = start.unwrap_or_else(|| workspace.base.clone());
         // Told to overlook working copies, jj would not fill the new one either.
-        let how = ["workspace", "add", "--name", name, "-r", &start, "--"];
-        porcelain.jj(root, how.into_iter().chain([&*path]))?;
+        let mut how = vec!["workspace", "add", "--name", name, "-r", &start];
+        how.extend(colocation(site)?);
+        how.extend(["--", &*path]);
+        porcelain.jj(root, how)?;
         if let Some(branch) = branch.filter(|_| workspace.is_branch_ours) {
             let how = ["--ignore-working-copy", "bookmark", "create", "-r", &start, "--"];
             porcelain.jj(root, how.into_iter().chain([branch]))?;
@@ -176,6 +178,23 @@ impl Isolation for JjWorkspace {
     }
 }
 
+/// Since jj 0.46 a workspace can have a `.git` too, if the repository has one beside it.
+fn colocation(site: &Site<'_>) -> Result<Option<&'static str>, CallError> {
+    let main = &site.repository.main_root;
+    if !main.join(".git").exists() {
+        return Ok(None);
+    }
+    let told = site.porcelain().jj(main, ["--version"])?;
+    Ok((version(&line(&told)) >= (0, 46)).then_some("--colocate"))
+}
+
+/// The first two numbers of `jj 0.45.1-…`; the lowest of all for what can't be read.
+fn version(told: &str) -> (u32, u32) {
+    let numbers = told.strip_prefix("jj ").unwrap_or_default();
+    let mut numbers = numbers.split(['.', '-']).map_while(|number| number.parse().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
 /// Moves the branch that the work belongs to on to the latest commit, if that was made on it. jj itself leaves it behind.
 fn follow(site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
     let Some(branch) = jj::load_branch(&workspace.path)? else { return Ok(()) };
@@ -230,4 +249,16 @@ fn remove_unfinished(path: &Path, repository: &Path) -> Result<(), IsolationErro
     };
     let (path, what) = (path.to_owned(), "can't be removed");
     removed.map_err(|source| IsolationError::Io { path, what, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_from_what_jj_says() {
+        assert_eq!(version("jj 0.45.1-0123abc"), (0, 45));
+        assert_eq!(version("jj 1.2"), (1, 2));
+        assert!(version("jj 0.46.0") >= (0, 46) && version("jujutsu") < (0, 46));
+    }
 }

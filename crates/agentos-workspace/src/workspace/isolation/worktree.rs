@@ -2,6 +2,7 @@
 //! repository's configuration, for which parallel calls would quarrel.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{
@@ -132,7 +133,8 @@ fn lock_beginning(workspace: &Workspace) -> String {
 /// Lets git forget the worktree that was at this path, if it was this workspace's and its folder is gone: it would refuse
 /// to make another one there.
 fn forget_missing(site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
-    if fs::symlink_metadata(&workspace.path).is_ok() {
+    let is_there = fs::symlink_metadata(&workspace.path).is_ok();
+    if is_there || !may_be_listed(&workspace.repository, &workspace.path) {
         return Ok(());
     }
     let entry = list(site)?.into_iter().find(|listed| listed.root == workspace.path);
@@ -162,6 +164,22 @@ pub(in crate::workspace) fn forget_inside(
         }
     }
     Ok(())
+}
+
+/// Whether git could know a worktree at this path: it keeps a file for each. What can't be told so is left to git itself.
+fn may_be_listed(repository: &Path, path: &Path) -> bool {
+    let entries = match fs::read_dir(repository.join("worktrees")) {
+        Ok(entries) => entries,
+        Err(error) => return error.kind() != io::ErrorKind::NotFound,
+    };
+    let link = path.join(".git");
+    entries.into_iter().any(|entry| {
+        let written = entry.and_then(|entry| fs::read_to_string(entry.path().join("gitdir")));
+        written.map_or(true, |written| {
+            let written = Path::new(written.trim_end_matches('\n'));
+            written.is_relative() || written == link
+        })
+    })
 }
 
 /// Every worktree that git knows of, with its lock.
