@@ -41,6 +41,7 @@ pub mod setup;
 pub mod snapshot;
 pub mod standing;
 mod state;
+mod submodules;
 pub mod survey;
 pub mod trash;
 pub mod verdict;

@@ -85,14 +85,15 @@ impl Yard<'_> {
         let taken = known.into_iter().find(|known| known.id == id);
         // One that its owner has removed leaves its id to the next.
         let is_over = |known: &Workspace| {
-            known.is_adopted && (known.path == found.root || !known.path.exists())
+            let is_left = known.state == State::Gone || !known.path.exists();
+            known.is_adopted && (is_left || known.path == found.root)
         };
         if let Some(known) = taken.as_ref().filter(|known| !is_over(known)) {
             return Err(AdoptError::IdTaken { id: known.id.clone(), path: known.path.clone() });
         }
         let mut workspace = self.adopted(&found, &id, now)?;
         if let Some(taken) = taken {
-            (workspace.state, workspace.version) = (taken.state, taken.version);
+            workspace.version = taken.version;
         }
         advance(self.ledger, &mut workspace, State::Released)?;
         Marker::of(&workspace).in_database(&self.ledger.database()).write(&found.private)?;

@@ -19,6 +19,7 @@ use super::plumbing::{Plumbing, Stand};
 use super::porcelain::CallError;
 use super::repository::RepositoryLock;
 use super::rescue::{folders, private_folders};
+use super::submodules::Moved;
 use super::yard::{OpenError, Yard};
 use super::{Kind, State, Workspace, root, verify};
 use crate::identity::private_of;
@@ -81,7 +82,7 @@ impl Yard<'_> {
                     repaired.map_err(IsolationError::from)?;
                     is_repaired = true;
                 }
-                self.bring_home(row)?;
+                self.bring_home(lock, row)?;
             }
         }
         Ok(())
@@ -110,13 +111,17 @@ impl Yard<'_> {
     }
 
     /// Writes down that a workspace belongs to the repository where that is now, and tells the workspace.
-    fn bring_home(&self, mut row: Workspace) -> Result<(), OpenError> {
+    fn bring_home(&self, lock: &RepositoryLock, mut row: Workspace) -> Result<(), OpenError> {
+        let former = row.repository.clone();
         row.repository.clone_from(&self.repository.checkout.repository);
         if !row.repo_root.exists() {
             row.repo_root = self.project.to_owned();
         }
         let private = private_of(&row.path).filter(|private| is_marked_as(private, &row));
         if let Some(private) = private.filter(|_| row.state.is_there()) {
+            if row.kind == Kind::Worktree {
+                self.mend_submodules(lock, &former, &private).map_err(IsolationError::from)?;
+            }
             if row.kind == Kind::Jj {
                 let target = self.repository.main_root.join(".jj/repo");
                 let _unchanged =
@@ -139,6 +144,19 @@ impl Yard<'_> {
         }
         let state = row.state;
         Ok(advance(self.ledger, &mut row, state)?)
+    }
+
+    fn mend_submodules(
+        &self,
+        lock: &RepositoryLock,
+        former: &Path,
+        private: &Path,
+    ) -> Result<(), CallError> {
+        let repository = &self.repository.checkout.repository;
+        let Ok(inside) = private.strip_prefix(repository) else { return Ok(()) };
+        let moved = Moved { former: &former.join(inside), private };
+        let porcelain = self.site(Some(lock)).porcelain();
+        moved.links(porcelain)?.iter().try_for_each(|link| moved.mend(porcelain, link))
     }
 
     /// Whether it is somebody's own worktree, and they have removed it.

@@ -252,6 +252,9 @@ impl Yard<'_> {
             Some(known) if known.state == State::Trashed => {
                 return Err(OpenError::Trashed { id: known.id });
             }
+            Some(known) if known.is_adopted => {
+                return Err(OpenError::AdoptedGone { id: known.id, path: known.path });
+            }
             Some(known) if let Some(number) = self.owed(&known).map_err(Box::new)? => {
                 // It was removed with work in it, or a restore was interrupted: that comes back.
                 self.check_room(&lock, &known)?;

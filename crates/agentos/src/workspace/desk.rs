@@ -155,7 +155,12 @@ impl Desk {
 
     /// The workspace of this id, as it is written down.
     pub(crate) async fn find(&self, id: &WorkspaceId) -> Result<Option<Workspace>> {
-        Ok(self.store.workspace(id.as_str()).await?.as_ref().and_then(workspace_of))
+        let known = self.store.workspace(id.as_str()).await?.as_ref().and_then(workspace_of);
+        if known.as_ref().is_none_or(|known| known.repository.exists()) {
+            return Ok(known);
+        }
+        // The repository was moved, or it is gone.
+        Ok(self.all().await?.into_iter().find(|workspace| workspace.id == *id))
     }
 
     /// The workspace at this path, as it is written down.

@@ -11,7 +11,8 @@ use crate::workspace::backup::manifest::Manifest;
 use crate::workspace::backup::{self, Backup, names};
 use crate::workspace::isolation::{self, Site};
 use crate::workspace::plumbing::{Plumbing, Stand};
-use crate::workspace::porcelain::line;
+use crate::workspace::porcelain::{Porcelain, line};
+use crate::workspace::submodules::Moved;
 use crate::workspace::{Kind, inner, marker};
 
 /// What git has written into the private folder of a worktree, and what only it knows.
@@ -92,7 +93,7 @@ pub(super) fn restore_private(
     archive::unpack(&backup.archive, PRIVATE, private, is_wanted).map_err(failed)?;
     if workspace.kind != Kind::Jj {
         remove_newer(private, &backup.archive).map_err(failed)?;
-        relink(manifest, backup, private).map_err(failed)?;
+        relink(site.porcelain(), (manifest, backup), private)?;
         restore_stash(site, manifest)?;
     }
     if workspace.kind == Kind::Clone {
@@ -140,20 +141,21 @@ fn remove_newer(private: &Path, archive: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Submodules name the private folder, which may be called otherwise now.
-fn relink(manifest: &Manifest, backup: &Backup, private: &Path) -> io::Result<()> {
+/// Submodules name the private folder, which may be called otherwise now, or be elsewhere.
+fn relink(
+    porcelain: Porcelain<'_>,
+    (manifest, backup): (&Manifest, &Backup),
+    private: &Path,
+) -> Result<(), RestoreError> {
     let former = manifest.private.path();
-    let (Some(old), Some(new)) = (former.file_name(), private.file_name()) else { return Ok(()) };
-    if old == new {
+    if former == private {
         return Ok(());
     }
-    let mark = |name: &std::ffi::OsStr| format!("/worktrees/{}/", name.to_string_lossy());
-    for path in archive::names(&backup.archive, FILES)? {
-        let whole = manifest.workspace.path.join(&path);
-        let is_file = fs::symlink_metadata(&whole).is_ok_and(|found| found.is_file());
-        if path.file_name().is_some_and(|name| name == ".git") && is_file {
-            let text = fs::read_to_string(&whole)?;
-            fs::write(&whole, text.replacen(&mark(old), &mark(new), 1))?;
+    let failed = |source| RestoreError::Io { path: private.to_owned(), source };
+    let moved = Moved { former: &former, private };
+    for path in archive::names(&backup.archive, FILES).map_err(failed)? {
+        if path.file_name().is_some_and(|name| name == ".git") {
+            moved.mend(porcelain, &manifest.workspace.path.join(&path))?;
         }
     }
     Ok(())

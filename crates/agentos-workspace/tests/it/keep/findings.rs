@@ -115,7 +115,7 @@ fn a_branch_of_a_clone_that_somebody_has_gone_on_with_stays_theirs() {
     clean(&place, "fix-1", true).unwrap();
     let branch = ["rev-parse", "refs/heads/agentos/fix-1"];
     assert_eq!(try_git(&place, &place.repo, &branch), theirs);
-    let collected = ["rev-parse", "refs/agentos/collected/fix-1"];
+    let collected = ["for-each-ref", "--format=%(objectname)", "refs/agentos/collected"];
     assert_eq!(try_git(&place, &place.repo, &collected), ours);
 }
 

@@ -334,6 +334,33 @@ fn a_repository_that_was_moved_finds_its_workspaces_and_backups() {
 }
 
 #[test]
+fn submodules_in_the_workspaces_of_a_moved_repository_are_found_again() {
+    let place = Place::new(Kind::Worktree);
+    let library = place.playground.repository("library").display().to_string();
+    let mut subs = Vec::new();
+    for id in ["there", "gone"] {
+        let (made, _) = place.open(id);
+        let how =
+            ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &library, "sub"];
+        place.git(&made.path, &how);
+        let sub = made.path.join("sub");
+        write(&sub, "work.txt", "work");
+        place.git(&sub, &["add", "."]);
+        place.git(&sub, &["commit", "--quiet", "-m", "unpushed"]);
+        subs.push(sub);
+    }
+    clean(&place, "gone", true).unwrap();
+    let place = moved(place);
+    place.ground().yard(&NoPoints).settle().unwrap();
+    restore(&place, "gone");
+    for sub in &subs {
+        assert_eq!(place.git(sub, &["log", "-1", "--format=%s"]), "unpushed");
+        assert_eq!(place.git(sub, &["status", "--porcelain"]), "");
+        assert_eq!(place.git(sub.parent().unwrap(), &["status", "--porcelain"]).lines().count(), 2);
+    }
+}
+
+#[test]
 fn a_copy_of_a_repository_leaves_the_workspaces_of_the_first_alone() {
     let place = Place::new(Kind::Worktree);
     let (made, _) = place.open("fix-1");
@@ -398,4 +425,10 @@ fn an_adopted_worktree_that_its_owner_has_removed_is_gone() {
     yard.settle().unwrap();
     assert_eq!(ground.ledger.find(&adopted.id).unwrap().unwrap().state, State::Gone);
     assert_eq!(place.git(&place.repo, &["branch", "--list", "mine"]).trim(), "mine");
+    // It was not ours to make again; made by its owner, it is taken in as before.
+    let refused = place.try_open(&place.wanted("mine")).unwrap_err();
+    assert!(matches!(refused, OpenError::AdoptedGone { .. }), "{refused}");
+    place.git(&place.repo, &["worktree", "add", "--quiet", &mine, "mine"]);
+    yard.adopt(Path::new(&mine), &adopted.id, NOW).unwrap();
+    assert_eq!(place.open("mine").1, Opened::Found);
 }
