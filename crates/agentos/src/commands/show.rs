@@ -6,7 +6,8 @@ use agentos_core::operation::OperationKind;
 use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
-use agentos_store::records::RunDetail;
+use agentos_store::records::{Records as _, RunDetail};
+use agentos_store::sqlite::SqliteStore;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
@@ -54,7 +55,8 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let output = &session.output;
-    let mut lines = facts(session, &detail);
+    let from = origin(&store, &detail).await;
+    let mut lines = facts(session, &detail, from);
     lines.push(String::new());
     let view = view::load_family(&store, detail.run.id).await?;
     let size = output.size.map(|size| crate::terminal::size::Size { height: usize::MAX, ..size });
@@ -66,8 +68,15 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What people call the run that this one was made out of; its id, if it is gone.
+async fn origin(store: &SqliteStore, detail: &RunDetail) -> Option<String> {
+    let from = detail.run.forked_from.clone()?;
+    let Ok(run) = names::find(store, &from).await else { return Some(from) };
+    Some(store.run_detail(run).await.map_or(from, |found| found.run.run_id))
+}
+
 /// What is known of the run beside its steps.
-fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
+fn facts(session: &Session, detail: &RunDetail, forked_from: Option<String>) -> Vec<String> {
     let run = &detail.run;
     let version =
         run.definition_version.map(|version| format!("{} (version {version})", run.workflow));
@@ -84,7 +93,7 @@ fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
         ("branch", run.branch_name.clone()),
         ("commit", run.commit_sha.clone()),
         ("parent", run.parent_run_id.clone()),
-        ("forked from", run.forked_from.clone()),
+        ("forked from", forked_from),
         ("input", json(&run.input)),
         ("output", json(&run.output)),
         ("error", error.map(str::to_owned)),
