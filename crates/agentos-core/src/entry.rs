@@ -7,6 +7,7 @@
 //! Some entries are *deliverable*: they run program code, one at a time, in the order of their positions (see
 //! [`crate::execution`]). The others only record.
 
+mod hold;
 mod kept;
 mod kind;
 mod part;
@@ -14,6 +15,7 @@ mod start;
 
 use serde::{Deserialize, Serialize};
 
+pub use hold::{Hold, HoldKind};
 pub use kept::{Act, ActCause, Deed, KeptAnswer, KeptBody};
 pub(crate) use part::decision;
 pub use part::{Abandoned, CloseCause, OperationResult, RunOutcome, ScopeClosing, StepOutcome};
@@ -277,6 +279,27 @@ pub enum Entry {
         operation: OperationId,
         /// The new try.
         r#try: Try,
+    },
+
+    /// An operation can't be begun yet: it waits for a person, or for room. Nothing of it was done.
+    #[serde(rename = "operation.held")]
+    OperationHeld {
+        /// The operation.
+        operation: OperationId,
+        /// The try.
+        r#try: Try,
+        /// What it waits for.
+        hold: Hold,
+    },
+
+    /// A held operation may be tried again, under the same try: nothing of that was done.
+    #[serde(rename = "operation.released")]
+    OperationReleased {
+        /// The operation.
+        operation: OperationId,
+        /// What a person has approved, if that is why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        granted: Option<String>,
     },
 
     /// A running operation is to be stopped. Its end is recorded when it is proven dead.

@@ -19,7 +19,7 @@ use agentos_store::run::{CreateError, History, NewRun};
 use agentos_store::store::Store;
 use thiserror::Error;
 
-use crate::library::Library;
+use crate::library::{Library, prelude};
 
 /// What the new run keeps of the old one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +135,7 @@ fn execute(
         run,
         forked_from: Some(old.run),
         input: input.unwrap_or_else(|| old.input.clone()),
-        home: Home { agents, ..home }.into(),
+        home: Home { agents, setup: old.home.setup.clone(), ..home }.into(),
         // Nobody waits for a fork.
         parent: None,
         // It has as long as the old one had.
@@ -148,7 +148,7 @@ fn execute(
     };
     let into = Destination::NewRun;
     let rebase = Rebase { log, start: start.clone(), keep, now, into, old_names, new_names };
-    rebase.try_run(|| library.open(&start).map(|opened| opened.program))
+    rebase.try_run(|| prelude::open(library, &start).map(|opened| opened.program))
 }
 
 /// Takes the very first entry out, which the store wants by itself.

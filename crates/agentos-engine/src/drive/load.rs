@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 
 use super::effects::InFlight;
 use super::{Drive, Left};
+use crate::library::prelude;
 use crate::points::Point;
 use crate::shared::Shared;
 use crate::travel::Track;
@@ -44,7 +45,7 @@ impl Drive {
         let start = journal.start().ok_or_else(|| trouble(&"its log is empty"))?;
         let home = start.home.clone();
         shared.library.prepare(start).await.map_err(|error| trouble(&error))?;
-        let opened = shared.library.open(start).map_err(|error| trouble(&error))?;
+        let opened = prelude::open(&*shared.library, start).map_err(|error| trouble(&error))?;
         let options = Options {
             lines_written: shared.lines.open(start),
             turn_entries: shared.limits.turn_entries,

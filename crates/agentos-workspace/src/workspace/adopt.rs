@@ -78,12 +78,18 @@ impl Yard<'_> {
         {
             return Ok(known.clone());
         }
-        if let Some(known) = known.into_iter().find(|known| known.id == *id) {
-            return Err(AdoptError::IdTaken { id: known.id, path: known.path });
+        let taken = known.into_iter().find(|known| known.id == *id);
+        // One that its owner has removed leaves its id to the next.
+        let is_over = |known: &Workspace| known.is_adopted && !known.path.exists();
+        if let Some(known) = taken.as_ref().filter(|known| !is_over(known)) {
+            return Err(AdoptError::IdTaken { id: known.id.clone(), path: known.path.clone() });
         }
         let mut workspace = self.adopted(&found, id, now)?;
+        if let Some(taken) = taken {
+            (workspace.state, workspace.version) = (taken.state, taken.version);
+        }
         advance(self.ledger, &mut workspace, State::Released)?;
-        Marker::of(&workspace).write(&found.private)?;
+        Marker::of(&workspace).in_database(&self.ledger.database()).write(&found.private)?;
         furnish::describe(&workspace, &found, &self.ledger.database())?;
         Ok(workspace)
     }
@@ -110,6 +116,7 @@ impl Yard<'_> {
             folder: FolderIdentity::of(&found.root),
             run: None,
             was_there: true,
+            owed: None,
             version: 0,
             created_at: now,
         };

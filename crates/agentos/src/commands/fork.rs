@@ -16,6 +16,7 @@ use agentos_store::sqlite::{Owner, SqliteStore};
 use super::report;
 use crate::error::{CommandError, Result};
 use crate::inputs::{Given, assemble, files};
+use crate::launch;
 use crate::session::Session;
 use crate::start::RunNames;
 use crate::travel::fresh::Fresh;
@@ -149,7 +150,7 @@ async fn with_input<'a>(
         ..Given::default()
     };
     let mut input = assemble(schema.as_ref(), given)?;
-    super::run::check(&old.workflow, schema.as_ref(), &input)?;
+    launch::check(&old.workflow, schema.as_ref(), &input)?;
     let cwd = session.surroundings.cwd.clone().unwrap_or_default();
     let project = old.work_dir.clone().unwrap_or_default();
     let folder = RunFolder::new(std::path::Path::new(&project), names.run);

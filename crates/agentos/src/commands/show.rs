@@ -37,23 +37,18 @@ pub(crate) struct Args {
 
 /// The run with what is under way in it.
 #[derive(Serialize)]
-struct Document<'a> {
+struct Document {
     #[serde(flatten)]
-    detail: &'a RunDetail,
+    detail: RunDetail,
     operations: Vec<UnderWay>,
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let store = session.look_for(&args.run)?;
-    let detail = names::find_detail(&store, &args.run).await?;
-    let operations = match detail.run.completed_at {
-        Some(_) => Vec::new(),
-        None => under_way(&store, detail.run.id, &supervise::masks(session)).await?,
-    };
     if args.json {
-        session.output.document(&Document { detail: &detail, operations })?;
+        session.output.document(&document(session, &args.run).await?)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let (store, Document { detail, operations }) = look(session, &args.run).await?;
     let output = &session.output;
     let from = origin(&store, &detail).await;
     let mut lines = facts(session, &detail, from);
@@ -73,6 +68,21 @@ async fn origin(store: &SqliteStore, detail: &RunDetail) -> Option<String> {
     let from = detail.run.forked_from.clone()?;
     let Ok(run) = names::find(store, &from).await else { return Some(from) };
     Some(store.run_detail(run).await.map_or(from, |found| found.run.run_id))
+}
+
+/// The run as every interface shows it.
+pub(crate) async fn document(session: &Session, run: &str) -> Result<impl Serialize> {
+    look(session, run).await.map(|(_, document)| document)
+}
+
+async fn look(session: &Session, run: &str) -> Result<(SqliteStore, Document)> {
+    let store = session.look_for(run)?;
+    let detail = names::find_detail(&store, run).await?;
+    let operations = match detail.run.completed_at {
+        Some(_) => Vec::new(),
+        None => under_way(&store, detail.run.id, &supervise::masks(session)).await?,
+    };
+    Ok((store, Document { detail, operations }))
 }
 
 /// What is known of the run beside its steps.
@@ -120,7 +130,7 @@ fn waited_for(session: &Session, operations: &[UnderWay], run: &str) -> Vec<Stri
     for operation in operations {
         let about = match &operation.question {
             Some(question) => question.about(run),
-            None => [&operation.command, &operation.directory]
+            None => [&operation.command, &operation.held, &operation.directory]
                 .into_iter()
                 .flatten()
                 .map(|about| Line::of(Tone::Plain, about))

@@ -110,7 +110,11 @@ impl Workspace {
 
     /// How they are filled.
     pub(crate) fn policy(&self) -> Policy {
-        Policy { submodules: self.submodules.value.0.clone(), lfs: self.lfs.value.0 }
+        Policy {
+            submodules: self.submodules.value.0.clone(),
+            lfs: self.lfs.value.0,
+            min_free_disk: self.keeping.limits().min_free_disk,
+        }
     }
 
     /// The folder for all workspaces, if somebody has said.
@@ -213,6 +217,7 @@ pub(super) struct Written {
     max_age: Option<Spanned<Age>>,
     min_free_disk: Option<Spanned<Size>>,
     backup_max_size: Option<Spanned<Size>>,
+    keep_backups: Option<Spanned<Age>>,
     reproducible: Option<Spanned<Vec<String>>>,
     setup: Option<Spanned<String>>,
     submodules: Option<Spanned<WhichSubmodules>>,
@@ -257,6 +262,7 @@ impl Layer {
                     max_age: written.max_age,
                     min_free_disk: written.min_free_disk,
                     backup_max_size: written.backup_max_size,
+                    keep_backups: written.keep_backups,
                     reproducible: written.reproducible,
                 },
                 file,

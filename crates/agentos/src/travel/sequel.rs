@@ -32,6 +32,8 @@ impl<'a> Sequel<'a> {
             project_path: old.work_dir.clone().unwrap_or_default(),
             workspace_path: old.workspace_dir.clone().unwrap_or_default(),
             context_path: old.context_dir.clone().unwrap_or_default(),
+            // That of the old run.
+            setup: String::new(),
             depth: 0,
             agents: [].into(),
         };
