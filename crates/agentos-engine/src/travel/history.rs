@@ -206,3 +206,116 @@ impl Reading {
         self.history.asked.push(Asked { path, name, number, at, ended: None });
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use agentos_core::entry::{OperationResult, RunStarted, StepOutcome};
+    use agentos_core::id::RunId;
+    use agentos_core::name::Name;
+    use agentos_core::retry::RetryPolicy;
+    use agentos_core::time::{Millis, Timestamp};
+    use agentos_core::value::Value;
+
+    use super::*;
+
+    pub(in crate::travel) fn log(entries: Vec<Entry>) -> Vec<Record> {
+        let start = RunStarted::new(RunId(uuid::Uuid::nil()), Name::new("w").expect("a name"));
+        let entries = std::iter::once(Entry::RunStarted(start)).chain(entries);
+        let seqs = (0..).map(Seq);
+        seqs.zip(entries).map(|(seq, entry)| Record::new(seq, Timestamp(0), entry)).collect()
+    }
+
+    pub(in crate::travel) fn asked(step: &str, number: u32, rolls_back: bool) -> Entry {
+        Entry::StepRequested {
+            step: step.parse().expect("a path"),
+            number: Some(StepNumber(number)),
+            retry: RetryPolicy::default(),
+            timeout_ms: None,
+            rolls_back,
+            body: None,
+            site: None,
+        }
+    }
+
+    pub(in crate::travel) fn ordered(operation: &str) -> Entry {
+        Entry::OperationOrdered {
+            operation: operation.parse().expect("an operation"),
+            number: None,
+            args: Value::Null,
+            due: None,
+            child: None,
+            r#try: agentos_core::id::Try::FIRST,
+            site: None,
+        }
+    }
+
+    pub(in crate::travel) fn ended(operation: &str) -> Entry {
+        let result = OperationResult::Ok { value: Value::Null };
+        Entry::OperationEnded { operation: operation.parse().expect("an operation"), result }
+    }
+
+    fn step_ended(step: &str) -> Entry {
+        let outcome = StepOutcome::Completed { output: Value::Null };
+        Entry::StepEnded { step: step.parse().expect("a path"), outcome }
+    }
+
+    #[test]
+    fn it_is_known_who_was_at_work_at_each_position() {
+        let history = History::of(&log(vec![
+            asked("/a#1", 1, false),
+            ordered("/a#1@1/shell:x#1"),
+            asked("/b#1", 2, false),
+            ordered("/b#1@1/files:read#1"),
+            ended("/b#1@1/files:read#1"),
+            ended("/a#1@1/shell:x#1"),
+            step_ended("/a#1"),
+            asked("/c#1", 3, false),
+        ]));
+        let at = |number: u32| {
+            let asked = history.numbered(StepNumber(number)).expect("it was asked for");
+            history.at_work(asked.at).map(Work::step_name)
+        };
+        assert_eq!([at(1), at(2), at(3)], [None, Some("a".to_owned()), None]);
+        let b = "/b#1".parse().expect("a path");
+        assert_eq!(history.beside(&b, Seq(3)).map(Work::step_name).as_deref(), Some("a"));
+        assert!(!history.has_worked(&b, Seq(99)), "reading changes nothing");
+        assert_eq!(history.numbered(StepNumber(1)).and_then(|a| a.ended), Some(Seq(7)));
+    }
+
+    #[test]
+    fn what_another_run_had_done_is_not_this_ones_work() {
+        let history = History::of(&log(vec![
+            asked("/a#1", 1, false),
+            ordered("/a#1@1/shell:x#1"),
+            ended("/a#1@1/shell:x#1"),
+            asked("/b#1", 2, false),
+            ordered("/b#1@1/shell:x#1"),
+            Entry::RunRebased { away_ms: Millis::ZERO },
+        ]));
+        let at = |number| history.numbered(StepNumber(number)).map(|asked| asked.at);
+        assert!(history.is_inherited(at(1).expect("it was asked for")));
+        assert!(!history.is_inherited(at(2).expect("it was asked for")));
+        assert_eq!(history.next_work(Seq::FIRST).map(|work| work.from), Some(Seq(5)));
+    }
+
+    #[test]
+    fn under_another_source_steps_stay_where_they_began() {
+        let started = log(vec![]).remove(0).entry;
+        let history = History::of(&log(vec![
+            asked("/a#1", 1, false),
+            ordered("/a#1@1/shell:x#1"),
+            ended("/a#1@1/shell:x#1"),
+            asked("/gone#1", 2, false),
+            Entry::SourceSwitched { definition: "other".to_owned(), abandoned: Vec::new() },
+            started,
+            asked("/new#1", 1, false),
+            asked("/a#1", 2, false),
+            ordered("/a#1@1/shell:x#1"),
+            ended("/a#1@1/shell:x#1"),
+            Entry::RunRebased { away_ms: Millis::ZERO },
+        ]));
+        assert_eq!(history.numbered(StepNumber(2)).map(|a| (a.at, &*a.name)), Some((Seq(1), "a")));
+        assert_eq!(history.asked_for("/gone#1").map(|gone| gone.number), Some(StepNumber(0)));
+        assert_eq!(history.next_work(Seq(5)), None, "what had finished is not done again");
+    }
+}

@@ -175,3 +175,82 @@ impl Track {
         self.settled.insert(scope);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use agentos_core::time::Millis;
+
+    use super::super::history::tests::{asked, ended, log, ordered};
+    use super::*;
+
+    fn attempt(scope: &str) -> Entry {
+        Entry::AttemptStarted { scope: scope.parse().expect("a scope"), counts_from: None }
+    }
+
+    fn keeps(track: &Track, operation: &str) -> Option<bool> {
+        Some(track.mark(&operation.parse().expect("an operation"))?.keeps)
+    }
+
+    #[test]
+    fn files_are_kept_before_the_first_change_after_something_began() {
+        let track = Track::of(
+            &log(vec![
+                asked("/a#1", 1, false),
+                attempt("/a#1@1"),
+                ordered("/a#1@1/files:read#1"),
+                ordered("/a#1@1/shell:x#1"),
+            ]),
+            true,
+        );
+        assert_eq!(keeps(&track, "/a#1@1/files:read#1"), Some(false));
+        assert_eq!(keeps(&track, "/a#1@1/shell:x#1"), Some(true));
+    }
+
+    #[test]
+    fn nothing_is_kept_again_within_a_step_nor_while_something_is_at_work() {
+        let mut entries = vec![
+            asked("/a#1", 1, false),
+            ordered("/a#1@1/shell:x#1"),
+            ended("/a#1@1/shell:x#1"),
+            ordered("/a#1@1/shell:y#1"),
+        ];
+        assert_eq!(keeps(&Track::of(&log(entries.clone()), true), "/a#1@1/shell:y#1"), Some(false));
+        entries.push(asked("/b#1", 2, false));
+        entries.push(ordered("/b#1@1/shell:x#1"));
+        assert_eq!(keeps(&Track::of(&log(entries.clone()), true), "/b#1@1/shell:x#1"), Some(false));
+        assert_eq!(keeps(&Track::of(&log(entries), false), "/b#1@1/shell:x#1"), None);
+    }
+
+    #[test]
+    fn a_run_that_begins_with_what_another_did_keeps_its_files_first() {
+        let mut track = Track::of(
+            &log(vec![
+                asked("/a#1", 1, false),
+                ordered("/a#1@1/shell:x#1"),
+                ended("/a#1@1/shell:x#1"),
+                ordered("/a#1@1/shell:y#1"),
+            ]),
+            true,
+        );
+        assert_eq!(keeps(&track, "/a#1@1/shell:y#1"), Some(false));
+        track.note(Seq(5), &Entry::RunRebased { away_ms: Millis::ZERO });
+        assert_eq!(keeps(&track, "/a#1@1/shell:y#1"), Some(true));
+    }
+
+    #[test]
+    fn only_further_attempts_go_back_and_only_once() {
+        let mut track = Track::of(
+            &log(vec![asked("/a#1", 1, true), attempt("/a#1@1"), attempt("/a#1@2")]),
+            true,
+        );
+        let due = |track: &Track, operation: &str| {
+            let dues = track.dues(&operation.parse().expect("an operation"));
+            dues.first().map(|due| (due.since, due.until))
+        };
+        assert_eq!(due(&track, "/a#1@1/shell:x#1"), None);
+        assert_eq!(due(&track, "/a#1@2/sleep:x#1"), None);
+        assert_eq!(due(&track, "/a#1@2/in#1@1/files:read#1"), Some((Seq(1), Seq(3))));
+        track.settle("/a#1@2".parse().expect("a scope"));
+        assert_eq!(due(&track, "/a#1@2/shell:x#1"), None);
+    }
+}

@@ -6,7 +6,7 @@ use agentos_core::operation::OperationKind;
 use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
-use agentos_store::records::RunDetail;
+use agentos_store::records::{Records as _, RunDetail};
 use agentos_store::sqlite::SqliteStore;
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -50,7 +50,8 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     let (store, Document { detail, operations }) = look(session, &args.run).await?;
     let output = &session.output;
-    let mut lines = facts(session, &detail);
+    let from = origin(&store, &detail).await;
+    let mut lines = facts(session, &detail, from);
     lines.push(String::new());
     let view = view::load_family(&store, detail.run.id).await?;
     let size = output.size.map(|size| crate::terminal::size::Size { height: usize::MAX, ..size });
@@ -60,6 +61,13 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     lines.extend(remarks(&view.run));
     output.lines(lines)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What people call the run that this one was made out of; its id, if it is gone.
+async fn origin(store: &SqliteStore, detail: &RunDetail) -> Option<String> {
+    let from = detail.run.forked_from.clone()?;
+    let Ok(run) = names::find(store, &from).await else { return Some(from) };
+    Some(store.run_detail(run).await.map_or(from, |found| found.run.run_id))
 }
 
 /// The run as every interface shows it.
@@ -78,7 +86,7 @@ async fn look(session: &Session, run: &str) -> Result<(SqliteStore, Document)> {
 }
 
 /// What is known of the run beside its steps.
-fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
+fn facts(session: &Session, detail: &RunDetail, forked_from: Option<String>) -> Vec<String> {
     let run = &detail.run;
     let version =
         run.definition_version.map(|version| format!("{} (version {version})", run.workflow));
@@ -95,7 +103,7 @@ fn facts(session: &Session, detail: &RunDetail) -> Vec<String> {
         ("branch", run.branch_name.clone()),
         ("commit", run.commit_sha.clone()),
         ("parent", run.parent_run_id.clone()),
-        ("forked from", run.forked_from.clone()),
+        ("forked from", forked_from),
         ("input", json(&run.input)),
         ("output", json(&run.output)),
         ("error", error.map(str::to_owned)),
