@@ -4,7 +4,7 @@
 //! idempotent by (operation, try): after a crash the same effect is returned again, and whoever performs it finds
 //! what is already running.
 
-use crate::entry::OperationResult;
+use crate::entry::{Hold, OperationResult};
 use crate::failure::{Failure, FailureKind};
 use crate::id::{RunId, Try};
 use crate::inbox::Message;
@@ -29,6 +29,8 @@ pub enum Effect {
         child: Option<RunId>,
         /// What the latest try that started said of itself: where to find it, or which session to resume.
         started: Option<Value>,
+        /// What a person has approved for it.
+        granted: Option<String>,
     },
     /// Stop the operation and report when it is proven dead. One that never started is dead.
     Stop {
@@ -108,6 +110,15 @@ pub enum Happening {
         operation: OperationId,
         /// The try.
         r#try: Try,
+    },
+    /// An operation can't be begun yet, and nothing of it was done.
+    Held {
+        /// The operation.
+        operation: OperationId,
+        /// The try.
+        r#try: Try,
+        /// What it waits for.
+        hold: Hold,
     },
     /// A timer's time has come.
     Timer(Timer),

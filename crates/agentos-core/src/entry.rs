@@ -7,6 +7,7 @@
 //! Some entries are *deliverable*: they run program code, one at a time, in the order of their positions (see
 //! [`crate::execution`]). The others only record.
 
+mod hold;
 mod kept;
 mod kind;
 mod part;
@@ -14,6 +15,7 @@ mod start;
 
 use serde::{Deserialize, Serialize};
 
+pub use hold::{Hold, HoldKind};
 pub use kept::{Act, ActCause, Deed, KeptAnswer, KeptBody};
 pub(crate) use part::decision;
 pub use part::{Abandoned, CloseCause, OperationResult, RunOutcome, ScopeClosing, StepOutcome};
@@ -66,6 +68,11 @@ const fn first_try() -> Try {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
 fn is_first_try(r#try: &Try) -> bool {
     *r#try == Try::FIRST
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// One fact of a run.
@@ -155,6 +162,9 @@ pub enum Entry {
         /// How long each of its attempts may take.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<Millis>,
+        /// Whether files go back to how they were before it, when it is tried again.
+        #[serde(default, skip_serializing_if = "is_false")]
+        rolls_back: bool,
         /// What its body says, if the source can tell.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         body: Option<BodyText>,
@@ -269,6 +279,27 @@ pub enum Entry {
         operation: OperationId,
         /// The new try.
         r#try: Try,
+    },
+
+    /// An operation can't be begun yet: it waits for a person, or for room. Nothing of it was done.
+    #[serde(rename = "operation.held")]
+    OperationHeld {
+        /// The operation.
+        operation: OperationId,
+        /// The try.
+        r#try: Try,
+        /// What it waits for.
+        hold: Hold,
+    },
+
+    /// A held operation may be tried again, under the same try: nothing of that was done.
+    #[serde(rename = "operation.released")]
+    OperationReleased {
+        /// The operation.
+        operation: OperationId,
+        /// What a person has approved, if that is why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        granted: Option<String>,
     },
 
     /// A running operation is to be stopped. Its end is recorded when it is proven dead.

@@ -19,6 +19,7 @@ mod cursor;
 mod deliver;
 mod diverge;
 mod end;
+mod hold;
 mod note;
 mod play;
 mod request;

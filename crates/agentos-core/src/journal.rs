@@ -24,8 +24,8 @@ use signal::SignalRecord;
 pub(crate) use step::{StepRecord, StepState};
 
 use crate::entry::{
-    Abandoned, CommentOn, Entry, KeptBody, OperationResult, Record, RunOutcome, RunStarted,
-    decision,
+    Abandoned, CommentOn, Entry, Hold, HoldKind, KeptBody, OperationResult, Record, RunOutcome,
+    RunStarted, decision,
 };
 use crate::failure::Failure;
 use crate::id::{InboxKey, Seq, StepNumber, Try};
@@ -185,6 +185,13 @@ impl Journal {
             Entry::OperationRetried { operation, r#try } => {
                 self.progress(at, &operation, &Progress::Retried { r#try })
             }
+            Entry::OperationHeld { operation, r#try, hold } => {
+                let hold = Placed { seq, value: hold };
+                self.progress(at, &operation, &Progress::Held { r#try, hold })
+            }
+            Entry::OperationReleased { operation, granted } => {
+                self.progress(at, &operation, &Progress::Released { granted })
+            }
             Entry::OperationCancelOrdered { operation } => {
                 self.progress(at, &operation, &Progress::CancelOrdered)
             }
@@ -340,6 +347,20 @@ impl Journal {
             id.kind() == Some(OperationKind::Approve) && !record.is_answered()
         });
         asked.map(|(id, record)| (id, &record.args))
+    }
+
+    /// What is held until a person approves it: each with where that is recorded.
+    pub fn held_for_approval(&self) -> impl Iterator<Item = (&OperationId, Seq, &Hold)> {
+        self.operations.iter().filter_map(|(id, record)| {
+            let held = record.hold().filter(|_| !record.cancel_ordered)?;
+            (held.value.kind == HoldKind::Approval).then_some((id, held.seq, &held.value))
+        })
+    }
+
+    /// What an operation is held for, if it is.
+    #[must_use]
+    pub fn hold_of(&self, operation: &OperationId) -> Option<&Hold> {
+        self.operations.get(operation)?.hold().map(|held| &held.value)
     }
 
     /// What the run has asked for and has no answer to: each with its latest try, and what it was asked for with.

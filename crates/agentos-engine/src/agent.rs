@@ -39,7 +39,7 @@ use tokio::sync::oneshot;
 pub use known::{KnownSession, NoSessions, Sessions};
 
 use crate::performer::{Order, Performed, Performer, Ticket};
-use crate::shell::{Grounds, OutputSink, Whose, directory_name, end, run_folder};
+use crate::shell::{Grounds, OutputSink, Refusal, Whose, directory_name, end, run_folder};
 use conduct::Conduct;
 use plan::Plan;
 use turns::Turns;
@@ -94,9 +94,9 @@ impl AgentPerformer {
         Self { settings: Arc::new(settings), turns: Turns::default() }
     }
 
-    async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Failure> {
+    async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Refusal> {
         let asked = request::Asked::parse(order.args.clone())?;
-        let ground = self.settings.grounds.of(&order.home).await?;
+        let ground = self.settings.grounds.of(order.visitor()).await?;
         let member = self.settings.roster.member(&asked.agent, &order.home.agents);
         let member = member.map_err(|error| refused(error.to_string()))?;
         let looks_back = Plan::looks_back(&order, &asked);
@@ -153,9 +153,9 @@ impl AgentPerformer {
             Ok(Ok(performed)) => Ok(performed),
             Ok(Err(failure)) => {
                 self.end_all(run, &operation, r#try).await;
-                Err(failure)
+                Err(failure.into())
             }
-            Err(_) => Err(failed("whoever followed the agent panicked".to_owned())),
+            Err(_) => Err(failed("whoever followed the agent panicked".to_owned()).into()),
         }
     }
 
@@ -189,9 +189,7 @@ fn refused(message: String) -> Failure {
 #[async_trait]
 impl Performer for AgentPerformer {
     async fn perform(&self, order: Order, ticket: Ticket) -> Performed {
-        self.performed(order, ticket).await.unwrap_or_else(|failure| {
-            Performed::Ended(OperationResult::Failed { failure: failure.bounded() })
-        })
+        self.performed(order, ticket).await.unwrap_or_else(Performed::from)
     }
 
     async fn stop(&self, run: RunId, operation: &OperationId, r#try: Try) {

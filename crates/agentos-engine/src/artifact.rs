@@ -19,7 +19,6 @@ mod safety;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentos_core::failure::Failure;
 use agentos_core::id::{RunId, Try};
 use agentos_core::path::OperationId;
 use agentos_core::value::Value;
@@ -27,7 +26,7 @@ use async_trait::async_trait;
 
 use crate::files::{Reach, blocking, mark};
 use crate::performer::{Order, Performed, Performer, Ticket};
-use crate::shell::Grounds;
+use crate::shell::{Grounds, Refusal};
 use keep::Keeper;
 use place::Place;
 use request::{Given, Request};
@@ -48,13 +47,13 @@ impl ArtifactPerformer {
         Self { grounds: Arc::new(grounds) }
     }
 
-    async fn performed(&self, order: Order, ticket: &Ticket) -> Result<Option<Value>, Failure> {
+    async fn performed(&self, mut order: Order, ticket: &Ticket) -> Result<Option<Value>, Refusal> {
         let place = Place::of(&order)?;
-        let request = Request::parse(order.args)?;
+        let request = Request::parse(order.args.take())?;
         // A text can be kept without a place to work in.
         let ground = match request.given {
             Given::Content(_) => PathBuf::new(),
-            Given::File(_) => self.grounds.of(&order.home).await?.path,
+            Given::File(_) => self.grounds.of(order.visitor()).await?.path,
         };
         let (reach, mark) = (Reach::of(ground, &order.home), mark(order.run, &order.operation));
         let stop = ticket.stop.clone();
@@ -67,7 +66,7 @@ impl ArtifactPerformer {
                 Given::File(path) => keeper.keep_files(&reach.open()?, path),
             }
         });
-        done.await
+        Ok(done.await?)
     }
 }
 

@@ -23,7 +23,7 @@ use serde_json::json;
 use siphasher::sip::SipHasher24;
 
 use crate::performer::{Order, Performed, Performer, Ticket};
-use crate::shell::Grounds;
+use crate::shell::{Grounds, Refusal};
 use request::Request;
 
 /// Performs calls of `ctx.files`.
@@ -39,8 +39,8 @@ impl FilesPerformer {
         Self { grounds: Arc::new(grounds) }
     }
 
-    async fn performed(&self, order: Order, ticket: &Ticket) -> Result<Option<Value>, Failure> {
-        let ground = self.grounds.of(&order.home).await?;
+    async fn performed(&self, order: Order, ticket: &Ticket) -> Result<Option<Value>, Refusal> {
+        let ground = self.grounds.of(order.visitor()).await?;
         let request = Request::parse(&order.operation, order.args)?;
         let (reach, mark) =
             (Reach::of(ground.path, &order.home), mark(order.run, &order.operation));
@@ -49,7 +49,7 @@ impl FilesPerformer {
         let Some(answer) = done.await? else { return Ok(None) };
         match value::check(&answer) {
             Ok(()) => Ok(Some(answer)),
-            Err(error) => Err(Failure::new(FailureKind::Limit, error.to_string())),
+            Err(error) => Err(Failure::new(FailureKind::Limit, error.to_string()).into()),
         }
     }
 }
@@ -118,12 +118,12 @@ impl Performer for FilesPerformer {
 
 impl Performed {
     /// What came of work that ends with the process: an answer, nothing because it was stopped, or a failure.
-    pub(crate) fn of(result: Result<Option<Value>, Failure>, ticket: &Ticket) -> Self {
-        Self::Ended(match result {
-            _ if ticket.stop.is_cancelled() => OperationResult::Cancelled {},
-            Ok(Some(value)) => OperationResult::Ok { value },
-            Ok(None) => OperationResult::Cancelled {},
-            Err(failure) => OperationResult::Failed { failure: failure.bounded() },
-        })
+    pub(crate) fn of(result: Result<Option<Value>, Refusal>, ticket: &Ticket) -> Self {
+        match result {
+            _ if ticket.stop.is_cancelled() => Self::Ended(OperationResult::Cancelled {}),
+            Ok(Some(value)) => Self::Ended(OperationResult::Ok { value }),
+            Ok(None) => Self::Ended(OperationResult::Cancelled {}),
+            Err(refusal) => refusal.into(),
+        }
     }
 }

@@ -31,7 +31,7 @@ use async_trait::async_trait;
 use serde_json::json;
 
 use crate::performer::{Order, Performed, Performer, Ticket};
-use crate::shell::{Ground, Grounds, Workspaces, run_folder};
+use crate::shell::{Ground, Grounds, Refusal, Workspaces, run_folder};
 use errand::Errand;
 use turns::Turns;
 
@@ -75,8 +75,8 @@ impl GitPerformer {
         Self { settings: Arc::new(settings), turns: Arc::default() }
     }
 
-    async fn performed(&self, order: Order, ticket: &Ticket) -> Result<OperationResult, Failure> {
-        let ground = self.settings.grounds.of(&order.home).await?;
+    async fn performed(&self, order: Order, ticket: &Ticket) -> Result<OperationResult, Refusal> {
+        let ground = self.settings.grounds.of(order.visitor()).await?;
         let mark = token_of(order.run, &order.operation, order.r#try);
         let environment = self.environment(&ground, &mark);
         let named = environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -122,8 +122,8 @@ impl GitPerformer {
         match done {
             Ok(Ok(value)) => Ok(OperationResult::Ok { value: masked(value, &secrets) }),
             Ok(Err(_)) if ticket.stop.is_cancelled() => Ok(OperationResult::Cancelled {}),
-            Ok(Err(error)) => Err(failure(&error, &secrets)),
-            Err(_) => Err(Failure::new(FailureKind::Error, "whoever called git panicked")),
+            Ok(Err(error)) => Err(failure(&error, &secrets).into()),
+            Err(_) => Err(Failure::new(FailureKind::Error, "whoever called git panicked").into()),
         }
     }
 
@@ -229,9 +229,7 @@ fn masked(value: Value, secrets: &Secrets) -> Value {
 impl Performer for GitPerformer {
     async fn perform(&self, order: Order, ticket: Ticket) -> Performed {
         let result = self.performed(order, &ticket).await;
-        Performed::Ended(
-            result.unwrap_or_else(|failure| OperationResult::Failed { failure: failure.bounded() }),
-        )
+        result.map_or_else(Performed::from, Performed::Ended)
     }
 
     async fn stop(&self, run: RunId, operation: &OperationId, r#try: Try) {

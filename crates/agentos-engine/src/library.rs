@@ -1,6 +1,7 @@
 //! Where programs come from.
 
 mod mixed;
+pub(crate) mod prelude;
 mod rust;
 mod script;
 

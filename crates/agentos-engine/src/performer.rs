@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agentos_core::entry::{Home, OperationResult};
+use agentos_core::entry::{Hold, Home, OperationResult};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, StepNumber, Try};
 use agentos_core::operation::OperationKind;
@@ -33,6 +33,8 @@ pub struct Order {
     pub args: Value,
     /// What the latest try that started said of itself.
     pub started: Option<Value>,
+    /// What a person has approved for it.
+    pub granted: Option<String>,
     /// Whether somebody else may have begun it already: the order is older than this process's hold on the run.
     pub recovered: bool,
     /// What is to be done, if the program brings the code for it.
@@ -46,6 +48,8 @@ pub enum Performed {
     Ended(OperationResult),
     /// Whoever began it died, and nothing of it is alive. It is tried again.
     Interrupted,
+    /// It can't be begun yet, and nothing of it was done: it waits, and is tried again.
+    Held(Hold),
 }
 
 /// Performs operations of some kind.

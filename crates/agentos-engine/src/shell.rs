@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_core::entry::{Home, OperationResult};
+use agentos_core::entry::Home;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, StepNumber, Try};
 use agentos_core::path::OperationId;
@@ -26,7 +26,7 @@ use async_trait::async_trait;
 use siphasher::sip::SipHasher24;
 use tokio::sync::oneshot;
 
-pub use ground::{Ground, Grounds, Workspaces};
+pub use ground::{Ground, Grounds, Refusal, Visitor, Workspaces};
 
 use crate::performer::{Order, Performed, Performer, Ticket};
 use follow::{Followed, follow};
@@ -152,8 +152,8 @@ impl ShellPerformer {
         Self { settings: Arc::new(settings) }
     }
 
-    async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Failure> {
-        let ground = self.settings.grounds.of(&order.home).await?;
+    async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Refusal> {
+        let ground = self.settings.grounds.of(order.visitor()).await?;
         let whose = Whose {
             run: order.run,
             home: order.home,
@@ -183,9 +183,9 @@ impl ShellPerformer {
             Ok(Ok(outcome)) => Ok(request.answer(outcome, stop.is_cancelled(), &secrets)),
             Ok(Err(error)) => {
                 end(directory).await;
-                Err(failed(secrets.masked(&error.to_string())))
+                Err(failed(secrets.masked(&error.to_string())).into())
             }
-            Err(_) => Err(failed("whoever followed the command panicked".to_owned())),
+            Err(_) => Err(failed("whoever followed the command panicked".to_owned()).into()),
         }
     }
 }
@@ -210,9 +210,7 @@ pub(crate) async fn end(directory: Directory) {
 #[async_trait]
 impl Performer for ShellPerformer {
     async fn perform(&self, order: Order, ticket: Ticket) -> Performed {
-        self.performed(order, ticket).await.unwrap_or_else(|failure| {
-            Performed::Ended(OperationResult::Failed { failure: failure.bounded() })
-        })
+        self.performed(order, ticket).await.unwrap_or_else(Performed::from)
     }
 
     async fn stop(&self, run: RunId, operation: &OperationId, r#try: Try) {

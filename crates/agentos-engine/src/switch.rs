@@ -19,7 +19,7 @@ use agentos_store::log::{ReadError, load_whole_log};
 use agentos_store::store::Store;
 use thiserror::Error;
 
-use crate::library::{Library, LibraryError};
+use crate::library::{Library, LibraryError, prelude};
 
 /// A run to be moved.
 #[derive(Debug, Clone)]
@@ -100,7 +100,7 @@ async fn switch_claimed(
             old_names: Names::default(),
             new_names: Names::default(),
         };
-        rebase.try_run(|| library.open(&start).map(|opened| opened.program))
+        rebase.try_run(|| prelude::open(&*library, &start).map(|opened| opened.program))
     });
     let rebased = executed.await.map_err(|_| SwitchError::Panicked)??;
     let notices = rebased.notices.clone();

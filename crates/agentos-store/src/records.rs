@@ -169,6 +169,18 @@ pub trait Records: Send + Sync {
     /// [`BackendError`].
     async fn workspaces(&self) -> Result<Vec<Workspace>, BackendError>;
 
+    /// The workspace of this id.
+    ///
+    /// # Errors
+    /// [`BackendError`].
+    async fn workspace(&self, id: &str) -> Result<Option<Workspace>, BackendError>;
+
+    /// The workspace at this path, whether or not it is there.
+    ///
+    /// # Errors
+    /// [`BackendError`].
+    async fn workspace_at(&self, path: &str) -> Result<Option<Workspace>, BackendError>;
+
     /// Forgets a workspace.
     ///
     /// # Errors

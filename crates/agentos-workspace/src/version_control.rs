@@ -22,7 +22,7 @@ mod said;
 
 use std::path::{Path, PathBuf};
 
-pub use answer::{Branch, Committed, Diff, LoggedCommit, Staged, Status};
+pub use answer::{Branch, ChangedFile, Committed, Diff, LoggedCommit, Staged, Status};
 pub use error::VersionControlError;
 pub use halt::Halt;
 pub use mark::Mark;

@@ -15,6 +15,7 @@ use agentos_store::log::ReadError;
 use agentos_store::records::RecordError;
 use agentos_store::run::CreateError;
 use agentos_store::sqlite::OpenError;
+use agentos_workspace::checkout::CheckoutError;
 use agentos_workspace::state::{LocateError, PrepareError};
 
 use crate::config::ConfigError;
@@ -118,7 +119,31 @@ impl From<ConfigError> for CommandError {
     }
 }
 
-failed!(AttendError, BackendError, CreateError, ListError, LocateError, PrepareError);
+failed!(AttendError, BackendError, CreateError, ListError, PrepareError);
+
+impl From<LocateError> for CommandError {
+    fn from(error: LocateError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&LocateError> for CommandError {
+    fn from(error: &LocateError) -> Self {
+        let message = error.to_string();
+        match error {
+            // Whoever stands there has to go somewhere else.
+            LocateError::Checkout(found)
+                if matches!(
+                    **found,
+                    CheckoutError::Bare { .. } | CheckoutError::InsideGitDirectory { .. }
+                ) =>
+            {
+                Self::usage(message)
+            }
+            _ => Self::failed(message),
+        }
+    }
+}
 
 impl From<OpenError> for CommandError {
     fn from(error: OpenError) -> Self {

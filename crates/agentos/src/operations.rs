@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use agentos_core::codec::Chunk;
-use agentos_core::entry::Entry;
+use agentos_core::entry::{Entry, Hold, HoldKind};
 use agentos_core::id::{RunId, Try};
 use agentos_core::journal::Journal;
 use agentos_core::operation::OperationKind;
@@ -38,6 +38,9 @@ pub(crate) struct UnderWay {
     pub(crate) command: Option<String>,
     /// What a person is asked.
     pub(crate) question: Option<Question>,
+    /// What it waits for before it can begin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) held: Option<String>,
     /// The command's process, while it can be seen.
     pub(crate) pid: Option<i32>,
     /// The process that supervises it.
@@ -78,7 +81,8 @@ pub(crate) async fn under_way(
             step_number: journal.step_of(operation).map(|(number, _)| number.0),
             r#try,
             since: since.get(operation).copied().unwrap_or(Timestamp(0)),
-            question: question(operation, args, secrets),
+            question: question(operation, args, journal.hold_of(operation), secrets),
+            held: journal.hold_of(operation).map(|hold| secrets.masked(&hold.message)),
             command: command(args).map(|command| secrets.masked(&command)),
             pid: None,
             supervisor: None,
@@ -97,7 +101,15 @@ pub(crate) async fn under_way(
 }
 
 /// What is asked, if it is a question.
-fn question(operation: &OperationId, args: &Value, secrets: &Secrets) -> Option<Question> {
+fn question(
+    operation: &OperationId,
+    args: &Value,
+    hold: Option<&Hold>,
+    secrets: &Secrets,
+) -> Option<Question> {
+    if let Some(hold) = hold.filter(|hold| hold.kind == HoldKind::Approval) {
+        return Some(Question { text: secrets.masked(&hold.message), diff: None });
+    }
     operation.kind().filter(|kind| *kind == OperationKind::Approve)?;
     let name = operation.name().map(|name| name.to_string()).unwrap_or_default();
     let question = Question::of(args, &name);

@@ -121,6 +121,7 @@ fn home_of(prepared: &Prepared, placed: &Placed) -> Home {
         project_id: prepared.identity.project.to_string(),
         project_path: root.to_string_lossy().into_owned(),
         workspace_path: placed.path(root).to_string_lossy().into_owned(),
+        setup: placed.setup.clone(),
         ..Home::default()
     }
 }

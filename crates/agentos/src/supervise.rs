@@ -12,7 +12,7 @@ use agentos_engine::files::FilesPerformer;
 use agentos_engine::git::{GitPerformer, GitSettings};
 use agentos_engine::performer::Performers;
 use agentos_engine::shell::{Settings, ShellPerformer};
-use agentos_engine::workspaces::CheckedWorkspaces;
+use agentos_engine::workspaces::{CheckedWorkspaces, Watched};
 use agentos_process::launch::Launcher;
 use agentos_process::secret::{Secrets, is_secret_name};
 use agentos_process::supervisor;
@@ -21,6 +21,8 @@ use agentos_store::sqlite::SqliteStore;
 use crate::agents;
 use crate::lines::FileLines;
 use crate::session::Session;
+use crate::workspace::desk::Desk;
+use crate::workspace::keeper::DeskKeeper;
 use crate::workspace::setup;
 
 /// The hidden verb.
@@ -74,11 +76,14 @@ pub(crate) fn performers(
         grounds: Box::new(grounds.clone()),
         ..Settings::new(launcher()?, commands_folder(store.path()))
     };
+    let shell = Watched::new(ShellPerformer::new(settings), grounds.clone());
+    let git = Watched::new(GitPerformer::new(git), grounds.clone());
+    let agents = Watched::new(agents, grounds.clone());
     Ok(Performers::new()
-        .with(OperationKind::Shell, ShellPerformer::new(settings))
+        .with(OperationKind::Shell, shell)
         .with(OperationKind::Files, FilesPerformer::new(grounds.clone()))
         .with(OperationKind::Artifact, ArtifactPerformer::new(grounds))
-        .with(OperationKind::Git, GitPerformer::new(git))
+        .with(OperationKind::Git, git)
         .with(OperationKind::Agent, agents))
 }
 
@@ -90,7 +95,9 @@ pub(crate) fn grounds(
     let setup = setup::of(session, store)?;
     let records = Arc::new(store.clone());
     let grounds = CheckedWorkspaces::new(records, session.surroundings.clone());
-    Ok(grounds.set_up(setup).direnv(session.config.workspace.has_direnv()))
+    let keeper = DeskKeeper { desk: Desk::open(session, store).ok(), store: store.clone() };
+    let has_direnv = session.config.workspace.has_direnv();
+    Ok(grounds.set_up(setup).kept_by(keeper).direnv(has_direnv))
 }
 
 /// What every command finds in its environment besides what it needs.

@@ -3,6 +3,7 @@
 pub(crate) mod choose;
 pub(crate) mod desk;
 pub(crate) mod homes;
+pub(crate) mod keeper;
 pub(crate) mod removal;
 pub(crate) mod setup;
 pub(crate) mod tend;
@@ -16,7 +17,7 @@ use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::Workspace;
 use agentos_workspace::workspace::id::WorkspaceId;
 use agentos_workspace::workspace::repository::RepositoryLock;
-use agentos_workspace::workspace::yard::{Opened, Wanted};
+use agentos_workspace::workspace::yard::{Open, OpenError, Opened, Wanted};
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
@@ -44,11 +45,14 @@ pub(crate) struct WorkspaceArgs {
 }
 
 /// Where a run works.
+#[derive(Default)]
 pub(crate) struct Placed {
     /// The workspace; none if it is the checkout itself.
     pub(crate) workspace: Option<Workspace>,
     /// Whether it was in somebody else's hands already: a nested run works where the one around it does.
     pub(crate) is_shared: bool,
+    /// What is executed in it before the run's code begins; empty: nothing.
+    pub(crate) setup: String,
     /// Held until the run is there.
     _lock: Option<RepositoryLock>,
 }
@@ -69,7 +73,7 @@ pub(crate) async fn place(
 ) -> Result<Placed> {
     let (wanted_id, kind, is_kind_said) = match choice {
         Choice::Checkout => {
-            return Ok(Placed { workspace: None, is_shared: false, _lock: None });
+            return Ok(Placed::default());
         }
         Choice::Inherited(id) => return inherited(session, store, &id).await,
         Choice::Own { id, kind, is_said } => (id, kind, is_said),
@@ -84,13 +88,33 @@ pub(crate) async fn place(
     if !is_named {
         tell_of_changes(session, &desk).await;
     }
-    let open = desk.work(move |yard| yard.open(&wanted)).await?;
+    let open = open(session, &desk, wanted).await?;
     if open.how == Opened::MadeAgain {
         let path = open.workspace.path.display();
         session.output.note(&format!("the workspace {path} was gone; it was made again"));
     }
     open.notes.iter().for_each(|note| session.output.note(note));
-    Ok(Placed { workspace: Some(open.workspace), is_shared: false, _lock: Some(open.lock) })
+    Ok(Placed {
+        setup: desk.setup_of(&open.workspace),
+        workspace: Some(open.workspace),
+        is_shared: false,
+        _lock: Some(open.lock),
+    })
+}
+
+/// The workspace for a run; if there is no room for it yet, it is made when there is, and the run waits.
+async fn open(session: &Session, desk: &Desk, wanted: Wanted) -> Result<Open> {
+    let later = wanted.clone();
+    // Whether it is refused is seen below.
+    let opened = desk.work(move |yard| Ok::<_, CommandError>(yard.open(&wanted))).await?;
+    match opened {
+        Ok(open) => Ok(open),
+        Err(OpenError::NoRoom(no_room)) => {
+            session.output.note(&format!("{no_room}. The run waits until there is room"));
+            desk.work(move |yard| yard.reserve(&later)).await
+        }
+        Err(error) => Err(desk.told(error).await),
+    }
 }
 
 /// A nested run works where the one around it does.
@@ -104,7 +128,7 @@ async fn inherited(session: &Session, store: &SqliteStore, id: &str) -> Result<P
         ))
         .hint("name one with `--workspace-id`, or say `--workspace none`")
     })?;
-    Ok(Placed { workspace: Some(workspace), is_shared: true, _lock: None })
+    Ok(Placed { workspace: Some(workspace), is_shared: true, ..Placed::default() })
 }
 
 /// Makes sure that the workspace of a run that goes on is there and is the right one.
@@ -118,21 +142,37 @@ pub(crate) async fn ensure(
     let desk = Desk::open(session, store)?;
     let Some(known) = desk.find(&id).await? else { return Ok(None) };
     let desk = desk.of(&known)?;
+    let is_its = desk.is_of_family(run, &known).await?;
     let wanted = Wanted {
         id,
         kind: known.kind,
         is_kind_said: true,
         base: None,
-        run: known.run,
+        run: if is_its { known.run.clone() } else { Some(run.id.to_string()) },
         now: SystemClock.now(),
     };
-    let open = desk.work(move |yard| yard.open(&wanted)).await?;
-    if open.how == Opened::MadeAgain {
-        let path = open.workspace.path.display();
+    // Whether it is refused is seen below.
+    let opened = desk.work(move |yard| Ok::<_, CommandError>(yard.open(&wanted))).await?;
+    let open = match opened {
+        Ok(open) => open,
+        Err(OpenError::NoRoom(no_room)) => {
+            // What is to be done there waits for it.
+            session.output.note(&no_room.to_string());
+            return Ok(Some(known));
+        }
+        Err(error) => return Err(desk.told(error).await),
+    };
+    let (mut workspace, is_new) = (open.workspace, open.how == Opened::MadeAgain);
+    drop(open.lock);
+    if is_new {
+        let path = workspace.path.display();
         session.output.note(&format!("the workspace {path} was gone; it was made again"));
-        tend::occupy(session, store, run, open.workspace.clone()).await?;
+        open.notes.iter().for_each(|note| session.output.note(note));
+        if run.completed_at.is_none() && is_its {
+            workspace = desk.occupy(run, workspace).await?;
+        }
     }
-    Ok(Some(open.workspace))
+    Ok(Some(workspace))
 }
 
 /// Uncommitted changes in the checkout are not in the workspace: whoever expects them is told.

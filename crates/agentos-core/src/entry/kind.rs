@@ -41,6 +41,8 @@ impl Entry {
             Self::OperationStarted { .. } => "operation.started",
             Self::OperationInterrupted { .. } => "operation.interrupted",
             Self::OperationRetried { .. } => "operation.retried",
+            Self::OperationHeld { .. } => "operation.held",
+            Self::OperationReleased { .. } => "operation.released",
             Self::OperationCancelOrdered { .. } => "operation.cancel_ordered",
             Self::OperationEnded { .. } => "operation.ended",
             Self::ChildEnded { .. } => "child.ended",

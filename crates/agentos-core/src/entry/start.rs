@@ -42,6 +42,9 @@ pub struct Home {
     /// Where the files are that it was started with, absolute. It reads them and does not write them.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub context_path: String,
+    /// What is executed in its workspace before its code begins.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub setup: String,
     /// How many runs are around it: those that invoked it, one another.
     #[serde(skip_serializing_if = "is_outermost")]
     pub depth: u32,

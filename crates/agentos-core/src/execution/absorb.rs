@@ -30,6 +30,9 @@ impl Cursor {
             Happening::Interrupted { operation, r#try } => {
                 self.operation_interrupted(operation, r#try)
             }
+            Happening::Held { operation, r#try, hold } => {
+                self.operation_held(operation, r#try, hold)
+            }
             Happening::Timer(timer) => self.timer_fired(timer),
             Happening::Message(message) => self.message_came(message),
             Happening::Resumed => self.resumed(),
@@ -129,7 +132,7 @@ impl Cursor {
     }
 
     /// What a source switch left behind is proven dead.
-    fn left_ended(&mut self, id: OperationId, r#try: Try) -> Result<(), AdvanceError> {
+    pub(super) fn left_ended(&mut self, id: OperationId, r#try: Try) -> Result<(), AdvanceError> {
         let is_left = self.journal.left_behind().get(&id).is_some_and(|left| left.r#try == r#try);
         if is_left && self.journal.is_abandoned(&id) {
             self.append(Entry::AbandonedEnded { operation: id })?;
@@ -145,6 +148,14 @@ impl Cursor {
             return Ok(());
         }
         match timer {
+            Timer::Operation(operation)
+                if self
+                    .journal
+                    .operation(&operation)
+                    .is_some_and(|record| record.hold().is_some()) =>
+            {
+                self.release(&operation, None)?;
+            }
             Timer::Operation(operation) => {
                 if self.journal.operation(&operation).is_some_and(|record| !record.is_answered()) {
                     self.append(Entry::TimerFired { operation })?;
@@ -169,7 +180,10 @@ impl Cursor {
     /// When a timer is due, if it could be running.
     fn due_of(&mut self, timer: &Timer) -> Option<Timestamp> {
         match timer {
-            Timer::Operation(id) => self.journal.operation(id)?.due,
+            Timer::Operation(id) => {
+                let record = self.journal.operation(id)?;
+                record.due.or_else(|| record.hold()?.value.until)
+            }
             Timer::Retry(failed) => {
                 let ticket = self.steps.get(&failed.owner()?).copied()?;
                 let (due, _) = self.step_of(ticket)?.retry_timer.as_ref()?;

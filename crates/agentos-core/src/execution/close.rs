@@ -167,6 +167,7 @@ impl Cursor {
                 {
                     self.performing.insert(ticket);
                 }
+                self.stop_hold_timer(id);
                 if !ordered {
                     self.append(Entry::OperationCancelOrdered { operation: id.clone() })?;
                 }

@@ -130,8 +130,10 @@ impl Cursor {
         };
         let (answered, due, r#try) = (record.is_answered(), record.due, record.r#try);
         let (answer, offered) = (record.answer(), record.offered);
+        let rests = record.is_started() && !record.cancel_ordered;
         let kind = Self::kind_of(id);
         match kind.treatment() {
+            Treatment::Performed if self.begin_hold(ticket, id) => {}
             Treatment::Performed => {
                 if !answered {
                     self.perform(id, r#try);
@@ -140,7 +142,6 @@ impl Cursor {
             }
             Treatment::Invoked => {
                 // Once the child is known to exist, waiting for it needs nobody.
-                let rests = record.is_started() && !record.cancel_ordered;
                 if !answered {
                     self.perform(id, r#try);
                 }
@@ -179,6 +180,7 @@ impl Cursor {
             args: record.args.clone(),
             child: record.child,
             started: record.started.clone(),
+            granted: record.granted.clone(),
         });
     }
 
@@ -256,6 +258,7 @@ impl Cursor {
             number,
             retry: options.retry,
             timeout_ms: options.timeout,
+            rolls_back: options.rolls_back,
             body: options.body,
             site: options.site,
         })?;

@@ -49,6 +49,9 @@ impl Cursor {
             return Ok(());
         };
         if let Some(question) = to {
+            if Self::kind_of(&question) != OperationKind::Approve {
+                return self.decide_on_held(&key, &question);
+            }
             self.decide(key, &question);
             return Ok(());
         }
@@ -70,9 +73,7 @@ impl Cursor {
     fn decide(&mut self, key: InboxKey, question: &OperationId) {
         let ticket = self.operations.get(question).copied();
         let open = ticket.filter(|ticket| self.hears(*ticket));
-        if Self::kind_of(question) == OperationKind::Approve {
-            self.answering.extend(open.map(|ticket| (key, ticket)));
-        }
+        self.answering.extend(open.map(|ticket| (key, ticket)));
     }
 
     /// A kept signal reaches the wait it was offered to, and every other one that has come since.

@@ -5,7 +5,7 @@
 
 use super::illegal::Illegal;
 use super::{Deliverable, Journal, Placed};
-use crate::entry::{OperationResult, RunOutcome};
+use crate::entry::{Hold, OperationResult, RunOutcome};
 use crate::id::{InboxKey, RunId, Seq, StepNumber, Try};
 use crate::operation::{OperationKind, Treatment};
 use crate::path::OperationId;
@@ -24,6 +24,10 @@ pub(crate) struct OperationRecord {
     /// Where the latest try that started could be found.
     pub(crate) started: Option<Value>,
     pub(crate) cancel_ordered: bool,
+    /// What it was last held for, and where that is recorded.
+    held: Option<Placed<Hold>>,
+    /// What a person has approved for it.
+    pub(crate) granted: Option<String>,
     /// The kept signal that it was offered, where that is recorded.
     pub(crate) offered: Option<Seq>,
     /// When its timer is recorded to have fired.
@@ -38,6 +42,7 @@ enum State {
     Ordered,
     Started,
     Interrupted,
+    Held,
     Fired,
     Consumed,
     Ended,
@@ -48,6 +53,8 @@ pub(super) enum Progress {
     Started { r#try: Try, detail: Value },
     Interrupted { r#try: Try },
     Retried { r#try: Try },
+    Held { r#try: Try, hold: Placed<Hold> },
+    Released { granted: Option<String> },
     CancelOrdered,
     Fired { seq: Seq },
     Consumed,
@@ -60,6 +67,7 @@ impl State {
             Self::Ordered => "ordered",
             Self::Started => "started",
             Self::Interrupted => "interrupted",
+            Self::Held => "held",
             Self::Fired => "past its time",
             Self::Consumed => "answered by a signal",
             Self::Ended => "ended",
@@ -91,6 +99,8 @@ impl OperationRecord {
             r#try,
             started: None,
             cancel_ordered: false,
+            held: None,
+            granted: None,
             offered: None,
             fired: None,
             ended: None,
@@ -101,6 +111,11 @@ impl OperationRecord {
     /// Whether an answer is recorded.
     pub(crate) const fn is_answered(&self) -> bool {
         matches!(self.state, State::Fired | State::Consumed | State::Ended)
+    }
+
+    /// What it is held for, while it is.
+    pub(crate) fn hold(&self) -> Option<&Placed<Hold>> {
+        self.held.as_ref().filter(|_| self.state == State::Held)
     }
 
     /// Whether the current try is recorded to have started.
@@ -121,7 +136,10 @@ impl OperationRecord {
         treatment: Treatment,
         progress: &Progress,
     ) -> Result<State, Illegal> {
-        let alive = matches!(self.state, State::Ordered | State::Started | State::Interrupted);
+        let alive = matches!(
+            self.state,
+            State::Ordered | State::Started | State::Interrupted | State::Held
+        );
         match (treatment, self.state, progress) {
             (
                 Treatment::Performed | Treatment::Invoked,
@@ -141,6 +159,16 @@ impl OperationRecord {
                 } else {
                     Err(Illegal::WrongTry { expected: self.r#try.next() })
                 }
+            }
+            (
+                Treatment::Performed,
+                State::Ordered | State::Started,
+                Progress::Held { r#try, .. },
+            ) => self.same_try(*r#try).map(|()| State::Held),
+            (Treatment::Performed, State::Held, Progress::Released { .. })
+                if !self.cancel_ordered =>
+            {
+                Ok(State::Ordered)
             }
             (Treatment::Performed | Treatment::Invoked, state, Progress::CancelOrdered)
                 if alive && !self.cancel_ordered =>
@@ -213,6 +241,7 @@ impl Journal {
         let record = self.operations.get_mut(id).ok_or_else(unknown)?;
         let treatment = id.kind().map(OperationKind::treatment).ok_or_else(unknown)?;
         let was_answered = record.is_answered();
+        let was_held = record.state == State::Held;
         let is_kept =
             matches!(progress, Progress::Ended(end) if self.kept.get(id) == Some(&end.value));
         record.state = match record.state {
@@ -225,11 +254,22 @@ impl Journal {
             Progress::Fired { seq, .. } => record.fired = Some(*seq),
             Progress::Ended(ended) => record.ended = Some(ended.clone()),
             Progress::Started { detail, .. } => record.started = Some(detail.clone()),
+            Progress::Held { hold, .. } => record.held = Some(hold.clone()),
+            Progress::Released { granted } => {
+                record.granted = granted.clone().or(record.granted.take());
+            }
             Progress::Interrupted { .. } | Progress::Consumed => {}
         }
-        if record.is_answered() && !was_answered {
+        let is_answered = record.is_answered();
+        // Whoever waits for a person or for room is not active.
+        match progress {
+            Progress::Held { .. } => self.activity.end(at),
+            Progress::Released { .. } => self.activity.begin(at),
+            _ => {}
+        }
+        if is_answered && !was_answered {
             self.close_one(&id.scope());
-            if is_performed(id) {
+            if is_performed(id) && !was_held {
                 self.activity.end(at);
             }
         }

@@ -7,6 +7,7 @@ mod children;
 mod divergence;
 mod endings;
 mod happenings;
+mod holds;
 mod moves;
 mod reading;
 mod scopes;

@@ -20,8 +20,8 @@ use proptest::sample::select;
 use proptest::test_runner::RngSeed;
 
 use arbitrary::{
-    any_entry, any_name, any_operation, any_record, any_result, any_run_outcome, any_scope,
-    any_value,
+    any_entry, any_hold, any_name, any_operation, any_record, any_result, any_run_outcome,
+    any_scope, any_value,
 };
 use mangle::{Mangling, any_mangling, salvage};
 use recorded::{Recording, SEEDS, recording};
@@ -89,6 +89,8 @@ fn any_happening() -> BoxedStrategy<Happening> {
             .prop_map(|(operation, r#try, detail)| Happening::Started { operation, r#try, detail }),
         (any_operation(), tries.clone(), any_result())
             .prop_map(|(operation, r#try, result)| Happening::Ended { operation, r#try, result }),
+        (any_operation(), tries.clone(), any_hold())
+            .prop_map(|(operation, r#try, hold)| Happening::Held { operation, r#try, hold }),
         (any_operation(), tries)
             .prop_map(|(operation, r#try)| Happening::Interrupted { operation, r#try }),
         any_operation().prop_map(|operation| Happening::Timer(Timer::Operation(operation))),

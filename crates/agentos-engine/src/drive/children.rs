@@ -135,7 +135,8 @@ impl NewChild {
                 workflow: workflow.clone(),
                 input: self.invoked.input.clone(),
                 parent: self.parent.clone(),
-                home: Home { run_id, depth, ..self.home.clone() },
+                // Where it works is set up already.
+                home: Home { run_id, depth, setup: String::new(), ..self.home.clone() },
             };
             // Whatever is wrong with it is said before anything is made for it.
             let start = shared.library.start_of_child(invocation).map_err(NoChild::Failed)?;

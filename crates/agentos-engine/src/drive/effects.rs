@@ -72,8 +72,8 @@ impl Drive {
             Effect::Perform { operation, r#try, args, child: Some(child), .. } => {
                 self.invoke(operation, r#try, args, child);
             }
-            Effect::Perform { operation, kind, r#try, args, child: None, started } => {
-                self.begin((operation, kind, r#try), args, started);
+            Effect::Perform { operation, kind, r#try, args, child: None, started, granted } => {
+                self.begin((operation, kind, r#try), args, (started, granted));
             }
             Effect::Stop { operation, r#try, child: Some(child) } => {
                 self.cancel_child(operation, r#try, child);
@@ -86,7 +86,7 @@ impl Drive {
         &mut self,
         (operation, kind, r#try): (OperationId, OperationKind, Try),
         args: Value,
-        started: Option<Value>,
+        (started, granted): (Option<Value>, Option<String>),
     ) {
         let recovered = self.in_flight.earlier.remove(&(operation.clone(), r#try));
         // What somebody else may have begun is not begun here, so its code is still needed for the next try.
@@ -108,6 +108,7 @@ impl Drive {
             r#try,
             args,
             started,
+            granted,
             recovered,
             action,
         };
@@ -160,6 +161,7 @@ impl Drive {
                 match performed {
                     Performed::Ended(result) => Happening::Ended { operation, r#try, result },
                     Performed::Interrupted => Happening::Interrupted { operation, r#try },
+                    Performed::Held(hold) => Happening::Held { operation, r#try, hold },
                 }
             }
         }

@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agentos_core::entry::Home;
+use agentos_core::entry::{Hold, Home, OperationResult};
 use agentos_core::failure::{Failure, FailureKind};
+use agentos_core::id::RunId;
+use agentos_core::path::OperationId;
 use async_trait::async_trait;
+
+use crate::performer::{Order, Performed};
 
 /// The file that a workspace of ours has.
 const METADATA: &str = ".agent-workflow.json";
@@ -19,14 +23,62 @@ pub struct Ground {
     pub env: BTreeMap<String, String>,
 }
 
+/// Somebody who is about to work for a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Visitor<'a> {
+    /// The run.
+    pub run: RunId,
+    /// Where it belongs and works.
+    pub home: &'a Home,
+    /// What is to be done there.
+    pub operation: &'a OperationId,
+    /// What a person has approved for that.
+    pub granted: Option<&'a str>,
+}
+
+impl Order {
+    /// Whoever performs this.
+    #[must_use]
+    pub fn visitor(&self) -> Visitor<'_> {
+        let granted = self.granted.as_deref();
+        Visitor { run: self.run, home: &self.home, operation: &self.operation, granted }
+    }
+}
+
+/// Why nothing is done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// It fails.
+    Failed(Failure),
+    /// Not yet.
+    Held(Hold),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Refusal> for Performed {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Failed(failure) => {
+                Self::Ended(OperationResult::Failed { failure: failure.bounded() })
+            }
+            Refusal::Held(hold) => Self::Held(hold),
+        }
+    }
+}
+
 /// Knows where runs work.
 #[async_trait]
 pub trait Grounds: Send + Sync + 'static {
-    /// Where a run of this home does.
+    /// Where whoever comes for a run may work.
     ///
     /// # Errors
-    /// It has no place, or it can't be found out: a failure of the command that was to be executed there.
-    async fn of(&self, home: &Home) -> Result<Ground, Failure>;
+    /// It has no place, it can't be found out, or it has to wait: the same for what was to be done there.
+    async fn of(&self, visitor: Visitor<'_>) -> Result<Ground, Refusal>;
 }
 
 /// Runs work in their workspaces, as their logs say, and their commands know about it.
@@ -35,10 +87,10 @@ pub struct Workspaces;
 
 #[async_trait]
 impl Grounds for Workspaces {
-    async fn of(&self, home: &Home) -> Result<Ground, Failure> {
+    async fn of(&self, Visitor { home, .. }: Visitor<'_>) -> Result<Ground, Refusal> {
         if home.workspace_path.is_empty() {
             let message = "the run has no workspace to execute commands in; start it with one";
-            return Err(refused(message.to_owned()));
+            return Err(refused(message.to_owned()).into());
         }
         let path = PathBuf::from(&home.workspace_path);
         let metadata = path.join(METADATA);

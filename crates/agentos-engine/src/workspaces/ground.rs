@@ -1,22 +1,37 @@
 //! Before anything is done in a workspace, it is looked at: what is not the workspace that was made fails the operation,
 //! and nothing is done anywhere else in its place.
+//!
+//! What is missing is brought back first. What a person has to approve, or what there is no room for, is waited for.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentos_core::entry::Home;
+use agentos_core::entry::{Hold, HoldKind, Home};
 use agentos_core::failure::{Failure, FailureKind};
+use agentos_core::id::RunId;
 use agentos_store::records::Records;
 use agentos_workspace::metadata;
 use agentos_workspace::surroundings::Surroundings;
-use agentos_workspace::workspace::setup::Setup;
-use agentos_workspace::workspace::verify::verify;
+use agentos_workspace::workspace::direnv::DirenvError;
+use agentos_workspace::workspace::verify::{VerifyError, verify_quickly};
 use agentos_workspace::workspace::{Workspace, direnv};
 use async_trait::async_trait;
 
+use super::set_up::SetUp;
 use super::workspace_of;
-use crate::shell::{Ground, Grounds};
+use crate::library::prelude;
+use crate::shell::{Ground, Grounds, Refusal, Visitor};
+
+/// Who brings back workspaces that are gone.
+#[async_trait]
+pub trait Keeper: Send + Sync + 'static {
+    /// Brings back the workspace that a run works in: from what was kept of it, or from its branch.
+    ///
+    /// # Errors
+    /// There can be none, or there is no room for it yet.
+    async fn bring_back(&self, run: RunId, home: &Home) -> Result<Workspace, Refusal>;
+}
 
 /// Runs work in their workspaces, which are looked at before.
 #[derive(Clone)]
@@ -24,22 +39,8 @@ pub struct CheckedWorkspaces {
     records: Arc<dyn Records>,
     surroundings: Arc<Surroundings>,
     setup: Arc<SetUp>,
+    keeper: Option<Arc<dyn Keeper>>,
     has_direnv: bool,
-}
-
-/// What is executed in each workspace before anything else.
-#[derive(Debug, Clone, Default)]
-pub enum SetUp {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// This.
-    With(Setup),
-    /// Something that nobody has approved: nothing is done in workspaces of ours until then.
-    NotApproved {
-        /// The command.
-        command: String,
-    },
 }
 
 impl CheckedWorkspaces {
@@ -47,13 +48,20 @@ impl CheckedWorkspaces {
     #[must_use]
     pub fn new(records: Arc<dyn Records>, surroundings: Surroundings) -> Self {
         let surroundings = Arc::new(surroundings);
-        Self { records, surroundings, setup: Arc::default(), has_direnv: false }
+        Self { records, surroundings, setup: Arc::default(), keeper: None, has_direnv: false }
     }
 
     /// With something that is executed in each of them first.
     #[must_use]
     pub fn set_up(mut self, setup: SetUp) -> Self {
         self.setup = Arc::new(setup);
+        self
+    }
+
+    /// With somebody who brings back those that are gone.
+    #[must_use]
+    pub fn kept_by(mut self, keeper: impl Keeper) -> Self {
+        self.keeper = Some(Arc::new(keeper));
         self
     }
 
@@ -64,39 +72,77 @@ impl CheckedWorkspaces {
         self
     }
 
-    async fn workspace(&self, home: &Home) -> Result<Option<Workspace>, Failure> {
-        let rows = self.records.workspaces().await;
-        let rows = rows.map_err(|error| {
+    pub(super) fn records(&self) -> &dyn Records {
+        &*self.records
+    }
+
+    pub(super) fn surroundings(&self) -> &Arc<Surroundings> {
+        &self.surroundings
+    }
+
+    /// The workspace that a run works in, as it is written down.
+    pub(super) async fn workspace(&self, home: &Home) -> Result<Option<Workspace>, Failure> {
+        let row = self.records.workspace_at(&home.workspace_path).await;
+        let row = row.map_err(|error| {
             Failure::new(FailureKind::Error, format!("workspaces can't be looked up: {error}"))
         })?;
-        let known = rows.iter().filter(|row| row.path == home.workspace_path);
-        Ok(known.filter_map(workspace_of).find(|workspace| workspace.state.is_there()))
+        Ok(row.as_ref().and_then(workspace_of))
+    }
+
+    /// The workspace that a run works in, there and as it should be.
+    async fn sound(&self, visitor: Visitor<'_>, known: Workspace) -> Result<Workspace, Refusal> {
+        if !known.state.is_there() {
+            return self.brought_back(visitor).await;
+        }
+        let (surroundings, found) = (Arc::clone(&self.surroundings), known.clone());
+        let looked = blocking(move || Ok(verify_quickly(&surroundings, &found))).await?;
+        match looked {
+            Ok(()) => Ok(known),
+            Err(VerifyError::Missing { .. }) => self.brought_back(visitor).await,
+            Err(error) => Err(refused(format!(
+                "{error}; nothing was done. `agentos workspace status` shows it"
+            ))
+            .into()),
+        }
+    }
+
+    async fn brought_back(&self, visitor: Visitor<'_>) -> Result<Workspace, Refusal> {
+        match &self.keeper {
+            Some(keeper) => keeper.bring_back(visitor.run, visitor.home).await,
+            None => Err(refused(format!(
+                "the workspace {} is gone; `agentos resume` makes it again",
+                visitor.home.workspace_path
+            ))
+            .into()),
+        }
     }
 }
 
 #[async_trait]
 impl Grounds for CheckedWorkspaces {
-    async fn of(&self, home: &Home) -> Result<Ground, Failure> {
+    async fn of(&self, visitor: Visitor<'_>) -> Result<Ground, Refusal> {
+        let home = visitor.home;
         if home.workspace_path.is_empty() {
             let message = "the run has no workspace to work in; start it with one";
-            return Err(refused(message.to_owned()));
+            return Err(refused(message.to_owned()).into());
         }
-        let known = self.workspace(home).await?;
         let path = PathBuf::from(&home.workspace_path);
-        let env = match known {
-            Some(workspace) => {
+        let env = match self.workspace(home).await? {
+            Some(known) => {
+                let workspace = self.sound(visitor, known).await?;
                 let file = workspace.path.join(metadata::FILE).display().to_string();
                 let id = workspace.id.to_string();
-                self.check(workspace, environment(home, id, file)).await?
+                self.enter(visitor, workspace, environment(home, id, file)).await?
             }
             None if home.workspace_path == home.project_path => {
                 environment(home, home.run_id.clone(), String::new())
             }
             None => {
                 return Err(refused(format!(
-                    "the workspace {} is gone; `agentos resume` makes it again from its branch",
+                    "the workspace {} is not known to the database; nothing was done",
                     path.display()
-                )));
+                ))
+                .into());
             }
         };
         Ok(Ground { path, env })
@@ -104,55 +150,70 @@ impl Grounds for CheckedWorkspaces {
 }
 
 impl CheckedWorkspaces {
-    /// Looks at it, and sets it up if nobody has yet. The environment that whatever works there finds.
-    async fn check(
+    /// The environment that whatever works there finds; set up, if nobody has done that yet.
+    async fn enter(
         &self,
+        visitor: Visitor<'_>,
         workspace: Workspace,
         env: BTreeMap<String, String>,
-    ) -> Result<BTreeMap<String, String>, Failure> {
-        let has_direnv = self.has_direnv;
-        let (surroundings, setup) = (Arc::clone(&self.surroundings), Arc::clone(&self.setup));
-        let looked = tokio::task::spawn_blocking(move || {
-            verify(&surroundings, &workspace).map_err(|error| {
-                refused(format!(
-                    "{error}; nothing was done. `agentos workspace status` shows it, `agentos resume` makes one that is \
-                     gone again"
-                ))
-            })?;
+    ) -> Result<BTreeMap<String, String>, Refusal> {
+        let (has_direnv, setup) = (self.has_direnv, Arc::clone(&self.setup));
+        let surroundings = Arc::clone(&self.surroundings);
+        let granted = visitor.granted.map(str::to_owned);
+        let is_setup = prelude::is_setup(visitor.home, visitor.operation);
+        let command = visitor.home.setup.clone();
+        blocking(move || {
+            let granted = granted.as_deref();
             let mut env = env;
             if has_direnv {
-                let more = direnv::environment(&surroundings, &workspace);
-                let mut more = more.map_err(|error| refused(error.to_string()))?;
+                let mut more = from_direnv(&surroundings, &workspace, granted)?;
                 more.append(&mut env);
                 env = more;
             }
-            set_up(&setup, &workspace, env.clone())?;
+            match is_setup {
+                true => setup.check(&workspace, &command, granted)?,
+                false => setup.ensure(&workspace, &env, granted)?,
+            }
             Ok(env)
-        });
-        looked.await.unwrap_or_else(|error| {
-            Err(refused(format!("the workspace can't be looked at: {error}")))
         })
+        .await
     }
 }
 
-fn set_up(
-    setup: &SetUp,
+/// What the workspace's `.envrc` makes. One that nobody has allowed is asked about.
+fn from_direnv(
+    surroundings: &Surroundings,
     workspace: &Workspace,
-    env: BTreeMap<String, String>,
-) -> Result<(), Failure> {
-    match setup {
-        SetUp::Nothing => Ok(()),
-        SetUp::With(setup) => {
-            let env = setup.env.clone().into_iter().chain(env).collect();
-            let setup = Setup { env, ..setup.clone() };
-            let done = setup.ensure(workspace);
-            done.map_err(|error| Failure::new(FailureKind::Error, error.to_string()))
+    granted: Option<&str>,
+) -> Result<BTreeMap<String, String>, Refusal> {
+    let failed = |error: DirenvError| Refusal::from(refused(error.to_string()));
+    let made = match direnv::environment(surroundings, workspace) {
+        Err(DirenvError::Blocked { hash, .. }) if granted == Some(&hash) => {
+            direnv::allow_approved(surroundings, workspace, &hash).map_err(failed)?;
+            direnv::environment(surroundings, workspace)
         }
-        SetUp::NotApproved { command } => Err(refused(format!(
-            "the repository's setup command is not approved: `{command}`; if you trust it, say `--allow-setup` once with \
-             `agentos run` or `agentos resume`"
-        ))),
-    }
+        made => made,
+    };
+    made.map_err(|error| match error {
+        DirenvError::Blocked { path, why, hash } => Refusal::Held(Hold {
+            kind: HoldKind::Approval,
+            message: format!(
+                "{} is not approved: {why}. Execute it before everything that works there?",
+                path.display()
+            ),
+            subject: Some(hash),
+            until: None,
+        }),
+        error => failed(error),
+    })
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+        Err(refused(format!("the workspace can't be looked at: {error}")).into())
+    })
 }
 
 fn environment(home: &Home, id: String, metadata: String) -> BTreeMap<String, String> {
@@ -165,6 +226,6 @@ fn environment(home: &Home, id: String, metadata: String) -> BTreeMap<String, St
     env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn refused(message: String) -> Failure {
+pub(super) fn refused(message: String) -> Failure {
     Failure::new(FailureKind::NonRetryable, message)
 }

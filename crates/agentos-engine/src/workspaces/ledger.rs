@@ -46,6 +46,11 @@ impl<S: Store + Records> Ledger for StoreLedger<S> {
         Ok(rows.iter().filter_map(workspace_of).collect())
     }
 
+    fn find(&self, id: &WorkspaceId) -> Result<Option<Workspace>, LedgerError> {
+        let row = self.runtime.block_on(self.store.workspace(id.as_str())).map_err(unusable)?;
+        Ok(row.as_ref().and_then(workspace_of))
+    }
+
     fn write(&self, workspace: &Workspace) -> Result<u32, LedgerError> {
         let row = row_of(workspace, self.project, self.clock.now())?;
         match self.runtime.block_on(self.store.put_workspace(row, workspace.version)) {

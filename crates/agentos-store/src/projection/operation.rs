@@ -8,7 +8,7 @@
 //! | artifact | `type`, `storage_path` (else `file`), `mime_type`, `size_bytes`, `sha256` (kept in `metadata`, as is the `attempt` if it was not the first), `metadata`; `agent_session_id`, or the agent's own `session_id`; of several files `entries`, each with `path`, `mime_type`, `size_bytes`, `sha256` |
 //! | git | `branch`, `commit_sha`, `pr_url` |
 
-use agentos_core::entry::{Entry, OperationResult, RunOutcome, StepOutcome};
+use agentos_core::entry::{Entry, HoldKind, OperationResult, RunOutcome, StepOutcome};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::Seq;
 use agentos_core::operation::{OperationKind, Treatment};
@@ -30,6 +30,8 @@ pub(super) struct OpenOperation {
     ordered: Seq,
     /// Kept only where a row is made of it in the end.
     args: Value,
+    /// What it is held for, since when, and when it is tried again by itself.
+    pub(super) held: Option<(HoldKind, Timestamp, Option<Timestamp>)>,
     /// Its timer has fired; a signal that came first may still win.
     fired: bool,
 }
@@ -102,6 +104,16 @@ impl Projection {
                     changes.sessions.entry(key).or_default().take(detail);
                 }
             }
+            Entry::OperationHeld { operation, hold, .. } => {
+                if let Some(open) = self.operations.get_mut(operation) {
+                    open.held = Some((hold.kind, at, hold.until));
+                }
+            }
+            Entry::OperationReleased { operation, .. } => {
+                if let Some(open) = self.operations.get_mut(operation) {
+                    open.held = None;
+                }
+            }
             Entry::OperationEnded { operation, result } => {
                 self.ended(at, (operation, result), changes);
             }
@@ -146,8 +158,16 @@ impl Projection {
         }
         let keeps = matches!(kind, OperationKind::Artifact);
         let args = if keeps { args.clone() } else { Value::Null };
-        let open =
-            OpenOperation { kind, number, since: at, due: *due, ordered: seq, args, fired: false };
+        let open = OpenOperation {
+            kind,
+            number,
+            since: at,
+            due: *due,
+            ordered: seq,
+            args,
+            held: None,
+            fired: false,
+        };
         self.operations.insert(operation.clone(), open);
     }
 

@@ -1,5 +1,6 @@
 //! What a run waits for, while it only waits.
 
+use agentos_core::entry::HoldKind;
 use agentos_core::operation::{OperationKind, Treatment};
 use agentos_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,14 @@ impl Projection {
     pub(super) fn waits_for(&self) -> Option<Waiting> {
         let mut waits = Vec::new();
         for operation in self.operations.values().filter(|operation| operation.is_open()) {
+            if let Some((kind, since, until)) = operation.held {
+                let kind = match kind {
+                    HoldKind::Approval => WaitKind::Approval,
+                    HoldKind::Disk => WaitKind::Disk,
+                };
+                waits.push(Waiting { kind, since, until });
+                continue;
+            }
             let kind = match operation.kind {
                 OperationKind::Approve => WaitKind::Approval,
                 OperationKind::Wait => WaitKind::Signal,

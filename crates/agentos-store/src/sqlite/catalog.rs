@@ -310,17 +310,35 @@ pub(super) fn put_workspace(tx: &Tx<'_>, new: &Workspace, expected: u32) -> Answ
     Ok(Ok(current + 1))
 }
 
+const WORKSPACES: &str = "SELECT w.id, p.id, w.kind, w.status, w.path, w.branch, w.base, w.detail, w.version, \
+    w.created_at, w.updated_at FROM workspaces w LEFT JOIN projects p ON p.key = w.project_id";
+
 pub(super) fn workspaces(connection: &Connection) -> Done<Vec<Workspace>> {
-    let mut read = connection.prepare_cached(
-        "SELECT w.id, p.id, w.kind, w.status, w.path, w.branch, w.base, w.detail, w.version, w.created_at, \
-         w.updated_at FROM workspaces w LEFT JOIN projects p ON p.key = w.project_id ORDER BY w.id",
-    )?;
+    let mut read = connection.prepare_cached(&format!("{WORKSPACES} ORDER BY w.id"))?;
     let mut rows = read.query(())?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(workspace(connection, row)?);
     }
     Ok(found)
+}
+
+pub(super) fn workspace_of_id(connection: &Connection, id: &str) -> Done<Option<Workspace>> {
+    one_workspace(connection, &format!("{WORKSPACES} WHERE w.id = ?1"), id)
+}
+
+pub(super) fn workspace_at(connection: &Connection, path: &str) -> Done<Option<Workspace>> {
+    one_workspace(
+        connection,
+        &format!("{WORKSPACES} WHERE w.path = ?1 ORDER BY w.id LIMIT 1"),
+        path,
+    )
+}
+
+fn one_workspace(connection: &Connection, sql: &str, key: &str) -> Done<Option<Workspace>> {
+    let mut read = connection.prepare_cached(sql)?;
+    let mut rows = read.query([key])?;
+    rows.next()?.map(|row| workspace(connection, row)).transpose()
 }
 
 fn workspace(connection: &Connection, row: &Row<'_>) -> Done<Workspace> {

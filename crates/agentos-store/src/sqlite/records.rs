@@ -127,6 +127,16 @@ impl Records for SqliteStore {
         self.read(|connection| catalog::workspaces(connection).map(Ok)).await
     }
 
+    async fn workspace(&self, id: &str) -> Result<Option<Workspace>, BackendError> {
+        let id = id.to_owned();
+        self.read(move |connection| catalog::workspace_of_id(connection, &id).map(Ok)).await
+    }
+
+    async fn workspace_at(&self, path: &str) -> Result<Option<Workspace>, BackendError> {
+        let path = path.to_owned();
+        self.read(move |connection| catalog::workspace_at(connection, &path).map(Ok)).await
+    }
+
     async fn delete_workspace(&self, id: &str) -> Result<(), RecordError> {
         let id = id.to_owned();
         self.write(move |tx| catalog::delete_workspace(tx, &id)).await

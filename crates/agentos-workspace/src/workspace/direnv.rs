@@ -13,6 +13,7 @@ use std::time::Duration;
 use agentos_process::environment::built_up;
 use agentos_process::tool::{Answer, Tool, ToolError};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::Workspace;
@@ -39,6 +40,8 @@ pub enum DirenvError {
         path: PathBuf,
         /// Why it was not allowed without asking.
         why: &'static str,
+        /// What it says, so that an approval counts for nothing else.
+        hash: String,
     },
     /// It failed.
     #[error("{} can't be used: {said}", path.display())]
@@ -87,6 +90,31 @@ pub fn environment(
     Ok(texts.filter(|(name, _)| !name.starts_with("DIRENV_")).collect())
 }
 
+/// Allows the workspace's `.envrc`, if it still is what somebody has approved; whether it is.
+///
+/// # Errors
+/// [`DirenvError`]
+pub fn allow_approved(
+    surroundings: &Surroundings,
+    workspace: &Workspace,
+    hash: &str,
+) -> Result<bool, DirenvError> {
+    let is_it = hash_of(&workspace.path.join(FILE)).is_some_and(|found| found == hash);
+    if is_it {
+        allow(surroundings, workspace)?;
+    }
+    Ok(is_it)
+}
+
+/// What a file is and says.
+fn hash_of(path: &Path) -> Option<String> {
+    let mut digest = Sha256::new();
+    digest.update(path.as_os_str().as_encoded_bytes());
+    digest.update([0]);
+    digest.update(fs::read(path).ok()?);
+    Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// Allows the workspace's `.envrc`, because its user says so.
 ///
 /// # Errors
@@ -106,7 +134,8 @@ fn check(
     workspace: &Workspace,
     path: &Path,
 ) -> Result<(), DirenvError> {
-    let blocked = |why| DirenvError::Blocked { path: path.to_owned(), why };
+    let hash = hash_of(path).unwrap_or_default();
+    let blocked = |why| DirenvError::Blocked { path: path.to_owned(), why, hash: hash.clone() };
     let content = fs::read(path).map_err(|_| blocked("it can't be read"))?;
     let root = &workspace.repo_root;
     let name = format!("{}:{FILE}", workspace.base);

@@ -1,6 +1,7 @@
 //! What all worktrees of a repository share can be changed from any of them: configuration, hooks, branches, the stash.
 //!
-//! It is looked at when somebody begins to work in a worktree and when that is over. What has changed meanwhile is told,
+//! It is looked at when somebody begins to work in a worktree, after everything that was executed there, and when all is
+//! over. What has changed meanwhile is told,
 //! whoever did it: others work in the repository too. What makes the repository unusable and nobody wants is put right:
 //! `core.bare` and `core.worktree`, which programs set that run git with a `GIT_DIR` they have inherited.
 
@@ -25,6 +26,16 @@ const REFS: usize = 20_000;
 const NAMED: usize = 5;
 
 const FILE: &str = "shared.json";
+
+/// What is looked at often, by itself: the other file may be long.
+const BRIEF: &str = "config.json";
+
+/// How the configuration was.
+#[derive(Debug, Serialize, Deserialize)]
+struct Brief {
+    hash: String,
+    vital: BTreeMap<String, String>,
+}
 
 /// What worktrees share, as of one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -75,13 +86,9 @@ impl SharedState {
         let mut told = Vec::new();
         let mut is_config_told = false;
         for key in VITAL {
-            let (old, new) = (self.vital.get(key), after.vital.get(key));
-            if old != new {
-                is_config_told = true;
-                let shown =
-                    |value: Option<&String>| value.map_or("not set", String::as_str).to_owned();
-                told.push(format!("{key} was {} and is {}", shown(old), shown(new)));
-            }
+            let line = changed(key, self.vital.get(key), after.vital.get(key));
+            is_config_told |= line.is_some();
+            told.extend(line);
         }
         if self.config != after.config && !is_config_told {
             told.push("the configuration of the repository has changed".to_owned());
@@ -118,7 +125,65 @@ pub(super) fn begin(surroundings: &Surroundings, workspace: &Workspace) -> Resul
     let Some(private) = shared(workspace) else { return Ok(()) };
     let Ok(state) = SharedState::take(surroundings, &workspace.repository) else { return Ok(()) };
     files::make_folder(&folder_of(&private))?;
+    let brief = Brief { hash: state.config.clone(), vital: state.vital.clone() };
+    files::write_json(&folder_of(&private).join(BRIEF), &brief)?;
     files::write_json(&path_in(&private), &state)
+}
+
+/// Looks whether the repository can still be used, after something was executed in a workspace: what makes it unusable is
+/// put right at once, because the next git would fail. One line for each such thing. As long as the configuration is what
+/// it was, this costs reading a small file.
+#[must_use]
+pub fn check(surroundings: &Surroundings, workspace: &Workspace) -> Vec<String> {
+    let Some(private) = shared(workspace) else { return Vec::new() };
+    let path = folder_of(&private).join(BRIEF);
+    let config = fs::read(workspace.repository.join("config")).unwrap_or_default();
+    let known: Option<Brief> = files::load_json(&path).ok().flatten();
+    let Some(known) = known.filter(|known| known.hash != hash([config])) else { return Vec::new() };
+    let Ok(vital) = vital(surroundings, &workspace.repository) else { return Vec::new() };
+    let mut told: Vec<String> = VITAL[..2]
+        .iter()
+        .filter_map(|key| changed(key, known.vital.get(*key), vital.get(*key)))
+        .collect();
+    told.extend(heal(surroundings, &workspace.repository, &known.vital, &vital));
+    let hash = hash([fs::read(workspace.repository.join("config")).unwrap_or_default()]);
+    if !told.is_empty()
+        && let Ok(Some(before)) = files::load_json::<SharedState>(&path_in(&private))
+    {
+        // What was put back is no change that has to be told of again.
+        let _kept =
+            files::write_json(&path_in(&private), &SharedState { config: hash.clone(), ..before });
+    }
+    let _kept = files::write_json(&path, &Brief { hash, vital: known.vital });
+    told
+}
+
+/// Whether the repository's configuration is what it was when somebody began to work in a workspace.
+pub(super) fn is_unchanged(workspace: &Workspace) -> bool {
+    let path = shared(workspace).map(|private| folder_of(&private).join(BRIEF));
+    let known: Option<Brief> = path.and_then(|path| files::load_json(&path).ok().flatten());
+    let config = fs::read(workspace.repository.join("config")).unwrap_or_default();
+    known.is_some_and(|known| known.hash == hash([config]))
+}
+
+/// What became of a setting.
+fn changed(key: &str, old: Option<&String>, new: Option<&String>) -> Option<String> {
+    let shown = |value: Option<&String>| value.map_or("not set", String::as_str).to_owned();
+    (old != new).then(|| format!("{key} was {} and is {}", shown(old), shown(new)))
+}
+
+/// The settings that decide whether a repository can be used at all.
+fn vital(
+    surroundings: &Surroundings,
+    repository: &Path,
+) -> Result<BTreeMap<String, String>, CallError> {
+    let mut vital = BTreeMap::new();
+    for key in VITAL {
+        if let Some(value) = setting(surroundings, repository, key)? {
+            vital.insert(key.to_owned(), value);
+        }
+    }
+    Ok(vital)
 }
 
 /// Tells what has changed since somebody began to work in a workspace, and puts right what nobody can want: one line each.
@@ -132,7 +197,7 @@ pub fn end(surroundings: &Surroundings, workspace: &Workspace) -> Vec<String> {
     let Ok(after) = after else { return Vec::new() };
     let _gone = fs::remove_file(path);
     let mut told = before.changes(&after, workspace.branch.as_deref());
-    told.extend(heal(surroundings, &workspace.repository, &before, &after));
+    told.extend(heal(surroundings, &workspace.repository, &before.vital, &after.vital));
     told
 }
 
@@ -145,14 +210,14 @@ fn shared(workspace: &Workspace) -> Option<PathBuf> {
 fn heal(
     surroundings: &Surroundings,
     repository: &Path,
-    before: &SharedState,
-    after: &SharedState,
+    before: &BTreeMap<String, String>,
+    after: &BTreeMap<String, String>,
 ) -> Vec<String> {
     let mut told = Vec::new();
     let porcelain = Porcelain { surroundings, lock: None };
     let file = repository.join("config");
     for key in &VITAL[..2] {
-        let (old, new) = (before.vital.get(*key), after.vital.get(*key));
+        let (old, new) = (before.get(*key), after.get(*key));
         if old == new {
             continue;
         }

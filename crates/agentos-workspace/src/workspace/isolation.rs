@@ -23,6 +23,7 @@ use crate::surroundings::Surroundings;
 pub use clone::LocalClone;
 pub use jujutsu::JjWorkspace;
 pub use worktree::Worktree;
+pub(super) use worktree::forget_inside;
 
 /// Why a workspace can't be made, taken back or brought home.
 #[derive(Debug, Error)]
@@ -150,11 +151,16 @@ pub trait Isolation: Send + Sync {
         workspace: &Workspace,
     ) -> Result<Option<String>, IsolationError>;
 
-    /// Brings the work on its branch into the repository, if it is not there by itself.
+    /// Brings the work on its branch into the repository, if it is not there by itself. Where the branch could not be moved
+    /// it is kept beside it, and the answer says where and why.
     ///
     /// # Errors
     /// [`IsolationError`]
-    fn collect(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError>;
+    fn collect(
+        &self,
+        site: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<Option<String>, IsolationError>;
 
     /// Forgets a workspace whose folder is gone. What is not certain to be this one stays.
     ///

@@ -74,8 +74,9 @@ impl Yard<'_> {
         Ok(())
     }
 
-    /// Whoever worked in it is done. What was committed on its branch is in the repository afterwards. Whoever calls has
-    /// asked [`guard::end`] before: the repository may need it.
+    /// Whoever worked in it is done. What was committed on its branch is in the repository afterwards; if it is not where
+    /// somebody would look for it, the answer says where. Whoever calls has asked [`guard::end`] before: the repository may
+    /// need it.
     ///
     /// # Errors
     /// [`OccupyError`]
@@ -84,11 +85,11 @@ impl Yard<'_> {
         workspace: &mut Workspace,
         ending: &Ending,
         now: Timestamp,
-    ) -> Result<(), OccupyError> {
+    ) -> Result<Option<String>, OccupyError> {
         advance(self.ledger, workspace, State::Released)?;
         if FolderIdentity::of(&workspace.path).is_none() {
             // Somebody has removed it; there is nothing to say, and nobody to say it to.
-            return Ok(());
+            return Ok(None);
         }
         let known = Document::load(&workspace.path).ok().flatten();
         let known = known.unwrap_or_else(|| Document::new(workspace, self.ledger.database()));
@@ -102,7 +103,6 @@ impl Yard<'_> {
         }
         .write(&workspace.path)?;
         let lock = self.repository.lock()?;
-        isolation::of(workspace.kind).collect(&self.site(Some(&lock)), workspace)?;
-        Ok(())
+        Ok(isolation::of(workspace.kind).collect(&self.site(Some(&lock)), workspace)?)
     }
 }

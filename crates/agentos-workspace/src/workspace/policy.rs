@@ -38,6 +38,8 @@ pub struct Policy {
     pub submodules: Submodules,
     /// What becomes of files in LFS.
     pub lfs: Lfs,
+    /// How much has to be left free on the disk when a workspace is made, in bytes.
+    pub min_free_disk: Option<u64>,
 }
 
 /// Without its filter, git checks out the pointer. Said with each call, because a missing program that is required makes a

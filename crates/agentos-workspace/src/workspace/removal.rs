@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::backup::{Backup, BackupError, Keeping};
+use super::backup::{Backup, BackupError, Keeping, shelf};
 use super::id::WorkspaceId;
 use super::isolation::{self, IsolationError};
-use super::ledger::{LedgerError, advance};
+use super::ledger::{LedgerError, RunStanding, advance};
 use super::marker::FolderIdentity;
 use super::points::Point;
 use super::porcelain::{self, CallError};
@@ -44,6 +44,14 @@ pub enum CleanError {
         path: PathBuf,
         /// Why.
         why: String,
+    },
+    /// A run that has not ended works in it.
+    #[error("the workspace {id} belongs to the run {run}, which has not ended")]
+    InUse {
+        /// Which.
+        id: WorkspaceId,
+        /// The run.
+        run: String,
     },
     /// It is not what it should be.
     #[error(transparent)]
@@ -87,7 +95,7 @@ pub struct Cleaned {
     pub trash: PathBuf,
 }
 
-/// Whether nobody has changed anything while it was backed up. If somebody has, the backup is one of several.
+/// Whether nobody has changed anything while it was backed up.
 fn check_quiet(view: &View<'_>, before: &Survey, keeping: &Keeping) -> Result<(), CleanError> {
     let reproducible = &keeping.reproducible;
     let after = Survey::load(view.plumbing, view.stand(), view.workspace, reproducible)
@@ -114,6 +122,13 @@ impl Yard<'_> {
         let known = self.ledger.find(id)?.filter(|known| known.state.is_there());
         let known = known.ok_or_else(|| CleanError::NoSuchWorkspace { id: id.clone() })?;
         self.check_ours(&known)?;
+        if !is_forced
+            && known.state == State::InUse
+            && let Some(run) = &known.run
+            && self.ledger.run_standing(run)? == RunStanding::Open
+        {
+            return Err(CleanError::InUse { id: known.id, run: run.clone() });
+        }
         let found = verify::verify(self.surroundings, &known)?;
         let site = self.site(Some(&lock));
         let view = View::of(&site, &known, found)?;
@@ -125,14 +140,19 @@ impl Yard<'_> {
         let takes_commits = is_forced && has_commits && verdict.integrated.is_none();
         let backup = if verdict.needs_backup() || takes_commits {
             let backup = self.back_up(&lock, &view, &survey, keeping)?;
-            check_quiet(&view, &survey, keeping)?;
+            if let Err(restless) = check_quiet(&view, &survey, keeping) {
+                // It stays, so the backup is of no use: the next try would leave another one.
+                shelf::discard(view.plumbing, &known.repository, &backup)?;
+                return Err(restless);
+            }
             Some(backup)
         } else {
             None
         };
         let is_branch_kept = (verdict.integrated.is_none() && !(is_forced && backup.is_some()))
             || !self.has_whole_branch(&lock, &known)?;
-        let (trash, branch) = self.remove(&lock, known.clone(), is_branch_kept)?;
+        let leaving = Workspace { owed: backup.as_ref().map(|backup| backup.number), ..known };
+        let (trash, branch) = self.remove(&lock, leaving, is_branch_kept)?;
         Ok(Cleaned { verdict, backup, branch, trash })
     }
 
@@ -182,6 +202,9 @@ impl Yard<'_> {
     ) -> Result<Option<String>, CleanError> {
         let (isolation, site) = (isolation::of(workspace.kind), self.site(Some(lock)));
         isolation.forget(&site, &workspace)?;
+        if workspace.kind != Kind::Clone && self.repository.is_git() {
+            isolation::forget_inside(&site, &workspace)?;
+        }
         self.points.pass(Point::Forgotten);
         let branch = workspace.branch.clone();
         let tip = branch.as_deref().map(|branch| isolation.tip(&site, branch)).transpose()?;
@@ -214,6 +237,7 @@ impl Yard<'_> {
                 let is_new = tip.transpose()?.flatten().is_some_and(|tip| tip == workspace.base);
                 self.forget(lock, workspace, !is_new)?;
             } else if FolderIdentity::of(&workspace.path) == workspace.folder {
+                workspace.owed = None;
                 advance(self.ledger, &mut workspace, State::Released)?;
             }
         }

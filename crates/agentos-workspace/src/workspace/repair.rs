@@ -5,8 +5,10 @@
 //! what git or jj know, and leaves alone what is not certain to be of this making.
 //!
 //! The lock is also held until the run exists that a workspace was made for. So one that is ready for a run that there is
-//! not is such a leftover too. And one that is in use by a run that has ended is not in use.
+//! not is such a leftover too. And one that is in use by a run that has ended is not in use, nor one that was in use by a
+//! command whose lock nobody holds any more.
 
+use super::hold;
 use super::isolation;
 use super::ledger::{RunStanding, advance};
 use super::repository::RepositoryLock;
@@ -19,7 +21,7 @@ impl Yard<'_> {
     /// # Errors
     /// [`OpenError`]
     pub fn repair(&self) -> Result<Vec<Workspace>, OpenError> {
-        let mut is_needed = false;
+        let mut is_needed = self.is_unsettled()?;
         for workspace in self.ledger.all()? {
             is_needed |= self.is_half_made(&workspace)?
                 || self.is_left(&workspace)?
@@ -33,6 +35,7 @@ impl Yard<'_> {
     }
 
     pub(super) fn repair_under(&self, lock: &RepositoryLock) -> Result<Vec<Workspace>, OpenError> {
+        self.settle_under(lock)?;
         self.finish_removals(lock).map_err(Box::new)?;
         let mut repaired = Vec::new();
         // Read under the lock: nobody is making any of them.
@@ -59,10 +62,11 @@ impl Yard<'_> {
         })
     }
 
-    /// Whether it is in use by a run that has ended.
+    /// Whether it is in use by a run that has ended, or by a command that is gone.
     fn is_left(&self, workspace: &Workspace) -> Result<bool, OpenError> {
         Ok(match (workspace.state, &workspace.run) {
             (State::InUse, Some(run)) => self.ledger.run_standing(run)? == RunStanding::Ended,
+            (State::InUse, None) => !hold::is_held(workspace),
             _ => false,
         })
     }

@@ -51,6 +51,17 @@ pub enum RootError {
         /// What it lies in.
         repository: PathBuf,
     },
+    /// Nothing can be made in it.
+    #[error(
+        "the folder for workspaces {} can't be used: {why}; name another one with {VARIABLE} or `workspace.path`",
+        path.display()
+    )]
+    Unusable {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// It can't be looked at.
     #[error("the folder for workspaces {} can't be used: {source}", path.display())]
     Io {

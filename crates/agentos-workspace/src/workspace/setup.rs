@@ -125,6 +125,25 @@ pub fn approve(file: &Path, hash: &str) -> Result<(), FileError> {
     written.map_err(FileError::io(file, "can't be written"))
 }
 
+/// Whether a command was executed in a workspace as its setup.
+#[must_use]
+pub fn is_done_in(workspace: &Workspace, command: &str) -> bool {
+    let Some(private) = identity::private_of(&workspace.path) else { return true };
+    let hash = hash_of(command, &workspace.repository);
+    is_done(&folder_of(&private).join(DONE), &hash).unwrap_or(false)
+}
+
+/// Writes down that a command was executed in a workspace as its setup.
+///
+/// # Errors
+/// [`FileError`]
+pub fn has_been_done(workspace: &Workspace, command: &str) -> Result<(), FileError> {
+    let Some(private) = identity::private_of(&workspace.path) else { return Ok(()) };
+    let folder = folder_of(&private);
+    files::make_folder(&folder)?;
+    files::write_json(&folder.join(DONE), &Done { hash: hash_of(command, &workspace.repository) })
+}
+
 impl Setup {
     /// Sees to it that the workspace is set up. Of many who ask at once, one executes the command, and the others wait.
     ///

@@ -1,12 +1,13 @@
 //! Is a workspace what it should be? Asked after it was made and whenever it is about to be used.
 
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
 use super::marker::{FolderIdentity, Marker};
-use super::{Workspace, isolation};
+use super::{Kind, Workspace, guard, isolation};
 use crate::checkout::{Checkout, CheckoutError};
 use crate::files::FileError;
 use crate::identity;
@@ -67,10 +68,53 @@ pub(super) fn verify_again(workspace: &Workspace, found: &Checkout) -> Result<()
 fn check_marker(workspace: &Workspace, marker: Option<Marker>) -> Result<(), VerifyError> {
     let not_it = |why: String| VerifyError::NotIt { path: workspace.path.clone(), why };
     match marker {
-        Some(marker) if marker == Marker::of(workspace) => Ok(()),
+        Some(marker) if marker.is_of(workspace) => Ok(()),
         Some(marker) => Err(not_it(format!("its marker is that of {}", marker.workspace_id))),
         None => Err(not_it("it has no marker of ours".to_owned())),
     }
+}
+
+/// Looks whether a workspace is what it should be, without a question to git as long as everything is as it was left: the
+/// same folder, with our marker, linked to the repository both ways.
+///
+/// # Errors
+/// [`VerifyError`]
+pub fn verify_quickly(
+    surroundings: &Surroundings,
+    workspace: &Workspace,
+) -> Result<(), VerifyError> {
+    if is_as_it_was_left(workspace) {
+        return Ok(());
+    }
+    verify(surroundings, workspace).map(|_| ())
+}
+
+/// Whether nothing says that it has changed. If anything does, git has to be asked.
+fn is_as_it_was_left(workspace: &Workspace) -> bool {
+    let path = &workspace.path;
+    let is_same = workspace.folder.is_some() && FolderIdentity::of(path) == workspace.folder;
+    let private = match workspace.kind {
+        Kind::Worktree => linked(workspace),
+        Kind::Clone => Some(path.join(".git")).filter(|private| private.is_dir()),
+        Kind::Jj => None,
+    };
+    let Some(private) = private.filter(|_| is_same) else { return false };
+    let marker = Marker::load(&private).ok().flatten();
+    private.join("HEAD").is_file()
+        && marker == Some(Marker::of(workspace))
+        && (workspace.kind == Kind::Clone || guard::is_unchanged(workspace))
+}
+
+/// The private folder of a worktree that leads to its repository, and back.
+fn linked(workspace: &Workspace) -> Option<PathBuf> {
+    let git = workspace.path.join(".git");
+    let link = fs::read_to_string(&git).ok()?;
+    let private = PathBuf::from(link.strip_prefix("gitdir: ")?.trim_end());
+    let is_in = private.parent() == Some(&workspace.repository.join("worktrees"));
+    let read = |name: &str| fs::read_to_string(private.join(name)).ok();
+    let leads_back = read("gitdir")?.trim_end() == git.to_str()?;
+    let is_common = read("commondir")?.trim_end() == "../..";
+    (is_in && leads_back && is_common).then_some(private)
 }
 
 /// The checkout at a workspace's path, if it is one of its kind and repository, and its marker.

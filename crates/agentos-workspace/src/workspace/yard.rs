@@ -8,17 +8,20 @@ use agentos_core::time::Timestamp;
 use thiserror::Error;
 use uuid::Uuid;
 
+use super::backup::BackupError;
 use super::furnish::furnish;
+use super::hold;
 use super::id::WorkspaceId;
 use super::include::{IncludeError, include};
 use super::isolation::{self, Isolation, IsolationError, Site};
-use super::ledger::{Ledger, LedgerError, advance};
+use super::ledger::{Ledger, LedgerError, RunStanding, advance};
 use super::marker::{FolderIdentity, Marker};
 use super::points::{Point, Points};
 use super::policy::{self, Policy};
 use super::removal::CleanError;
 use super::repository::{Repository, RepositoryLock};
 use super::restore::RestoreError;
+use super::room::{self, NoRoom};
 use super::root::{self, RootError};
 use super::verify::{self, VerifyError};
 use super::{Kind, State, Workspace};
@@ -88,13 +91,16 @@ pub enum OpenError {
         /// The branch.
         branch: String,
     },
-    /// There is a branch that leaves no room for branches of ours.
+    /// There is a branch that leaves no room for one of ours.
     #[error(
-        "there is a branch `agentos`, so there can be none called {branch}; rename it: git branch -m agentos agentos-old"
+        "there is a branch `{by}`, so there can be none called {branch}; rename it (git branch -m {by} …), or name another \
+         workspace"
     )]
     BranchBlocked {
         /// The branch that there should be.
         branch: String,
+        /// The one that is there.
+        by: String,
     },
     /// There is something at its place.
     #[error("{} is there already, and it is not known to be a workspace; move it away, or name another workspace", path.display())]
@@ -102,12 +108,56 @@ pub enum OpenError {
         /// Where.
         path: PathBuf,
     },
+    /// Its folder was moved by somebody.
+    #[error(
+        "the workspace {id} is not in {} any more: it is now at {}; move it back: mv '{}' '{}'",
+        path.display(),
+        found.display(),
+        found.display(),
+        path.display()
+    )]
+    Moved {
+        /// Which.
+        id: WorkspaceId,
+        /// Where it was.
+        path: PathBuf,
+        /// Where it is.
+        found: PathBuf,
+    },
+    /// Its folder is gone, and what is still known of it can't be kept. Nothing was changed.
+    #[error("what is still known of a workspace whose folder is gone can't be kept: {0}")]
+    Rescue(Box<BackupError>),
     /// It was removed, and can't be restored.
     #[error(transparent)]
     Restore(#[from] Box<RestoreError>),
     /// What was about to be removed can't be dealt with.
     #[error(transparent)]
     Removal(#[from] Box<CleanError>),
+    /// There is not enough room for it.
+    #[error(transparent)]
+    NoRoom(#[from] Box<NoRoom>),
+    /// It was somebody else's, and is gone.
+    #[error(
+        "the worktree {} that was adopted as {id} is gone, and it was not ours to make again; make it (git worktree add), \
+         and adopt it once more",
+        path.display()
+    )]
+    AdoptedGone {
+        /// Which.
+        id: WorkspaceId,
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// Somebody works in it.
+    #[error("the workspace {id} is in use by {by}")]
+    InUse {
+        /// Which.
+        id: WorkspaceId,
+        /// Who, in words.
+        by: String,
+        /// The run, if it is one.
+        run: Option<String>,
+    },
     /// It is on its way out.
     #[error(
         "the workspace {id} was moved to the trash; bring it back with `agentos workspace restore {id}`"
@@ -193,21 +243,88 @@ impl Yard<'_> {
         root::check(self.root, self.repository)?;
         let lock = self.repository.lock()?;
         self.repair_under(&lock)?;
-        let (workspace, how, notes) = match self.ledger.find(&wanted.id)? {
+        let known = self.ledger.find(&wanted.id)?;
+        if let Some(known) = &known {
+            self.check_free(wanted, known)?;
+        }
+        let (workspace, how, notes) = match known {
             Some(known) if known.state.is_there() => self.attach(&lock, wanted, known)?,
             Some(known) if known.state == State::Trashed => {
                 return Err(OpenError::Trashed { id: known.id });
             }
-            Some(known) if let Some(number) = self.last_words(&known).map_err(Box::new)? => {
-                // It was removed with work in it: that comes back.
+            Some(known) if let Some(number) = self.owed(&known).map_err(Box::new)? => {
+                // It was removed with work in it, or a restore was interrupted: that comes back.
+                self.check_room(&lock, &known)?;
                 let restored = self.restore_under(&lock, &known.id, Some(number));
-                let (restored, _) = restored.map_err(Box::new)?;
-                let (workspace, _, notes) = self.attach(&lock, wanted, restored)?;
+                let (restored, backup) = restored.map_err(Box::new)?;
+                let (workspace, _, mut notes) = self.attach(&lock, wanted, restored)?;
+                notes.push(format!("it is as it was in {}", backup.reference));
                 (workspace, Opened::MadeAgain, notes)
             }
-            known => self.make(&lock, self.plan(&lock, wanted, known)?)?,
+            known => {
+                let told = known.as_ref().map_or(Ok(None), |known| self.tell_of_backups(known))?;
+                let made = self.make(&lock, self.plan(&lock, wanted, known)?)?;
+                let (workspace, how, mut notes) = made;
+                notes.extend(told);
+                (workspace, how, notes)
+            }
         };
         Ok(Open { workspace, how, notes, lock })
+    }
+
+    /// Writes down a workspace that there is no room for yet, so that it can be made when there is: where it will be, from
+    /// what, and for whom.
+    ///
+    /// # Errors
+    /// [`OpenError`]; then nothing is written down.
+    pub fn reserve(&self, wanted: &Wanted) -> Result<Open, OpenError> {
+        root::check(self.root, self.repository)?;
+        let lock = self.repository.lock()?;
+        self.repair_under(&lock)?;
+        let known = self.ledger.find(&wanted.id)?;
+        let mut workspace = match known {
+            Some(known) => {
+                self.check_free(wanted, &known)?;
+                known
+            }
+            None => self.plan(&lock, wanted, None)?,
+        };
+        if !workspace.state.is_there() {
+            workspace.run.clone_from(&wanted.run);
+            if workspace.version == 0 {
+                workspace.nonce = Uuid::nil();
+            }
+            workspace.state = State::Gone;
+            workspace.version = self.ledger.write(&workspace)?;
+        }
+        Ok(Open { workspace, how: Opened::Made, notes: Vec::new(), lock })
+    }
+
+    /// Refuses a workspace in which somebody else works.
+    fn check_free(&self, wanted: &Wanted, known: &Workspace) -> Result<(), OpenError> {
+        let (Some(_), State::InUse) = (&wanted.run, known.state) else { return Ok(()) };
+        let (id, run) = (known.id.clone(), known.run.clone());
+        match &run {
+            None if hold::is_held(known) => {
+                let by = "somebody's command (`agentos workspace run` or `shell`)".to_owned();
+                Err(OpenError::InUse { id, by, run })
+            }
+            Some(other)
+                if known.run != wanted.run
+                    && self.ledger.run_standing(other)? == RunStanding::Open =>
+            {
+                Err(OpenError::InUse { id, by: format!("the run {other}"), run })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether there is room for what is about to be made.
+    fn check_room(&self, lock: &RepositoryLock, workspace: &Workspace) -> Result<(), OpenError> {
+        match room::check(&self.site(Some(lock)), self.root, workspace)? {
+            Ok(()) => Ok(()),
+            Err(no_room) => Err(Box::new(no_room).into()),
+        }
     }
 
     pub(super) fn site<'b>(&'b self, lock: Option<&'b RepositoryLock>) -> Site<'b> {
@@ -239,7 +356,10 @@ impl Yard<'_> {
         }
         match verify::verify(self.surroundings, &known) {
             Ok(_) => Ok((known, Opened::Found, Vec::new())),
-            Err(VerifyError::Missing { .. }) => self.make(lock, self.again(lock, known)?),
+            Err(VerifyError::Missing { path }) if known.is_adopted => {
+                Err(OpenError::AdoptedGone { id: known.id, path })
+            }
+            Err(VerifyError::Missing { .. }) => self.make_again(lock, known),
             Err(error) => Err(error.into()),
         }
     }
@@ -253,15 +373,21 @@ impl Yard<'_> {
     ) -> Result<Workspace, OpenError> {
         let (isolation, site) = (isolation::of(wanted.kind), self.site(Some(lock)));
         isolation.check(&site)?;
-        let base = isolation.resolve(&site, wanted.base.as_deref())?;
+        // One that was only written down so far, or that its own run wants again, is made from what was meant then.
+        let is_reserved = known.as_ref().is_some_and(|known| known.nonce.is_nil());
+        let is_its =
+            |known: &&Workspace| is_reserved || (wanted.run.is_some() && wanted.run == known.run);
+        let meant = known.as_ref().filter(is_its).map(|known| known.base.clone());
+        let base = isolation.resolve(&site, wanted.base.as_deref().or(meant.as_deref()))?;
         let branch = wanted.id.branch();
         let is_free = isolation.tip(&site, &branch)?.is_none();
-        if !is_free && known.is_none() {
+        if !is_free && (known.is_none() || is_reserved) {
             return Err(OpenError::BranchTaken { branch });
         }
-        self.check_place(isolation, &branch, &wanted.id)?;
+        let path = self.path_of(&wanted.id);
+        self.check_place(isolation, &branch, &path)?;
         Ok(Workspace {
-            path: self.path_of(&wanted.id),
+            path,
             id: wanted.id.clone(),
             kind: wanted.kind,
             state: State::Creating,
@@ -275,17 +401,22 @@ impl Yard<'_> {
             folder: None,
             run: wanted.run.clone(),
             was_there: known.is_some(),
+            owed: None,
             version: known.map_or(0, |known| known.version),
             created_at: wanted.now,
         })
     }
 
     /// The same workspace once more, from where its branch was left.
-    fn again(&self, lock: &RepositoryLock, known: Workspace) -> Result<Workspace, OpenError> {
+    pub(super) fn again(
+        &self,
+        lock: &RepositoryLock,
+        known: Workspace,
+    ) -> Result<Workspace, OpenError> {
         let (isolation, site) = (isolation::of(known.kind), self.site(Some(lock)));
         let branch = known.branch.clone().unwrap_or_else(|| known.id.branch());
         let is_free = isolation.tip(&site, &branch)?.is_none();
-        self.check_place(isolation, &branch, &known.id)?;
+        self.check_place(isolation, &branch, &known.path)?;
         let mut gone = known;
         advance(self.ledger, &mut gone, State::Gone)?;
         Ok(Workspace {
@@ -294,6 +425,7 @@ impl Yard<'_> {
             nonce: Uuid::new_v4(),
             folder: None,
             was_there: true,
+            owed: None,
             state: State::Creating,
             ..gone
         })
@@ -304,27 +436,29 @@ impl Yard<'_> {
         &self,
         isolation: &dyn Isolation,
         branch: &str,
-        id: &WorkspaceId,
+        path: &Path,
     ) -> Result<(), OpenError> {
-        let path = self.path_of(id);
-        let is_empty = || fs::read_dir(&path).is_ok_and(|mut inside| inside.next().is_none());
+        let is_empty = || fs::read_dir(path).is_ok_and(|mut inside| inside.next().is_none());
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         if is_link || (path.symlink_metadata().is_ok() && !is_empty()) {
-            return Err(OpenError::PlaceTaken { path });
+            return Err(OpenError::PlaceTaken { path: path.to_owned() });
         }
         let above = branch.split('/').next().unwrap_or_default();
         match isolation.tip(&self.site(None), above)? {
-            Some(_) => Err(OpenError::BranchBlocked { branch: branch.to_owned() }),
+            Some(_) => {
+                Err(OpenError::BranchBlocked { branch: branch.to_owned(), by: above.to_owned() })
+            }
             None => Ok(()),
         }
     }
 
     /// Makes what was planned. Whatever goes wrong, nothing of it is left.
-    fn make(
+    pub(super) fn make(
         &self,
         lock: &RepositoryLock,
         mut workspace: Workspace,
     ) -> Result<(Workspace, Opened, Vec<String>), OpenError> {
+        self.check_room(lock, &workspace)?;
         let opened = if workspace.was_there { Opened::MadeAgain } else { Opened::Made };
         advance(self.ledger, &mut workspace, State::Creating)?;
         self.points.pass(Point::Recorded);
@@ -332,8 +466,13 @@ impl Yard<'_> {
             Ok(notes) => Ok((workspace, opened, notes)),
             Err(error) => {
                 // Whatever can't be taken back now is by the next who comes.
+                let told = error.to_string();
+                let blocked = blocking_branch(&told, workspace.branch.as_deref());
+                let full = room::is_full_disk(&told)
+                    .then(|| room::ran_out(&self.site(Some(lock)), self.root, &workspace));
                 let _left = self.take_back(lock, workspace);
-                Err(error)
+                let full = full.flatten().map(|full| OpenError::from(Box::new(full)));
+                Err(full.or(blocked).unwrap_or(error))
             }
         }
     }
@@ -345,16 +484,20 @@ impl Yard<'_> {
     ) -> Result<Vec<String>, OpenError> {
         let (isolation, site) = (isolation::of(workspace.kind), self.site(Some(lock)));
         let folder = workspace.path.parent().unwrap_or(self.root);
-        files::make_folder(folder)?;
+        files::make_folder(folder).map_err(|error| RootError::Unusable {
+            path: self.root.to_owned(),
+            why: error.to_string(),
+        })?;
         real(folder, &workspace.path)?;
         isolation.make(&site, workspace)?;
         self.points.pass(Point::Made);
         let (found, _) = verify::look(self.surroundings, workspace)?;
-        Marker::of(workspace).write(&found.private)?;
+        let database = self.ledger.database();
+        Marker::of(workspace).in_database(&database).write(&found.private)?;
         self.points.pass(Point::Marked);
         self.check_head(isolation, lock, workspace)?;
         workspace.folder = FolderIdentity::of(&workspace.path);
-        furnish(workspace, &found, &self.ledger.database())?;
+        furnish(workspace, &found, &database)?;
         let notes = policy::fill(&site, workspace)?;
         include(&site, &workspace.path, &found.private)?;
         verify::verify_again(workspace, &found)?;
@@ -382,6 +525,13 @@ impl Yard<'_> {
         let why = format!("it is at {found}, and should be at {}", workspace.base);
         Err(VerifyError::NotIt { path: workspace.path.clone(), why }.into())
     }
+}
+
+/// What git says about a branch below the one that was to be made.
+fn blocking_branch(told: &str, branch: Option<&str>) -> Option<OpenError> {
+    let (before, _) = told.split_once("' exists; cannot create")?;
+    let (_, by) = before.rsplit_once("'refs/heads/")?;
+    Some(OpenError::BranchBlocked { branch: branch?.to_owned(), by: by.to_owned() })
 }
 
 /// A path that is not the real one would not be found again by git's answers.

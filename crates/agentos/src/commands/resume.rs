@@ -61,7 +61,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {
     if args.allow_setup {
-        workspace::setup::check(session, true)?;
+        workspace::setup::allow(session)?;
     }
     if args.take_over {
         take_over(session, name).await?;
@@ -74,6 +74,10 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     }
     if !store.head(run).await?.standing.is_ended() {
         workspace::ensure(session, store, &store.run_detail(run).await?.run).await?;
+    }
+    if let Some(subject) = workspace::setup::subject(session).filter(|_| args.allow_setup) {
+        // It may wait for just that.
+        super::approve::approve_subject(session, &opened, name, &subject).await?;
     }
     if args.detach {
         check_free(store, run).await?;

@@ -206,11 +206,16 @@ fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
             let changes = changes.map(|changes| format!(" [{changes}]")).unwrap_or_default();
             format!("waits for approval: {question}{changes}")
         }
-        (WaitKind::Approval, None) => "waits for approval".to_owned(),
+        (WaitKind::Approval, None) => format!(
+            "waits for approval: `agentos approve --show {0}` tells of what, `agentos approve {0}` gives it",
+            run.run_id
+        ),
         (WaitKind::Signal, _) => "waits for a signal".to_owned(),
         (WaitKind::Child, _) => "waits for another run".to_owned(),
         (WaitKind::Slot, _) => "waits for a free slot".to_owned(),
-        (WaitKind::Disk, _) => "waits for room on the disk".to_owned(),
+        (WaitKind::Disk, _) => {
+            format!("waits for room on the disk: `agentos show {}` tells how much", run.run_id)
+        }
         (WaitKind::Timer | WaitKind::Retry, _) => "sleeps".to_owned(),
     };
     let most = match (waiting.kind, left) {

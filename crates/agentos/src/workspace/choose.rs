@@ -7,6 +7,7 @@ use agentos_process::tool::Tool;
 use agentos_workspace::git;
 use agentos_workspace::workspace::Kind;
 use agentos_workspace::workspace::id::WorkspaceId;
+use agentos_workspace::workspace::isolation::JjWorkspace;
 
 use super::WorkspaceArgs;
 use crate::config::setting::Origin;
@@ -57,6 +58,12 @@ pub(crate) fn choose(
             // Around it is a run that works in a checkout itself.
             return Ok(Choice::Checkout);
         }
+    }
+    let is_here =
+        id.as_ref().is_some_and(|id| location.workspace_id.as_deref() == Some(id.as_str()));
+    if let Some(id) = id.as_ref().filter(|_| is_here && said.is_none() && args.base.is_none()) {
+        // Whoever names the workspace that they stand in works with the one around them.
+        return Ok(Choice::Inherited(id.to_string()));
     }
     let is_named = id.is_some();
     let wanted = match (said, is_named) {
@@ -112,7 +119,13 @@ pub(crate) fn suitable(session: &Session, is_named: bool) -> Result<Option<Kind>
     };
     let Some(checkout) = checkout else { return without("this is not in a repository") };
     if checkout.root.join(".jj").is_dir() && is_there(session, "jj") {
-        return Ok(Some(Kind::Jj));
+        let is_git = checkout.kind == agentos_workspace::checkout::Kind::Git;
+        match JjWorkspace::misses(&checkout.root).filter(|_| is_git) {
+            None => return Ok(Some(Kind::Jj)),
+            Some(why) => session.output.note(&format!(
+                "this repository {why}: the workspace is a git worktree (`worktree`)"
+            )),
+        }
     }
     if checkout.kind == agentos_workspace::checkout::Kind::Jj {
         return without("jj is not installed");

@@ -5,25 +5,31 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentos_engine::clock::SystemClock;
+use agentos_core::bounds;
+use agentos_core::id::RunId;
+use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::workspaces::{StoreLedger, workspace_of};
-use agentos_store::records::Records as _;
+use agentos_store::log::ReadError;
+use agentos_store::records::{Records as _, RunRecord};
 use agentos_store::sqlite::SqliteStore;
+use agentos_store::store::Store as _;
 use agentos_workspace::checkout::Checkout;
 use agentos_workspace::surroundings::Surroundings;
 use agentos_workspace::workspace::Workspace;
 use agentos_workspace::workspace::backup::Keeping;
 use agentos_workspace::workspace::id::WorkspaceId;
 use agentos_workspace::workspace::isolation::IsolationError;
+use agentos_workspace::workspace::occupy::{OccupyError, Work};
 use agentos_workspace::workspace::points::NoPoints;
 use agentos_workspace::workspace::policy::Policy;
 use agentos_workspace::workspace::repository::Repository;
-use agentos_workspace::workspace::root;
 use agentos_workspace::workspace::yard::{OpenError, Yard};
+use agentos_workspace::workspace::{root, settle, setup};
 use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
+use crate::start;
 
 /// Whoever makes and finds workspaces.
 #[derive(Clone)]
@@ -38,6 +44,8 @@ pub(crate) struct Desk {
     project: Option<Uuid>,
     keeping: Keeping,
     cleans_up: bool,
+    /// What is executed in each workspace first; empty: nothing.
+    setup: String,
 }
 
 impl Desk {
@@ -75,6 +83,7 @@ impl Desk {
             project: identity.map(|identity| identity.project),
             keeping: session.config.workspace.keeping.kept(),
             cleans_up: session.config.workspace.keeping.cleanup_on_complete.value,
+            setup: session.config.workspace.setup.value.trim().to_owned(),
         })
     }
 
@@ -138,14 +147,125 @@ impl Desk {
         &self.surroundings
     }
 
-    /// The workspace of this id, as it is written down.
-    pub(crate) async fn find(&self, id: &WorkspaceId) -> Result<Option<Workspace>> {
-        Ok(self.all().await?.into_iter().find(|workspace| workspace.id == *id))
+    /// What has to be executed in a workspace before a run's code begins; empty: nothing.
+    pub(crate) fn setup_of(&self, workspace: &Workspace) -> String {
+        let is_done = workspace.state.is_there() && setup::is_done_in(workspace, &self.setup);
+        if is_done { String::new() } else { self.setup.clone() }
     }
 
-    /// All of them.
+    /// The workspace of this id, as it is written down.
+    pub(crate) async fn find(&self, id: &WorkspaceId) -> Result<Option<Workspace>> {
+        Ok(self.store.workspace(id.as_str()).await?.as_ref().and_then(workspace_of))
+    }
+
+    /// The workspace at this path, as it is written down.
+    pub(crate) async fn find_at(&self, path: &str) -> Result<Option<Workspace>> {
+        Ok(self.store.workspace_at(path).await?.as_ref().and_then(workspace_of))
+    }
+
+    /// A run begins, or goes on, to work in its workspace; the workspace as it stands then.
+    pub(crate) async fn occupy(
+        &self,
+        run: &RunRecord,
+        mut workspace: Workspace,
+    ) -> Result<Workspace> {
+        let work = Work {
+            run: Some(run.id.to_string()),
+            run_id: Some(run.run_id.clone()),
+            workflow: Some(run.workflow.clone()),
+            command: None,
+        };
+        self.work(move |yard| {
+            yard.occupy(&mut workspace, &work, SystemClock.now())?;
+            Ok::<_, OccupyError>(workspace)
+        })
+        .await
+    }
+
+    /// Whether a run works in a workspace by right: it is in the hands of a run of the same family.
+    pub(crate) async fn is_of_family(
+        &self,
+        run: &RunRecord,
+        workspace: &Workspace,
+    ) -> Result<bool> {
+        let Some(user) = workspace.run.as_deref().and_then(|user| user.parse().ok()) else {
+            return Ok(true);
+        };
+        Ok(self.eldest(run.id).await? == self.eldest(RunId(user)).await?)
+    }
+
+    /// The run that invoked whoever invoked this one, and so on.
+    async fn eldest(&self, run: RunId) -> Result<RunId> {
+        let mut eldest = run;
+        for _ in 0..bounds::INVOKE_DEPTH {
+            let parent = match self.store.run_detail(eldest).await {
+                Ok(detail) => detail.run.parent_run_id.and_then(|parent| parent.parse().ok()),
+                Err(ReadError::NotFound { .. }) => None,
+                Err(error) => return Err(error.into()),
+            };
+            let Some(parent) = parent else { break };
+            eldest = RunId(parent);
+        }
+        Ok(eldest)
+    }
+
+    /// Whether a run is there and has not ended.
+    pub(crate) async fn is_open(&self, run: &str) -> bool {
+        let Ok(id) = run.parse() else { return false };
+        self.store.head(RunId(id)).await.is_ok_and(|head| !head.standing.is_ended())
+    }
+
+    /// What people call a run.
+    pub(crate) async fn name_of(&self, run: &str) -> String {
+        let Ok(id) = run.parse() else { return run.to_owned() };
+        let detail = self.store.run_detail(RunId(id)).await;
+        detail.map_or_else(|_| run.to_owned(), |detail| detail.run.run_id)
+    }
+
+    /// Why there is no workspace, with the names that people know.
+    pub(crate) async fn told(&self, error: OpenError) -> CommandError {
+        let OpenError::InUse { id, run: Some(run), .. } = &error else { return error.into() };
+        let name = self.name_of(run).await;
+        CommandError::refused(format!("the workspace {id} is in use by the run {name}")).hint(
+            format!("`agentos logs -f {name}` watches it; name another workspace, or wait for it"),
+        )
+    }
+
+    /// All of them, in line with what is on disk.
     pub(crate) async fn all(&self) -> Result<Vec<Workspace>> {
+        if let Err(error) = self.work(|yard| yard.settle()).await {
+            tracing::warn!(error = %error.message, "workspaces are not compared with what is on disk");
+        }
         Ok(self.store.workspaces().await?.iter().filter_map(workspace_of).collect())
+    }
+
+    /// The store, after workspaces were compared with what is on disk; none if there is none and nothing to write into it.
+    pub(crate) async fn settled(session: &Session) -> Result<Option<SqliteStore>> {
+        let looked = session.look()?;
+        let is_unsettled = match &looked {
+            Some(store) => match Self::open(session, store) {
+                Ok(desk) => desk.work(|yard| yard.is_unsettled()).await.unwrap_or(false),
+                Err(_) => false,
+            },
+            None => {
+                let checkout = session.location()?.checkout.as_ref().ok().and_then(Option::as_ref);
+                checkout.is_some_and(|checkout| settle::has_marked(&checkout.repository))
+            }
+        };
+        if !is_unsettled {
+            return Ok(looked);
+        }
+        let store = Self::opened(session).await?;
+        Self::open(session, &store)?.work(|yard| yard.settle()).await?;
+        Ok(Some(store))
+    }
+
+    /// The store, made if there is none, in which the project is known: workspaces are written down as the project's.
+    pub(crate) async fn opened(session: &Session) -> Result<SqliteStore> {
+        let opened = session.open()?;
+        let prepared = start::adopt(&opened.store, session.location()?, opened.prepared).await?;
+        start::register_project(&opened.store, &prepared).await?;
+        Ok(opened.store)
     }
 
     /// Does something that waits for git or jj.
@@ -200,13 +320,18 @@ impl From<OpenError> for CommandError {
             | OpenError::BranchTaken { .. }
             | OpenError::BranchBlocked { .. }
             | OpenError::PlaceTaken { .. }
-            | OpenError::Trashed { .. } => Self::refused(message),
+            | OpenError::Moved { .. }
+            | OpenError::Trashed { .. }
+            | OpenError::NoRoom(_)
+            | OpenError::AdoptedGone { .. }
+            | OpenError::InUse { .. } => Self::refused(message),
             OpenError::Restore(error) => (*error).into(),
             OpenError::Isolation(_)
             | OpenError::Ledger(_)
             | OpenError::File(_)
             | OpenError::Removal(_)
-            | OpenError::Include(_) => Self::failed(message),
+            | OpenError::Include(_)
+            | OpenError::Rescue(_) => Self::failed(message),
         }
     }
 }

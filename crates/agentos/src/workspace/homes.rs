@@ -5,11 +5,11 @@ use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::RunId;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::homes::{Homes, OwnHome};
+use agentos_engine::workspaces::workspace_of;
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::Kind;
 use agentos_workspace::workspace::id::WorkspaceId;
-use agentos_workspace::workspace::occupy::Work;
 use agentos_workspace::workspace::yard::Wanted;
 use async_trait::async_trait;
 
@@ -44,9 +44,8 @@ impl DeskHomes {
     async fn make(&self, child: RunId, home: Home) -> Result<OwnHome> {
         let desk =
             self.desk.clone().ok_or_else(|| CommandError::failed("this is no repository"))?;
-        let all = desk.all().await?;
-        let path = std::path::PathBuf::from(&home.workspace_path);
-        let parents = all.into_iter().find(|known| known.path == path && known.state.is_there());
+        let parents = desk.find_at(&home.workspace_path).await?;
+        let parents = parents.filter(|known| known.state.is_there());
         let kind = match &parents {
             Some(parents) => parents.kind,
             None if desk.repository().is_git() => Kind::Worktree,
@@ -69,7 +68,7 @@ impl DeskHomes {
         let open = desk.work(move |yard| yard.open(&wanted)).await?;
         let workspace_path = open.workspace.path.to_string_lossy().into_owned();
         Ok(OwnHome {
-            home: Home { workspace_path, ..home },
+            home: Home { workspace_path, setup: desk.setup_of(&open.workspace), ..home },
             workspace_id: open.workspace.id.to_string(),
             branch: open.workspace.branch,
             held: Box::new(open.lock),
@@ -79,16 +78,8 @@ impl DeskHomes {
     async fn occupy(&self, child: RunId, workspace: &str) -> Result<()> {
         let Some(desk) = self.desk.clone() else { return Ok(()) };
         let run = self.store.run_detail(child).await?.run;
-        let all = desk.all().await?;
-        let found = all.into_iter().find(|known| known.id.as_str() == workspace);
-        let Some(mut found) = found else { return Ok(()) };
-        let work = Work {
-            run: Some(child.to_string()),
-            run_id: Some(run.run_id),
-            workflow: Some(run.workflow),
-            command: None,
-        };
-        let desk = desk.of(&found)?;
-        desk.work(move |yard| yard.occupy(&mut found, &work, SystemClock.now())).await
+        let found = self.store.workspace(workspace).await?;
+        let Some(found) = found.as_ref().and_then(workspace_of) else { return Ok(()) };
+        desk.of(&found)?.occupy(&run, found).await.map(|_| ())
     }
 }

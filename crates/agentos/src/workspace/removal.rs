@@ -9,7 +9,7 @@ use agentos_workspace::workspace::removal::{CleanError, Cleaned};
 use agentos_workspace::workspace::restore::RestoreError;
 use agentos_workspace::workspace::verdict::{LookError, Verdict};
 use agentos_workspace::workspace::verify::VerifyError;
-use agentos_workspace::workspace::{Workspace, trash};
+use agentos_workspace::workspace::{Workspace, room, trash};
 use serde_json::{Value, json};
 
 use super::desk::Desk;
@@ -30,7 +30,16 @@ pub(crate) async fn clean(desk: &Desk, workspace: Workspace, is_forced: bool) ->
         // Whether it is refused is for the caller to say.
         Ok::<_, CommandError>(yard.clean(&id, is_forced, &keeping))
     });
-    let cleaned = cleaned.await?.map_err(|error| match error {
+    let cleaned = cleaned.await?;
+    if let Err(CleanError::InUse { id, run }) = &cleaned {
+        let name = desk.name_of(run).await;
+        let message = format!("the workspace {id} belongs to the run {name}, which has not ended");
+        let error = CommandError::refused(message).hint(format!(
+            "`agentos cancel {name}` ends it; `--force` backs the workspace up and removes it, and the run brings it back"
+        ));
+        return Ok(Outcome { workspace, cleaned: Err((error, None)) });
+    }
+    let cleaned = cleaned.map_err(|error| match error {
         CleanError::Refused(verdict) => {
             let refused = CleanError::Refused(verdict.clone());
             (refused.into(), Some(verdict))
@@ -148,7 +157,9 @@ impl From<CleanError> for CommandError {
                 "if you have moved it, move it back; if it is lost, `agentos workspace run ID -- true` makes it again from \
                  its branch",
             ),
-            CleanError::NotOurs { .. } | CleanError::NotIt(_) => Self::refused(message),
+            CleanError::NotOurs { .. } | CleanError::NotIt(_) | CleanError::InUse { .. } => {
+                Self::refused(message)
+            }
             CleanError::Backup(error) => error.into(),
             CleanError::Look(error) => error.into(),
             _ => Self::failed(message),
@@ -163,6 +174,9 @@ impl From<BackupError> for CommandError {
             BackupError::NotIt(_) | BackupError::TooLarge { .. } | BackupError::Restless { .. } => {
                 Self::refused(message)
             }
+            // Nothing is removed that could not be kept.
+            _ if room::is_full_disk(&message) => Self::refused(message)
+                .hint("there is no room for the backup, so nothing was removed; make room first"),
             _ => Self::failed(message),
         }
     }

@@ -12,7 +12,7 @@ use agentos_engine::events::Event;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{NewComment, Records as _, RunRecord};
 use agentos_store::sqlite::SqliteStore;
-use agentos_workspace::workspace::occupy::{Ending, OccupyError, Work};
+use agentos_workspace::workspace::occupy::{Ending, OccupyError};
 use agentos_workspace::workspace::{State, Workspace, guard, trash};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -34,16 +34,13 @@ pub(crate) async fn occupy(
     session: &Session,
     store: &SqliteStore,
     run: &RunRecord,
-    mut workspace: Workspace,
+    workspace: Workspace,
 ) -> Result<()> {
-    let desk = Desk::open(session, store)?.of(&workspace)?;
-    let work = Work {
-        run: Some(run.id.to_string()),
-        run_id: Some(run.run_id.clone()),
-        workflow: Some(run.workflow.clone()),
-        command: None,
-    };
-    desk.work(move |yard| yard.occupy(&mut workspace, &work, SystemClock.now())).await
+    if !workspace.state.is_there() {
+        // There was no room for it yet; it is made when there is.
+        return Ok(());
+    }
+    Desk::open(session, store)?.of(&workspace)?.occupy(run, workspace).await.map(|_| ())
 }
 
 /// Sees to the workspace of every run that ends, until there are no more events.
@@ -65,12 +62,15 @@ pub(crate) async fn follow(desk: Option<Desk>, store: SqliteStore, mut events: R
 
 async fn release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<()> {
     let id = run.to_string();
-    let all = desk.all().await?;
+    let record = store.run_detail(run).await?.run;
+    let known = match record.workspace_id.as_deref().map(str::parse) {
+        Some(Ok(workspace)) => desk.find(&workspace).await?,
+        _ => None,
+    };
     let is_its = |workspace: &Workspace| {
         workspace.run.as_ref() == Some(&id) && workspace.state == State::InUse
     };
-    let Some(mut workspace) = all.into_iter().find(is_its) else { return Ok(()) };
-    let record = store.run_detail(run).await?.run;
+    let Some(mut workspace) = known.filter(is_its) else { return Ok(()) };
     let (surroundings, found) = (Arc::clone(desk.surroundings()), workspace.clone());
     let told = tokio::task::spawn_blocking(move || guard::end(&surroundings, &found)).await;
     for (number, line) in told.unwrap_or_default().into_iter().enumerate() {
@@ -79,10 +79,13 @@ async fn release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<()> {
     let desk = desk.clone().of(&workspace)?;
     let ending = Ending { exit_code: None, error: error_of(&record) };
     let released = desk.work(move |yard| {
-        yard.release(&mut workspace, &ending, SystemClock.now())?;
-        Ok::<_, OccupyError>(workspace)
+        let told = yard.release(&mut workspace, &ending, SystemClock.now())?;
+        Ok::<_, OccupyError>((workspace, told))
     });
-    let workspace = released.await?;
+    let (workspace, told) = released.await?;
+    if let Some(told) = told {
+        store.add_comment(said(run, 0xA6E7_0004, told)).await?;
+    }
     if desk.cleans_up() { clean_up(&desk, store, run, workspace).await } else { Ok(()) }
 }
 
@@ -96,16 +99,8 @@ async fn clean_up(
     let path = workspace.path.display().to_string();
     let outcome = removal::clean(desk, workspace, false).await?;
     if let Some(refusal) = outcome.refusal() {
-        let comment = NewComment {
-            id: Uuid::new_v4(),
-            run,
-            step: None,
-            message: format!("the workspace {path} was kept: {}", refusal.message),
-            metadata: None,
-            author: "agentos".to_owned(),
-            at: SystemClock.now(),
-        };
-        return Ok(store.add_comment(comment).await?);
+        let message = format!("the workspace {path} was kept: {}", refusal.message);
+        return Ok(store.add_comment(said(run, 0xA6E7_0003, message)).await?);
     }
     let root = desk.root().to_owned();
     // Nobody waits for it; what is left is deleted by the next who comes.
@@ -115,11 +110,16 @@ async fn clean_up(
 
 /// What is remarked on a run about the repository. Remarked again, it is the same remark.
 fn remark(run: RunId, number: usize, line: &str) -> NewComment {
+    said(run, 0xA6E7_0005 + number as u128, format!("While it ran, in the repository: {line}"))
+}
+
+/// What AgentOS says about a run. Said again under the same number, it is the same.
+pub(super) fn said(run: RunId, number: u128, message: String) -> NewComment {
     NewComment {
-        id: Uuid::from_u128(run.0.as_u128() ^ (0xA6E7_0005 + number as u128)),
+        id: Uuid::from_u128(run.0.as_u128() ^ number),
         run,
         step: None,
-        message: format!("While it ran, in the repository: {line}"),
+        message,
         metadata: None,
         author: "agentos".to_owned(),
         at: SystemClock.now(),

@@ -350,8 +350,8 @@ fn what_a_run_changes_in_the_repository_is_remarked_on_it_and_put_right() {
     let begin = "While it ran, in the repository: ";
     let expected = [
         "core.bare was false and is true",
-        "changed outside of its branch: refs/tags/mine",
         "core.bare was put back",
+        "changed outside of its branch: refs/tags/mine",
     ];
     assert_eq!(comments, expected.map(|line| format!("{begin}{line}")));
     assert_eq!(yard.git(&yard.root, &["config", "core.bare"]), "false");
@@ -364,7 +364,7 @@ fn a_setup_command_is_executed_once_in_each_workspace_after_it_was_approved() {
     let config = yard.root.join(".agent/config.toml");
     let command = format!("echo $AGENT_WORKSPACE_ID >> {}; echo ready > ready.txt", log.display());
     fs::write(&config, format!("[workspace]\nsetup = \"{command}\"\n")).expect("a file");
-    let refused = yard.run(&["run", "work"]).exits(4);
+    let refused = yard.run(&["workspace", "run", "box", "--", "true"]).exits(4);
     assert!(refused.err.contains("which you have not approved"), "{}", refused.err);
     assert!(yard.workspaces().is_empty() && !log.exists());
     yard.run(&["run", "here"]).exits(0);
@@ -379,10 +379,10 @@ fn a_setup_command_is_executed_once_in_each_workspace_after_it_was_approved() {
         "approved, and done once"
     );
     fs::write(&config, "[workspace]\nsetup = \"echo no >&2; exit 3\"\n").expect("a file");
-    yard.run(&["run", "work"]).exits(4);
+    yard.run(&["workspace", "run", "box", "--", "true"]).exits(4);
     let failed = yard.run(&["run", "work", "--json", "--allow-setup"]).exits(1).document();
     let error = failed["error"].to_string();
-    assert!(error.contains("exit status 3") && error.contains("no"), "{error}");
+    assert!(error.contains("exited with 3") && error.contains("no"), "{error}");
 }
 
 fn found_in_path(program: &str) -> PathBuf {

@@ -87,7 +87,10 @@ fn is_optional(entry: &Entry, path: &str) -> bool {
         Entry::SourceSwitched { .. } => path == "/abandoned",
         Entry::ApprovalGiven { .. } => path == "/comment",
         Entry::StepRequested { .. } => {
-            matches!(path, "/number" | "/timeout_ms" | "/body" | "/body/tied" | "/site")
+            matches!(
+                path,
+                "/number" | "/timeout_ms" | "/rolls_back" | "/body" | "/body/tied" | "/site"
+            )
         }
         Entry::BodyKept(_) => matches!(path, "/timeout_ms" | "/acts"),
         Entry::AttemptStarted { .. } => path == "/counts_from",
@@ -95,6 +98,8 @@ fn is_optional(entry: &Entry, path: &str) -> bool {
         Entry::OperationOrdered { .. } => {
             matches!(path, "/number" | "/due" | "/child" | "/try" | "/site")
         }
+        Entry::OperationHeld { .. } => matches!(path, "/hold/subject" | "/hold/until"),
+        Entry::OperationReleased { .. } => path == "/granted",
         Entry::StateWritten { .. } => path == "/value",
         Entry::CommentAdded { .. } => path == "/meta",
         Entry::RunEnded { .. } => {

@@ -1,8 +1,8 @@
 //! Examples of every kind of entry beside the text that each has in the log, for ever.
 
 use agentos_core::entry::{
-    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, Home, KeptAnswer, KeptBody,
-    OperationResult, Parent, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
+    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, Hold, HoldKind, Home, KeptAnswer,
+    KeptBody, OperationResult, Parent, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
 };
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Seed, StepNumber, Try};
@@ -52,6 +52,7 @@ fn of_run_starts() -> Vec<Example> {
             project_path: "/p".to_owned(),
             workspace_path: "/w".to_owned(),
             context_path: "/c".to_owned(),
+            setup: "npm ci".to_owned(),
             depth: 2,
             agents: [("claude".to_owned(), "codex".to_owned())].into(),
         }
@@ -61,7 +62,7 @@ fn of_run_starts() -> Vec<Example> {
     vec![
         (
             Entry::RunStarted(full),
-            r#"{"kind":"run.started","run":"0192d4e0-0000-7000-8000-00000000002a","workflow":"build all","definition":"sha256:00ff","input":null,"seed":18446744073709551615,"grace_ms":30000,"timeout_ms":1000,"deadline":1700000000000,"parent":{"run":"0192d4e0-0000-7000-8000-000000000001","operation":"/invoke:build#1"},"forked_from":"0192d4e0-0000-7000-8000-000000000002","home":{"run_id":"build-abcdef","project_id":"p1","project_path":"/p","workspace_path":"/w","context_path":"/c","depth":2,"agents":{"claude":"codex"}}}"#,
+            r#"{"kind":"run.started","run":"0192d4e0-0000-7000-8000-00000000002a","workflow":"build all","definition":"sha256:00ff","input":null,"seed":18446744073709551615,"grace_ms":30000,"timeout_ms":1000,"deadline":1700000000000,"parent":{"run":"0192d4e0-0000-7000-8000-000000000001","operation":"/invoke:build#1"},"forked_from":"0192d4e0-0000-7000-8000-000000000002","home":{"run_id":"build-abcdef","project_id":"p1","project_path":"/p","workspace_path":"/w","context_path":"/c","setup":"npm ci","depth":2,"agents":{"claude":"codex"}}}"#,
         ),
         (
             Entry::RunStarted(plain),
@@ -158,10 +159,11 @@ fn of_steps() -> Vec<Example> {
                 number: Some(StepNumber(1)),
                 retry,
                 timeout_ms: Some(Millis::new(5)),
+                rolls_back: true,
                 body: Some(BodyText { hash: "0a".into(), tied: Some(Site::new("a.ts:3")) }),
                 site: Some(Site::new("a.ts:2")),
             },
-            r#"{"kind":"step.requested","step":"/a#1","number":1,"retry":{"max_attempts":3,"backoff":"exponential","delay_ms":1000,"max_delay_ms":60000,"jitter":true},"timeout_ms":5,"body":{"hash":"0a","tied":"a.ts:3"},"site":"a.ts:2"}"#,
+            r#"{"kind":"step.requested","step":"/a#1","number":1,"retry":{"max_attempts":3,"backoff":"exponential","delay_ms":1000,"max_delay_ms":60000,"jitter":true},"timeout_ms":5,"rolls_back":true,"body":{"hash":"0a","tied":"a.ts:3"},"site":"a.ts:2"}"#,
         ),
         (
             Entry::BodyKept(kept_body(fixed)),
@@ -352,6 +354,40 @@ fn of_operations() -> Vec<Example> {
         (
             Entry::OperationRetried { operation: shell(), r#try: Try(2) },
             r#"{"kind":"operation.retried","operation":"/a#1@1/shell:npm%3A test#1","try":2}"#,
+        ),
+        (
+            Entry::OperationHeld {
+                operation: shell(),
+                r#try: Try(1),
+                hold: Hold {
+                    kind: HoldKind::Approval,
+                    message: "trust it?".into(),
+                    subject: Some("00ff".into()),
+                    until: None,
+                },
+            },
+            r#"{"kind":"operation.held","operation":"/a#1@1/shell:npm%3A test#1","try":1,"hold":{"kind":"approval","message":"trust it?","subject":"00ff"}}"#,
+        ),
+        (
+            Entry::OperationHeld {
+                operation: shell(),
+                r#try: Try(2),
+                hold: Hold {
+                    kind: HoldKind::Disk,
+                    message: "full".into(),
+                    subject: None,
+                    until: Some(Timestamp(7)),
+                },
+            },
+            r#"{"kind":"operation.held","operation":"/a#1@1/shell:npm%3A test#1","try":2,"hold":{"kind":"disk","message":"full","until":7}}"#,
+        ),
+        (
+            Entry::OperationReleased { operation: shell(), granted: Some("00ff".into()) },
+            r#"{"kind":"operation.released","operation":"/a#1@1/shell:npm%3A test#1","granted":"00ff"}"#,
+        ),
+        (
+            Entry::OperationReleased { operation: shell(), granted: None },
+            r#"{"kind":"operation.released","operation":"/a#1@1/shell:npm%3A test#1"}"#,
         ),
         (
             Entry::OperationCancelOrdered { operation: shell() },

@@ -18,7 +18,7 @@ variants!(
     Entry: RunStarted, CancelRequested, RunResumed, RunRebased, RunFailing, RunEnded, SourceSwitched,
     AnswersKept, BodyKept, AbandonedEnded, StepRequested, AttemptStarted, AttemptFailed, AttemptTimedOut,
     StepEnded, ScopeClosing, GraceExpired, OperationOrdered, OperationStarted,
-    OperationInterrupted, OperationRetried, OperationCancelOrdered, OperationEnded, ChildEnded,
+    OperationInterrupted, OperationRetried, OperationHeld, OperationReleased, OperationCancelOrdered, OperationEnded, ChildEnded,
     TimerFired, SignalArrived, ApprovalGiven, SignalOffered, SignalConsumed, StateWritten,
     CommentAdded,
 );

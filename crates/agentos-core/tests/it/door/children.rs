@@ -40,6 +40,7 @@ fn an_invocation_names_its_child_before_it_exists() {
         args: json!({}),
         child: Some(child()),
         started,
+        granted: None,
     };
     let bench = Bench::start(invokes());
     assert_eq!(bench.turn.effects, [perform(None)]);

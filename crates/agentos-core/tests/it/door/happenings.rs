@@ -176,6 +176,7 @@ fn whoever_performs_an_operation_again_learns_where_it_was() {
         args: json!({}),
         child: None,
         started,
+        granted: None,
     };
     assert_eq!(bench.turn.effects, [perform(1, None)]);
     assert_eq!(bench.turn.effects[0].operation(), &op("/shell:x#1"));

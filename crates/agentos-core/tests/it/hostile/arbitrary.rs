@@ -3,8 +3,8 @@
 //! Boxed, because a strategy that is made of so many others does not fit the stack of a test thread.
 
 use agentos_core::entry::{
-    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, Home, KeptAnswer, KeptBody,
-    OperationResult, Parent, Record, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
+    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, Hold, HoldKind, Home, KeptAnswer,
+    KeptBody, OperationResult, Parent, Record, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
 };
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{Attempt, InboxKey, Occurrence, RunId, Seed, Seq, StepNumber, Try};
@@ -203,16 +203,10 @@ fn any_step_entry() -> BoxedStrategy<Entry> {
     let numbers = option::of(any_count().prop_map(StepNumber));
     let timeouts = option::of(any::<u64>().prop_map(Millis::new));
     prop_oneof![
-        (any_step(), numbers, any_retry(), timeouts.clone(), any_body(), any_site()).prop_map(
-            |(step, number, retry, timeout_ms, body, site)| Entry::StepRequested {
-                step,
-                number,
-                retry,
-                timeout_ms,
-                body,
-                site
-            }
-        ),
+        (any_step(), numbers, any_retry(), timeouts.clone(), any::<bool>(), any_body(), any_site())
+            .prop_map(|(step, number, retry, timeout_ms, rolls_back, body, site)| {
+                Entry::StepRequested { step, number, retry, timeout_ms, rolls_back, body, site }
+            }),
         (any_step(), any_retry(), timeouts, vec(any_act(), 0..4)).prop_map(
             |(step, retry, timeout_ms, acts)| Entry::BodyKept(KeptBody {
                 step,
@@ -303,6 +297,10 @@ fn any_operation_entry() -> BoxedStrategy<Entry> {
             .prop_map(|(operation, r#try)| Entry::OperationInterrupted { operation, r#try }),
         (any_operation(), tries())
             .prop_map(|(operation, r#try)| Entry::OperationRetried { operation, r#try }),
+        (any_operation(), tries(), any_hold())
+            .prop_map(|(operation, r#try, hold)| Entry::OperationHeld { operation, r#try, hold }),
+        (any_operation(), option::of(".{0,4}"))
+            .prop_map(|(operation, granted)| Entry::OperationReleased { operation, granted }),
         any_operation().prop_map(|operation| Entry::OperationCancelOrdered { operation }),
         (any_operation(), any_result())
             .prop_map(|(operation, result)| Entry::OperationEnded { operation, result }),
@@ -311,6 +309,13 @@ fn any_operation_entry() -> BoxedStrategy<Entry> {
         any_operation().prop_map(|operation| Entry::TimerFired { operation }),
     ]
     .boxed()
+}
+
+pub(crate) fn any_hold() -> BoxedStrategy<Hold> {
+    let kinds = select(vec![HoldKind::Approval, HoldKind::Disk]);
+    (kinds, ".{0,4}", option::of(".{0,4}"), option::of(any_time()))
+        .prop_map(|(kind, message, subject, until)| Hold { kind, message, subject, until })
+        .boxed()
 }
 
 fn any_other_entry() -> BoxedStrategy<Entry> {

@@ -88,6 +88,42 @@ fn what_is_performed_has_tries_and_can_be_stopped() {
 }
 
 #[test]
+fn what_is_performed_may_be_held_before_it_begins() {
+    let id = "/a#1@1/shell:go#1";
+    let ordered = Log::in_step().with(ordered(id));
+    let held_log = ordered.clone().with(held(id, 1));
+    let states = vec![
+        ("ordered", ordered.clone()),
+        ("started", ordered.clone().with(started(id, 1))),
+        ("interrupted", ordered.clone().with(interrupted(id, 1))),
+        ("held", held_log.clone()),
+        ("released", held_log.clone().with(released(id))),
+        ("held, cancelled", held_log.with(cancel_ordered(id))),
+        ("ended", ordered.with(ended(id))),
+    ];
+    let entries = [
+        ("held 1", held(id, 1)),
+        ("held 2", held(id, 2)),
+        ("released", released(id)),
+        ("started 1", started(id, 1)),
+        ("interr. 1", interrupted(id, 1)),
+        ("retried 2", retried(id, 2)),
+        ("cancel", cancel_ordered(id)),
+        ("ended", ended(id)),
+    ];
+    insta::assert_snapshot!(picture(states, &entries), @"
+                               held 1      held 2      released    started 1   interr. 1   retried 2   cancel      ended
+    ordered                    yes         other try   -           yes         yes         -           yes         yes
+    started                    yes         other try   -           -           yes         -           yes         yes
+    interrupted                -           -           -           -           -           yes         yes         yes
+    held                       -           -           yes         -           -           -           yes         yes
+    released                   yes         other try   -           yes         yes         -           yes         yes
+    held, cancelled            -           -           -           -           -           -           -           yes
+    ended                      -           -           -           -           -           -           -           -
+    ");
+}
+
+#[test]
 fn a_sleep_is_answered_by_its_timer_or_cancelled() {
     let id = "/a#1@1/sleep:go#1";
     let ordered = Log::in_step().with(arrived("k", "go")).with(ordered_due(id, 100));

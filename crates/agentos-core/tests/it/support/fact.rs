@@ -1,8 +1,8 @@
 //! Entries in short words.
 
 use agentos_core::entry::{
-    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, KeptAnswer, KeptBody,
-    OperationResult, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
+    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, Hold, HoldKind, KeptAnswer,
+    KeptBody, OperationResult, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
 };
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{Attempt, InboxKey, RunId, Seed, StepNumber, Try};
@@ -101,6 +101,7 @@ pub(crate) fn requested_with(path: &str, number: Option<u32>, retry: RetryPolicy
         number,
         retry,
         timeout_ms: None,
+        rolls_back: false,
         body: None,
         site: None,
     }
@@ -115,6 +116,7 @@ pub(crate) fn requested_within(path: &str, number: u32) -> Entry {
         number,
         retry: thrice(),
         timeout_ms,
+        rolls_back: false,
         body: None,
         site: None,
     }
@@ -244,6 +246,20 @@ pub(crate) fn interrupted(id: &str, r#try: u32) -> Entry {
 
 pub(crate) fn retried(id: &str, r#try: u32) -> Entry {
     Entry::OperationRetried { operation: op(id), r#try: Try(r#try) }
+}
+
+pub(crate) fn held(id: &str, r#try: u32) -> Entry {
+    let hold = Hold {
+        kind: HoldKind::Approval,
+        message: "may it begin?".to_owned(),
+        subject: None,
+        until: None,
+    };
+    Entry::OperationHeld { operation: op(id), r#try: Try(r#try), hold }
+}
+
+pub(crate) fn released(id: &str) -> Entry {
+    Entry::OperationReleased { operation: op(id), granted: None }
 }
 
 pub(crate) fn cancel_ordered(id: &str) -> Entry {

@@ -140,6 +140,10 @@ fn a_workspace_is_written_by_whoever_has_seen_it_last() {
     };
     assert_eq!(block_on(store.put_workspace(workspace.clone(), 0)), Ok(1));
     assert_eq!(block_on(store.workspaces()).unwrap(), std::slice::from_ref(&workspace));
+    assert_eq!(block_on(store.workspace(&workspace.id)).unwrap().as_ref(), Some(&workspace));
+    assert_eq!(block_on(store.workspace_at(&workspace.path)).unwrap().as_ref(), Some(&workspace));
+    assert_eq!(block_on(store.workspace("nobody's")).unwrap(), None);
+    assert_eq!(block_on(store.workspace_at("/nowhere")).unwrap(), None);
     let late = block_on(store.put_workspace(workspace.clone(), 0));
     assert_eq!(late, Err(RecordError::Outdated { what: "workspace w-1".into(), current: 1 }));
     for (expected, status) in (1..).zip(WorkspaceState::ALL) {

@@ -83,22 +83,39 @@ impl Isolation for LocalClone {
         head_in_git(site, workspace)
     }
 
-    fn collect(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
-        let Some(branch) = &workspace.branch else { return Ok(()) };
+    fn collect(
+        &self,
+        site: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<Option<String>, IsolationError> {
+        let Some(branch) = &workspace.branch else { return Ok(None) };
         let porcelain = site.porcelain();
         let name = format!("refs/heads/{branch}");
         let asked = ["rev-parse", "--verify", "--quiet", &name];
         let found = porcelain.try_git(&workspace.path, asked)?;
         if !found.is_success() || line(&found.output) == workspace.base {
             // There is nothing on it that the repository does not have.
-            return Ok(());
+            return Ok(None);
         }
-        let root = &site.repository.checkout.root;
+        let (root, tip) = (&site.repository.checkout.root, line(&found.output));
+        if tip_in_git(site, branch)?.as_ref() == Some(&tip) {
+            return Ok(None);
+        }
         // Whoever has gone on with the branch in the repository keeps it, and so does whoever has it checked out.
-        fetch(site, root, &workspace.path, &format!("{name}:{name}")).or_else(|_| {
-            let aside = format!("+{name}:refs/agentos/collected/{}", workspace.id);
-            fetch(site, root, &workspace.path, &aside)
-        })
+        if fetch(site, root, &workspace.path, &format!("{name}:{name}")).is_ok() {
+            return Ok(None);
+        }
+        let aside =
+            format!("refs/agentos/collected/{}-{}", workspace.id, &tip[..12.min(tip.len())]);
+        fetch(site, root, &workspace.path, &format!("+{name}:{aside}"))?;
+        let why = match user_of(site, branch)? {
+            Some(folder) => format!("it is checked out in {folder}"),
+            None => "it went another way in the repository".to_owned(),
+        };
+        Ok(Some(format!(
+            "the branch {branch} was not moved to what was done in the workspace, because {why}; that is kept as {aside} \
+             (git merge {aside})"
+        )))
     }
 
     /// The repository never knew of it.
@@ -114,6 +131,14 @@ impl Isolation for LocalClone {
     ) -> Result<bool, IsolationError> {
         delete_branch_in_git(site, branch, tip)
     }
+}
+
+/// Where the repository has a branch checked out.
+fn user_of(site: &Site<'_>, branch: &str) -> Result<Option<String>, IsolationError> {
+    let (root, name) = (&site.repository.checkout.root, format!("refs/heads/{branch}"));
+    let asked = ["for-each-ref", "--format=%(worktreepath)", &name];
+    let user = line(&site.porcelain().git(root, asked)?);
+    Ok(Some(user).filter(|user| !user.is_empty()))
 }
 
 /// Checks out the branch: where it was left, or at the base.

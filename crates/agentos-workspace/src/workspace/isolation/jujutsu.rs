@@ -16,6 +16,20 @@ use crate::workspace::{Kind, Workspace};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JjWorkspace;
 
+impl JjWorkspace {
+    /// What a checkout has that would be missing in a jj workspace.
+    #[must_use]
+    pub fn misses(root: &Path) -> Option<&'static str> {
+        if root.join(".gitmodules").exists() {
+            Some("has submodules, which jj does not check out")
+        } else if uses_lfs(root) {
+            Some("uses git LFS, which jj does not know")
+        } else {
+            None
+        }
+    }
+}
+
 impl Isolation for JjWorkspace {
     fn kind(&self) -> Kind {
         Kind::Jj
@@ -24,15 +38,13 @@ impl Isolation for JjWorkspace {
     fn check(&self, site: &Site<'_>) -> Result<(), IsolationError> {
         let root = &site.repository.checkout.root;
         let why = if !site.repository.is_jj() {
-            "it is no jj repository"
-        } else if root.join(".gitmodules").exists() {
-            "it has submodules, which jj does not check out; use `worktree`"
-        } else if uses_lfs(root) {
-            "it uses git LFS, which jj does not know; use `worktree`"
+            "it is no jj repository".to_owned()
+        } else if let Some(why) = Self::misses(root) {
+            format!("it {why}; use `worktree`")
         } else {
             return Ok(());
         };
-        let (repository, why) = (site.repository.main_root.clone(), why.to_owned());
+        let repository = site.repository.main_root.clone();
         Err(IsolationError::Unsuitable { repository, kind: Kind::Jj, why })
     }
 
@@ -129,12 +141,16 @@ impl Isolation for JjWorkspace {
 
     /// Edits that jj has not seen yet are recorded, the branch follows what was committed with jj itself, and branches are
     /// told to git.
-    fn collect(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+    fn collect(
+        &self,
+        site: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<Option<String>, IsolationError> {
         site.porcelain().jj(&workspace.path, ["status"])?;
         follow(site, workspace)?;
         let how = ["--ignore-working-copy", "git", "export"];
         site.porcelain().jj(&site.repository.checkout.root, how)?;
-        Ok(())
+        Ok(None)
     }
 
     fn forget(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {

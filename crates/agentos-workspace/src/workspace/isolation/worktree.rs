@@ -103,8 +103,8 @@ impl Isolation for Worktree {
         head_in_git(site, workspace)
     }
 
-    fn collect(&self, _: &Site<'_>, _: &Workspace) -> Result<(), IsolationError> {
-        Ok(())
+    fn collect(&self, _: &Site<'_>, _: &Workspace) -> Result<Option<String>, IsolationError> {
+        Ok(None)
     }
 
     fn forget(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
@@ -146,6 +146,22 @@ fn forget_missing(site: &Site<'_>, workspace: &Workspace) -> Result<(), Isolatio
         let path = workspace.path.to_string_lossy();
         let root = &site.repository.checkout.root;
         site.porcelain().git(root, ["worktree", "remove", "-f", "-f", "--", &*path])?;
+    }
+    Ok(())
+}
+
+/// Lets git forget worktrees that were inside of a workspace whose folder is gone. They are in its backup.
+pub(in crate::workspace) fn forget_inside(
+    site: &Site<'_>,
+    workspace: &Workspace,
+) -> Result<(), IsolationError> {
+    for listed in list(site)? {
+        let is_inside = listed.root.starts_with(&workspace.path) && listed.root != workspace.path;
+        if is_inside && fs::symlink_metadata(&listed.root).is_err() {
+            let path = listed.root.to_string_lossy();
+            let root = &site.repository.checkout.root;
+            site.porcelain().git(root, ["worktree", "remove", "-f", "-f", "--", &*path])?;
+        }
     }
     Ok(())
 }

@@ -39,7 +39,10 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let desk = Desk::open(session, &opened.store)?;
     let workspace = desk.work(move |yard| yard.adopt(&path, &id, SystemClock.now())).await?;
     session.output.lines([workspace.id.to_string()])?;
-    session.output.note("it stays yours: AgentOS does not remove it");
+    session.output.note(match workspace.is_adopted {
+        true => "it stays yours: AgentOS does not remove it",
+        false => "AgentOS has made it itself, and removes it when it is told to (`agentos workspace clean`)",
+    });
     Ok(ExitCode::SUCCESS)
 }
 

@@ -13,7 +13,7 @@ use agentos_workspace::metadata;
 use agentos_workspace::workspace::direnv::{self, DirenvError};
 use agentos_workspace::workspace::occupy::{Ending, Work};
 use agentos_workspace::workspace::setup::Setup;
-use agentos_workspace::workspace::{Workspace, guard};
+use agentos_workspace::workspace::{State, Workspace, guard, hold};
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
@@ -38,6 +38,13 @@ pub(super) async fn execute(
     };
     let command = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let work = Work { command: Some(command), ..Work::default() };
+    // Whoever is killed holds it no longer, whatever is written down.
+    let _holding =
+        hold::hold(&workspace).map_err(|error| CommandError::failed(error.to_string()))?;
+    if let Some(user) = user(desk, &workspace).await {
+        session.output.note(&format!("{user} works in it too"));
+        return beside(interactive).await;
+    }
     let mut workspace = desk
         .work(move |yard| {
             yard.occupy(&mut workspace, &work, SystemClock.now())?;
@@ -54,8 +61,27 @@ pub(super) async fn execute(
         Err(error) => Ending { exit_code: None, error: Some(error.to_string()) },
     };
     let told = guard::end(&session.surroundings, &workspace);
-    desk.work(move |yard| yard.release(&mut workspace, &ending, SystemClock.now())).await?;
+    let kept = desk.work(move |yard| yard.release(&mut workspace, &ending, SystemClock.now()));
+    kept.await?.iter().for_each(|line| session.output.note(line));
     told.iter().for_each(|line| session.output.note(&format!("in the repository: {line}")));
+    let code = ran.map_err(|error| CommandError::failed(error.to_string()))?;
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+/// Who has the workspace, if somebody has who has not ended.
+async fn user(desk: &Desk, workspace: &Workspace) -> Option<String> {
+    let known = desk.find(&workspace.id).await.ok().flatten()?;
+    let run = known.run.filter(|_| known.state == State::InUse)?;
+    desk.is_open(&run).await.then_some(())?;
+    Some(format!("the run {}", desk.name_of(&run).await))
+}
+
+/// Executes it where a run works. What is written down stays the run's.
+async fn beside(interactive: Interactive) -> Result<ExitCode> {
+    let _listening = Signals::listen()?;
+    let ran = tokio::task::spawn_blocking(move || interactive.run()).await;
+    let ran =
+        ran.map_err(|error| CommandError::failed(format!("nobody waited for it: {error}")))?;
     let code = ran.map_err(|error| CommandError::failed(error.to_string()))?;
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
@@ -88,7 +114,7 @@ pub(super) async fn set_up(
     store: &SqliteStore,
     workspace: &Workspace,
 ) -> Result<()> {
-    let SetUp::With(setup) = setup::of(session, store)? else { return Ok(()) };
+    let SetUp { setup: Some(setup), .. } = setup::of(session, store)? else { return Ok(()) };
     let added = environment(session, workspace, BTreeMap::new());
     let added = added.iter().filter(|(name, _)| name.to_string_lossy().starts_with("AGENT_"));
     let added = added

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use agentos_workspace::workspace::id::WorkspaceId;
 use agentos_workspace::workspace::verify::verify;
 
 use super::{inside, not_found};
@@ -21,11 +22,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let Some(_) = session.look()? else { return Err(not_found(&args.id)) };
+    let id: WorkspaceId =
+        args.id.parse().map_err(|error| CommandError::usage(format!("{error}")))?;
+    let Some(_) = Desk::settled(session).await? else { return Err(not_found(&args.id)) };
     let opened = session.open()?;
     let desk = Desk::open(session, &opened.store)?;
-    let all = desk.all().await?;
-    let found = all.into_iter().find(|workspace| workspace.id.as_str() == args.id);
+    let found = desk.find(&id).await?;
     let workspace =
         found.filter(|found| found.state.is_there()).ok_or_else(|| not_found(&args.id))?;
     verify(&session.surroundings, &workspace)

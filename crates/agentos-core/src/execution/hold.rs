@@ -1,0 +1,110 @@
+//! Operations that can't be begun yet: they wait, and are tried again when a person approves or their time comes.
+//!
+//! Whoever performs an operation may find that it must not begin: a file asks to be trusted, a disk is full. That is no
+//! failure, and holding a process for it would not survive a restart. So it becomes a wait of the run like any other.
+
+use super::AdvanceError;
+use super::cursor::Cursor;
+use crate::effect::Timer;
+use crate::entry::{Entry, Hold, OperationResult};
+use crate::failure::{Failure, FailureKind};
+use crate::id::{InboxKey, Try};
+use crate::operation::Treatment;
+use crate::path::OperationId;
+use crate::program::Ticket;
+
+impl Cursor {
+    /// Whoever was to perform an operation says that it can't begin yet.
+    pub(super) fn operation_held(
+        &mut self,
+        id: OperationId,
+        r#try: Try,
+        hold: Hold,
+    ) -> Result<(), AdvanceError> {
+        let is_performed = Self::kind_of(&id).treatment() == Treatment::Performed;
+        let is_open = self.journal.operation(&id).is_some_and(|record| {
+            !record.is_answered() && record.r#try == r#try && record.hold().is_none()
+        });
+        if !is_performed || !is_open {
+            return self.left_ended(id, r#try);
+        }
+        if self.journal.operation(&id).is_some_and(|record| record.cancel_ordered) {
+            let result = OperationResult::Cancelled {};
+            self.append(Entry::OperationEnded { operation: id, result })?;
+            return Ok(());
+        }
+        self.append(Entry::OperationHeld { operation: id.clone(), r#try, hold })?;
+        if let Some(ticket) = self.operations.get(&id).copied() {
+            self.performing.remove(&ticket);
+            self.begin_hold(ticket, &id);
+        }
+        Ok(())
+    }
+
+    /// A held operation waits, until its time comes if it has one. Whether it is held.
+    pub(super) fn begin_hold(&mut self, ticket: Ticket, id: &OperationId) -> bool {
+        let held = self.journal.operation(id).filter(|record| !record.cancel_ordered);
+        let Some(until) = held.and_then(|record| record.hold()).map(|held| held.value.until) else {
+            return false;
+        };
+        self.waiting.insert(ticket);
+        self.timers.extend(until.map(|until| (until, Timer::Operation(id.clone()))));
+        true
+    }
+
+    /// A held operation is tried again.
+    pub(super) fn release(
+        &mut self,
+        id: &OperationId,
+        granted: Option<String>,
+    ) -> Result<(), AdvanceError> {
+        let held = self.journal.operation(id).filter(|record| !record.cancel_ordered);
+        let Some(r#try) = held.filter(|record| record.hold().is_some()).map(|record| record.r#try)
+        else {
+            return Ok(());
+        };
+        self.stop_hold_timer(id);
+        self.append(Entry::OperationReleased { operation: id.clone(), granted })?;
+        if let Some(ticket) = self.operations.get(id).copied() {
+            self.waiting.remove(&ticket);
+            self.performing.insert(ticket);
+        }
+        self.perform(id, r#try);
+        Ok(())
+    }
+
+    /// The clock does not matter any more to a held operation.
+    pub(super) fn stop_hold_timer(&mut self, id: &OperationId) {
+        let held = self.journal.operation(id).and_then(|record| record.hold());
+        if let Some(until) = held.and_then(|held| held.value.until) {
+            self.timers.remove(&(until, Timer::Operation(id.clone())));
+        }
+    }
+
+    /// A person has decided about something that is held. What was decided before it was held does not count.
+    pub(super) fn decide_on_held(
+        &mut self,
+        key: &InboxKey,
+        id: &OperationId,
+    ) -> Result<(), AdvanceError> {
+        let Some(held) = self.journal.operation(id).and_then(|record| record.hold()) else {
+            return Ok(());
+        };
+        if held.seq > self.delivered || !self.operations.contains_key(id) {
+            return Ok(());
+        }
+        let subject = held.value.subject.clone();
+        let said = self.journal.signal(key).map(|signal| &signal.payload);
+        let is = |name: &str| said.and_then(|said| said.get(name));
+        if is("approved").and_then(serde_json::Value::as_bool) == Some(true) {
+            return self.release(id, subject.or_else(|| Some(String::new())));
+        }
+        let by = is("by").and_then(serde_json::Value::as_str).unwrap_or("somebody");
+        let message = format!("{by} did not approve it: {}", held.value.message);
+        let failure = Failure::new(FailureKind::NonRetryable, message).bounded();
+        self.stop_hold_timer(id);
+        let result = OperationResult::Failed { failure };
+        self.append(Entry::OperationEnded { operation: id.clone(), result })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,8 @@
+//! The life of a workspace around a run, by the real binary: brought back, waited for, refused, put right.
+
+mod approvals;
+mod care;
+mod disk;
+mod layouts;
+mod site;
+mod users;
