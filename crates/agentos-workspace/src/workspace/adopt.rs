@@ -12,6 +12,7 @@ use super::isolation::{self, IsolationError};
 use super::ledger::{LedgerError, advance};
 use super::marker::{FolderIdentity, Marker};
 use super::porcelain::line;
+use super::verify;
 use super::yard::Yard;
 use super::{Kind, State, Workspace};
 use crate::checkout::{Checkout, CheckoutError, Kind as Keeper};
@@ -73,18 +74,23 @@ impl Yard<'_> {
         }
         let _lock = self.repository.lock()?;
         let known = self.ledger.all()?;
-        if let Some(known) =
-            known.iter().find(|known| known.path == found.root && known.state.is_there())
-        {
+        let here = known.iter().find(|known| known.path == found.root && known.state.is_there());
+        let is_still = |known: &&Workspace| {
+            !known.is_adopted || verify::verify(self.surroundings, known).is_ok()
+        };
+        if let Some(known) = here.filter(is_still) {
             return Ok(known.clone());
         }
-        let taken = known.into_iter().find(|known| known.id == *id);
+        let id = here.map_or(id, |known| &known.id).clone();
+        let taken = known.into_iter().find(|known| known.id == id);
         // One that its owner has removed leaves its id to the next.
-        let is_over = |known: &Workspace| known.is_adopted && !known.path.exists();
+        let is_over = |known: &Workspace| {
+            known.is_adopted && (known.path == found.root || !known.path.exists())
+        };
         if let Some(known) = taken.as_ref().filter(|known| !is_over(known)) {
             return Err(AdoptError::IdTaken { id: known.id.clone(), path: known.path.clone() });
         }
-        let mut workspace = self.adopted(&found, id, now)?;
+        let mut workspace = self.adopted(&found, &id, now)?;
         if let Some(taken) = taken {
             (workspace.state, workspace.version) = (taken.state, taken.version);
         }

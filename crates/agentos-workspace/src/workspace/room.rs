@@ -46,10 +46,6 @@ pub struct NoRoom {
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "one digit after the point is all that is shown"
-    )]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = ["kB", "MB", "GB", "TB"];
         let mut amount = self.0 as f64 / 1_000.0;
@@ -135,12 +131,13 @@ fn needed(
             about.split_whitespace().nth(3).and_then(|size| size.parse().ok()).unwrap_or(0);
         bytes += size.div_ceil(BLOCK).max(1) * BLOCK;
         inodes += 1;
-        let folder = path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
-        if let Some(folder) = folder
-            && folders.insert(folder)
+        let mut path = path;
+        while let Some((folder, _)) = path.rsplit_once('/')
+            && folders.insert(folder.to_owned())
         {
             inodes += 1;
             bytes += BLOCK;
+            path = folder;
         }
     }
     if workspace.kind == Kind::Clone && !is_same_file_system(repository, root) {
@@ -174,7 +171,9 @@ fn is_same_file_system(one: &Path, other: &Path) -> bool {
 /// Whether something failed because the disk is full.
 #[must_use]
 pub fn is_full_disk(message: &str) -> bool {
-    message.contains("No space left on device") || message.contains("Disk quota exceeded")
+    // git says no more than the last when it can't write all of a file that it could make.
+    let words = ["No space left on device", "Disk quota exceeded", "unable to write file "];
+    words.iter().any(|words| message.contains(words))
 }
 
 #[cfg(test)]

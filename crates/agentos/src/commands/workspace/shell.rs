@@ -22,11 +22,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let id: WorkspaceId =
+        args.id.parse().map_err(|error| CommandError::usage(format!("{error}")))?;
     let Some(_) = session.look()? else { return Err(not_found(&args.id)) };
     let opened = session.open()?;
     let desk = Desk::open(session, &opened.store)?;
-    let id: WorkspaceId =
-        args.id.parse().map_err(|error| CommandError::usage(format!("{error}")))?;
     let found = desk.find(&id).await?;
     let workspace =
         found.filter(|found| found.state.is_there()).ok_or_else(|| not_found(&args.id))?;

@@ -28,7 +28,7 @@ fn a_setup_is_the_first_step_of_a_run_and_waits_for_its_approval() {
     let run = site.until_status(&id, "COMPLETED");
     assert_eq!(steps(&run)[0], step("setup", "COMPLETED"));
     let first = &run["steps"][0];
-    assert!(first["duration"].is_number() && first["output"]["exit_code"] == 0, "{first:#}");
+    assert!(first["duration"].is_number() && first["output"]["exitCode"] == 0, "{first:#}");
     assert!(site.run(&["logs", &id]).exits(0).out.contains("set up"));
     assert_eq!(lines(&log), ["x"]);
     // Once approved, it is for every workspace; where it was done it is not done again.
