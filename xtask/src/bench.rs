@@ -9,6 +9,7 @@ use anyhow::{Result, ensure};
 
 use crate::release::{
     cli_bench, engine_bench, process_bench, real_program, store_bench, testing_binary,
+    workspace_bench,
 };
 use crate::shell::{self, say};
 
@@ -29,6 +30,11 @@ const CLI: &str = "cli";
 /// Measured beside git's own worktrees.
 const WORKSPACE: &str = "workspace";
 
+/// Measured beside `git status`.
+const SNAPSHOT: &str = "snapshot";
+/// Measured beside plain calls of `sqlite3`.
+const VIEW: &str = "view";
+
 /// Measured through the whole engine.
 const ENGINE: [&str; 3] = ["steps", "parked", "script"];
 
@@ -42,7 +48,7 @@ pub(crate) struct Args {
 /// Runs the measurement and points at its result.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
-    let known = [&[CORE, STORE, PROCESS, CLI, WORKSPACE][..], &ENGINE[..]].concat();
+    let known = [&[CORE, STORE, PROCESS, CLI, WORKSPACE, SNAPSHOT, VIEW][..], &ENGINE[..]].concat();
     ensure!(
         name.is_none_or(|name| known.contains(&name)),
         "there is no measurement of that name; there are {}",
@@ -64,6 +70,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if name.is_none_or(|name| name == WORKSPACE) {
         cli_bench(WORKSPACE).run()?;
+    }
+    if name.is_none_or(|name| name == SNAPSHOT) {
+        workspace_bench(SNAPSHOT).run()?;
+    }
+    if name.is_none_or(|name| name == VIEW) {
+        real_program().run()?;
+        store_bench(VIEW, &[]).run()?;
     }
     for bench in ENGINE.into_iter().filter(|bench| name.is_none_or(|name| name == *bench)) {
         engine_bench(bench).run()?;

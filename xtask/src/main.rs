@@ -12,6 +12,7 @@ mod ci;
 mod coverage;
 mod demo;
 mod jj;
+mod mcp;
 mod release;
 mod shell;
 mod soak;
@@ -51,6 +52,8 @@ enum Verb {
     Demo,
     /// Build the jj that the tests need, unless that was done before
     Jj,
+    /// Install the MCP client that the tests need, unless that was done before
+    Mcp,
 }
 
 fn main() -> ExitCode {
@@ -73,6 +76,7 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Coverage(args) => coverage::run(&args),
         Verb::Demo => demo::run(),
         Verb::Jj => jj::ensure_built(),
+        Verb::Mcp => mcp::ensure_installed(),
     }
 }
 

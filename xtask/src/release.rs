@@ -42,12 +42,32 @@ pub(crate) fn cli_bench(name: &str) -> CommandLine {
     CommandLine::cargo(["bench", "--locked", "-p", "agentos", "--bench", name])
 }
 
+/// A measurement of workspaces alone.
+pub(crate) fn workspace_bench(name: &str) -> CommandLine {
+    CommandLine::cargo(["bench", "--locked", "-p", "agentos-workspace", "--bench", name])
+}
+
 /// The test of the command line in which many runs go on at once, with the big numbers. What counts is how many processes
 /// there are, so it is built as tests are.
 pub(crate) fn crowd_of_runs() -> CommandLine {
     let name = "crowd::runs_at_once_all_complete_and_none_is_disturbed";
     CommandLine::cargo(["test", "--locked", "-p", "agentos", "--examples", "--test", "it"])
         .args(["--", "--exact", name, "--nocapture"])
+        .env("AGENTOS_SOAK", "1")
+}
+
+/// The test in which many processes work in many worktrees while somebody looks at all of them, with the big numbers.
+pub(crate) fn storm_over_worktrees() -> CommandLine {
+    let name = "everywhere::storm::every_run_of_a_storm_is_seen_once_in_its_worktree";
+    CommandLine::cargo(["test", "--locked", "-p", "agentos", "--examples", "--test", "it"])
+        .args(["--", "--exact", name, "--nocapture"])
+        .env("AGENTOS_SOAK", "1")
+}
+
+/// The tests of databases that are linked and copied from while others work and are killed, with the big numbers.
+pub(crate) fn databases() -> CommandLine {
+    CommandLine::cargo(["test", "--locked", "-p", "agentos", "--examples", "--test", "it"])
+        .args(["--", "databases::"])
         .env("AGENTOS_SOAK", "1")
 }
 

@@ -70,6 +70,11 @@ fn is_first_try(r#try: &Try) -> bool {
     *r#try == Try::FIRST
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
 /// One fact of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", deny_unknown_fields)]
@@ -157,6 +162,9 @@ pub enum Entry {
         /// How long each of its attempts may take.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<Millis>,
+        /// Whether files go back to how they were before it, when it is tried again.
+        #[serde(default, skip_serializing_if = "is_false")]
+        rolls_back: bool,
         /// What its body says, if the source can tell.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         body: Option<BodyText>,

@@ -73,6 +73,8 @@ pub struct StepOptions {
     pub retry: RetryPolicy,
     /// How long each attempt may take.
     pub timeout: Option<Millis>,
+    /// Whether files go back to how they were before it, when it is tried again. Whoever performs operations sees to that.
+    pub rolls_back: bool,
     /// What its body says, where the program can tell.
     pub body: Option<BodyText>,
     /// Where in the source it is asked for.

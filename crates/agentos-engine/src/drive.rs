@@ -3,6 +3,7 @@
 mod children;
 mod commit;
 mod effects;
+mod files;
 mod load;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::patience::Patience;
 use crate::performer::News;
 use crate::points::Point;
 use crate::shared::Shared;
+use crate::travel::Track;
 use crate::worker::Assignment;
 use effects::InFlight;
 
@@ -108,6 +110,8 @@ pub(super) struct Drive {
     actions: Option<Actions>,
     standing: Standing,
     in_flight: InFlight,
+    /// What there is to know about its files.
+    track: Track,
     /// How many runs share this thread.
     load: Arc<AtomicUsize>,
     /// When progress was last told.
@@ -142,6 +146,7 @@ impl Drive {
             let Turn { chunk, consumed, outgoing, effects, lines, standing, more } = turn;
             if !chunk.entries.is_empty() {
                 self.shared.pass(Point::Decided)?;
+                self.note_files(&chunk, standing).await;
                 self.commit(chunk, consumed, outgoing, standing).await?;
             }
             self.standing = standing;
@@ -151,7 +156,10 @@ impl Drive {
             self.shared.pass(Point::Committed)?;
             for effect in effects {
                 self.shared.pass(Point::Performing)?;
-                self.perform(effect);
+                match self.see_to_files(&effect).await {
+                    Ok(()) => self.perform(effect),
+                    Err(failure) => self.refuse(effect, failure),
+                }
             }
             if !more {
                 return Ok(());

@@ -30,6 +30,7 @@ use crate::reservation;
 use crate::scheduler::Scheduler;
 pub use crate::scheduler::{Bell, NoBell};
 use crate::shared::Shared;
+use crate::travel::{NoSnapshots, Snapshots};
 use crate::worker::Worker;
 
 /// What bounds an engine.
@@ -71,6 +72,7 @@ pub struct Builder {
     performers: Performers,
     lines: Arc<dyn LineSink>,
     homes: Arc<dyn Homes>,
+    snapshots: Arc<dyn Snapshots>,
     bell: Box<dyn Bell>,
     limits: Limits,
     points: Arc<dyn Points>,
@@ -89,6 +91,7 @@ impl Builder {
             performers: Performers::new(),
             lines: Arc::new(NoLines),
             homes: Arc::new(NoHomes),
+            snapshots: Arc::new(NoSnapshots),
             bell: Box::new(NoBell),
             limits: Limits::default(),
             points: Arc::new(NoPoints),
@@ -123,6 +126,13 @@ impl Builder {
         self
     }
 
+    /// With somebody who keeps the files of runs.
+    #[must_use]
+    pub fn snapshots(mut self, snapshots: impl Snapshots) -> Self {
+        self.snapshots = Arc::new(snapshots);
+        self
+    }
+
     /// With somebody who says when others have changed the store.
     #[must_use]
     pub fn bell(mut self, bell: impl Bell) -> Self {
@@ -149,17 +159,17 @@ impl Builder {
     /// # Errors
     /// The system has no threads to give.
     pub fn start(self) -> std::io::Result<Engine> {
-        let Self { store, owner, library, clock, performers, lines, homes, bell, limits, points } =
-            self;
+        let (limits, bell) = (self.limits, self.bell);
         let (handed, received) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
-            store,
-            owner,
-            clock,
-            library,
-            performers,
-            lines,
-            homes,
+            store: self.store,
+            owner: self.owner,
+            clock: self.clock,
+            library: self.library,
+            performers: self.performers,
+            lines: self.lines,
+            homes: self.homes,
+            snapshots: self.snapshots,
             events: Events::default(),
             limits,
             runtime: tokio::runtime::Handle::current(),
@@ -170,7 +180,7 @@ impl Builder {
             stopping: CancellationToken::new(),
             leaving: CancellationToken::new(),
             dead: CancellationToken::new(),
-            points,
+            points: self.points,
             driven: Mutex::default(),
             troubled: Mutex::default(),
         });

@@ -12,6 +12,7 @@ use agentos_core::rebase::{
     Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, generation,
 };
 use agentos_core::time::Timestamp;
+use agentos_core::value::Value;
 use agentos_store::log::{ReadError, load_whole_log};
 use agentos_store::place::Place;
 use agentos_store::run::{CreateError, History, NewRun};
@@ -38,8 +39,10 @@ pub struct ForkRequest {
     pub at: ForkAt,
     /// The new run's id.
     pub run: RunId,
-    /// What the new run calls itself and where it works.
+    /// What the new run calls itself and where it works. Where it names no agents, those of the old one work for it.
     pub home: Home,
+    /// What the new run is started with, if not with what the old one was. It has been checked.
+    pub input: Option<Value>,
     /// Where the new run belongs.
     pub place: Place,
     /// Who drives it from the start; if nobody does, whoever finds it.
@@ -78,23 +81,42 @@ pub async fn fork(
     library: Arc<dyn Library>,
     request: ForkRequest,
 ) -> Result<Vec<Notice>, ForkError> {
-    let log = load_whole_log(store, request.of).await?;
-    let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
     let (run, place, now) = (request.run, request.place.clone(), request.now);
     let owner = request.owner;
+    let Rebased { mut chunks, standing, notices, .. } = rebased(store, library, request).await?;
+    let began = chunks.first().ok_or(RebaseError::Empty)?.at;
+    let first = take_first(&mut chunks).ok_or(RebaseError::Empty)?;
+    let history = Some(History { began, rest: chunks, standing });
+    store.create_run(NewRun { run, at: now, first, history, place, owner }).await?;
+    Ok(notices)
+}
+
+/// Whether there could be such a run; nothing is made.
+///
+/// # Errors
+/// [`ForkError`].
+pub async fn trial(
+    store: &dyn Store,
+    library: Arc<dyn Library>,
+    request: ForkRequest,
+) -> Result<Vec<Notice>, ForkError> {
+    Ok(rebased(store, library, request).await?.notices)
+}
+
+async fn rebased(
+    store: &dyn Store,
+    library: Arc<dyn Library>,
+    request: ForkRequest,
+) -> Result<Rebased, ForkError> {
+    let log = load_whole_log(store, request.of).await?;
+    let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
     if let Some(Record { entry: Entry::RunStarted(old), .. }) = generation(&log).first() {
         // What could not be prepared can't be opened either, and that is said below.
         let _unprepared = library.prepare(old).await;
     }
     // Programs stay on the thread that they began on, and may take a while.
     let executed = tokio::task::spawn_blocking(move || execute(&*library, &log, request));
-    let rebased = executed.await.map_err(|_| ForkError::Panicked)??;
-    let Rebased { mut chunks, standing, notices, .. } = rebased;
-    let began = chunks.first().ok_or(RebaseError::Empty)?.at;
-    let first = take_first(&mut chunks).ok_or(RebaseError::Empty)?;
-    let history = Some(History { began, rest: chunks, standing });
-    store.create_run(NewRun { run, at: now, first, history, place, owner }).await?;
-    Ok(notices)
+    Ok(executed.await.map_err(|_| ForkError::Panicked)??)
 }
 
 fn execute(
@@ -106,12 +128,13 @@ fn execute(
     else {
         return Err(RebaseError::Empty);
     };
-    let ForkRequest { at, run, home, old_names, new_names, now, .. } = request;
+    let ForkRequest { at, run, home, input, old_names, new_names, now, .. } = request;
     // Whoever worked in the place of an agent goes on doing so, unless somebody else is named.
     let agents = if home.agents.is_empty() { old.home.agents.clone() } else { home.agents };
     let start = RunStarted {
         run,
         forked_from: Some(old.run),
+        input: input.unwrap_or_else(|| old.input.clone()),
         home: Home { agents, setup: old.home.setup.clone(), ..home }.into(),
         // Nobody waits for a fork.
         parent: None,

@@ -26,8 +26,7 @@ use agentos_process::leftovers::end_marked;
 use agentos_process::secret::Secrets;
 use agentos_process::token::{self, Token};
 use agentos_workspace::surroundings::Surroundings;
-use agentos_workspace::version_control::git::GitRepository;
-use agentos_workspace::version_control::{Halt, Mark, VersionControl as _, VersionControlError};
+use agentos_workspace::version_control::{self, Halt, Mark, VersionControlError};
 use async_trait::async_trait;
 use serde_json::json;
 
@@ -187,11 +186,11 @@ impl Visit {
         if is_recovered {
             end_marked(&token, GRACE)?;
         }
-        let repository = GitRepository::open(&ground.path, scratch, surroundings, halt)?;
+        let repository = version_control::open(&ground.path, scratch, surroundings, halt)?;
         if is_recovered {
             repository.clear_up(errand.branch())?;
         }
-        let done = errand.run(&repository, &mark);
+        let done = errand.run(&*repository, &mark);
         if errand.is_change()
             && let Err(error) = end_marked(&token, GRACE)
         {

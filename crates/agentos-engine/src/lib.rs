@@ -36,6 +36,7 @@ mod shared;
 pub mod shell;
 pub mod switch;
 pub mod takeover;
+pub mod travel;
 mod trouble;
 mod worker;
 pub mod workspaces;

@@ -19,6 +19,7 @@ use crate::lines::LineSink;
 use crate::performer::Performers;
 use crate::points::{Fate, Point, Points};
 use crate::reservation::Handed;
+use crate::travel::Snapshots;
 use crate::trouble::Troubled;
 
 /// The end of a run, for those who wait for it.
@@ -47,6 +48,7 @@ pub(crate) struct Shared {
     pub(crate) performers: Performers,
     pub(crate) lines: Arc<dyn LineSink>,
     pub(crate) homes: Arc<dyn Homes>,
+    pub(crate) snapshots: Arc<dyn Snapshots>,
     pub(crate) events: Events,
     pub(crate) limits: Limits,
     /// Where the engine was started.

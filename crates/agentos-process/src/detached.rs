@@ -68,6 +68,15 @@ impl Started {
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
     }
+
+    /// Leaves it to itself. Should it end before this process does, nothing of it stays behind.
+    pub fn leave(mut self) {
+        let reap = move || {
+            let _ended = self.child.wait();
+        };
+        // Without a thread to spare, what is left of it goes when this process does.
+        let _unspared = std::thread::Builder::new().name("left".to_owned()).spawn(reap);
+    }
 }
 
 /// Makes this process the leader of a session of its own. One that leads a group already stays where it is.

@@ -8,6 +8,8 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
+use crate::processes::Process;
+
 /// The variable of the marks.
 pub const VARIABLE: &str = "AGENTOS_OPERATION";
 
@@ -75,6 +77,23 @@ impl Token {
     }
 }
 
+/// Whether whoever started this process carries a mark. Some programs hand on only a part of their environment, so that what
+/// they start can't tell by its own.
+#[must_use]
+pub fn is_carried_by_parent() -> bool {
+    let own = i32::try_from(std::process::id()).ok().and_then(Process::load);
+    let parent = own.and_then(|own| Process::load(own.parent));
+    parent.is_some_and(|parent| is_marked(&parent.environment()))
+}
+
+/// Whether an environment, as `/proc` shows it, carries any mark.
+fn is_marked(environment: &[u8]) -> bool {
+    environment.split(|byte| *byte == 0).any(|variable| {
+        let value = variable.strip_prefix(VARIABLE.as_bytes());
+        value.and_then(|rest| rest.strip_prefix(b"=")).is_some_and(|marks| !marks.is_empty())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +107,7 @@ mod tests {
         assert!(!Token("a".into()).is_in(environment.as_bytes()));
         assert!(!Token("cc".into()).is_in(environment.as_bytes()));
         assert!(!outer.is_in(format!("X{VARIABLE}=aa\0").as_bytes()));
+        assert!(is_marked(environment.as_bytes()));
+        assert!(!is_marked(format!("X{VARIABLE}=aa\0{VARIABLE}=\0").as_bytes()));
     }
 }

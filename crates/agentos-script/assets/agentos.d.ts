@@ -88,8 +88,11 @@ declare module "agentos" {
     retry?: Retry | false;
     /** How long each attempt may take, in milliseconds. */
     timeout?: number;
-    /** Called before each attempt after the first, with what the one before threw. */
-    onRetry?: (error: Error | undefined, attempt: number) => void | Promise<void>;
+    /**
+     * Called before each attempt after the first, with what the one before threw. Or `"rollback"`: before each attempt after the
+     * first, the files of the workspace go back to how they were when the step began.
+     */
+    onRetry?: "rollback" | ((error: Error | undefined, attempt: number) => void | Promise<void>);
   }
 
   export interface ShellOptions {

@@ -213,6 +213,15 @@ fn approve(question: &str, options: ApproveOptions, info: &RunInfo) -> Result<Re
 struct RunOptions {
     retry: Option<Retry>,
     timeout: Option<Milliseconds>,
+    /// A function is no JSON: it stays where it is.
+    on_retry: Option<OnRetry>,
+}
+
+/// What a step says about its further attempts, if that is no function.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum OnRetry {
+    Rollback,
 }
 
 /// How a step is executed; `base` is how those are retried that say nothing about it.
@@ -223,10 +232,11 @@ pub(crate) fn step_options(options: &str, base: RetryPolicy) -> Result<StepOptio
     if options == "null" {
         return Ok(StepOptions { retry: base, ..StepOptions::default() });
     }
-    let RunOptions { retry, timeout } = read("ctx.run(name, body, options)", options)?;
+    let RunOptions { retry, timeout, on_retry } = read("ctx.run(name, body, options)", options)?;
     let retry = retry.map_or(base, |retry| retry.over(base));
     let timeout = timeout.map(Milliseconds::millis);
-    Ok(StepOptions { retry, timeout, body: None, site: None })
+    let rolls_back = matches!(on_retry, Some(OnRetry::Rollback));
+    Ok(StepOptions { retry, timeout, rolls_back, ..StepOptions::default() })
 }
 
 fn perform(kind: OperationKind, name: &str, order: Value) -> Result<Request, Failure> {

@@ -52,7 +52,7 @@ impl Ctx {
     pub fn step(&self, name: impl AsRef<str>) -> Step<'_> {
         let retry = self.run.retry;
         let site = Some(site(Location::caller()));
-        let options = StepOptions { retry, timeout: None, body: None, site };
+        let options = StepOptions { retry, site, ..StepOptions::default() };
         Step { ctx: self, name: name.as_ref().to_owned(), options, on_retry: None }
     }
 
@@ -144,6 +144,14 @@ impl Step<'_> {
     /// How long each attempt may take.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(millis(timeout));
+        self
+    }
+
+    /// Before each attempt after the first, the files of the workspace go back to how they were when the step began. An
+    /// operation of such an attempt fails, and says why, where that can't be: the run works in the checkout itself, or another
+    /// step worked on the files at the same time.
+    pub fn roll_back_on_retry(mut self) -> Self {
+        self.options.rolls_back = true;
         self
     }
 

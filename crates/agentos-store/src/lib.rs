@@ -40,4 +40,5 @@ pub mod simulated;
 pub mod sqlite;
 pub mod store;
 pub mod tail;
+pub mod transfer;
 pub mod unified;

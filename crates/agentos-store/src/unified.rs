@@ -12,6 +12,7 @@
 mod find;
 mod listing;
 mod places;
+mod select;
 mod together;
 mod twins;
 mod watch;
@@ -26,6 +27,9 @@ use uuid::Uuid;
 pub use find::{Candidate, FindError, Found, NamedRun};
 pub use listing::{UnifiedListing, UnifiedRun};
 pub use places::Worktrees;
+pub use select::{
+    Answer, Cell, ColumnDescription, Question, SelectError, TableDescription, describe_tables,
+};
 pub use watch::UnifiedWatch;
 
 use crate::sqlite::{OpenError, SqliteStore};

@@ -3,6 +3,9 @@
 //! A workspace is the nearest folder with a `.jj` in it, which is all that jj looks for too; so it is found without
 //! starting jj, and without jj being installed. `.jj/repo` is the repository itself in the workspace that it was made
 //! with, and a file with the path to it in every other one.
+//!
+//! jj has no branch that is checked out. Which bookmark the work in a workspace belongs to is therefore written down beside
+//! its files ([`load_branch`]).
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,7 +13,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::files::{self, FileError};
+use crate::identity::folder_of;
 
 /// Longest that a file with a path in it may be, in bytes.
 const PATH_BYTES: u64 = 64 << 10;
@@ -77,6 +84,37 @@ pub fn load_workspace(root: &Path) -> Result<Workspace, JjError> {
         Err(error) => return Err(failed(&git_target)(error)),
     };
     Ok(Workspace { root: root.to_owned(), repository, main_root })
+}
+
+/// A text or a name where jj reads a revset: without quotes it would read much into it.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WrittenBranch {
+    branch: String,
+}
+
+fn branch_file(root: &Path) -> PathBuf {
+    folder_of(&root.join(".jj")).join("branch.json")
+}
+
+/// The bookmark that the work in a workspace belongs to, if it was ever said.
+///
+/// # Errors
+/// [`FileError`]
+pub(crate) fn load_branch(root: &Path) -> Result<Option<String>, FileError> {
+    Ok(files::load_json::<WrittenBranch>(&branch_file(root))?.map(|written| written.branch))
+}
+
+/// Says which bookmark the work in a workspace belongs to from now on.
+///
+/// # Errors
+/// [`FileError`]
+pub(crate) fn write_branch(root: &Path, branch: &str) -> Result<(), FileError> {
+    files::make_folder(&folder_of(&root.join(".jj")))?;
+    files::write_json(&branch_file(root), &WrittenBranch { branch: branch.to_owned() })
 }
 
 /// The path that a file holds.

@@ -20,6 +20,7 @@ pub mod jj;
 pub mod link;
 pub mod metadata;
 pub mod named;
+mod refs;
 pub mod siblings;
 pub mod state;
 pub mod surroundings;

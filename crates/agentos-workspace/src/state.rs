@@ -22,7 +22,7 @@ use std::sync::Arc;
 use crate::checkout::{Checkout, CheckoutError, real_folder};
 use crate::git::WHERE_VARIABLES;
 use crate::identity::{Identity, IdentityError};
-use crate::link::Link;
+use crate::link::{self, Link};
 use crate::metadata;
 use crate::named::{self, Database};
 use crate::surroundings::Surroundings;
@@ -303,7 +303,10 @@ fn absolute(database: &str, place: &Path) -> Result<Database, LocateError> {
         return Ok(Database::Shared(database.to_owned()));
     }
     if Path::new(database).is_absolute() {
-        return Ok(Database::File(PathBuf::from(database)));
+        return match link::follow(Path::new(database))? {
+            Some(path) => Ok(Database::File(path)),
+            None => Err(LocateError::Circle { place: place.to_owned() }),
+        };
     }
     let (place, database) = (place.to_owned(), database.to_owned());
     Err(LocateError::RelativeLink { place, database })

@@ -1,27 +1,55 @@
 //! The history of a workspace: what a workflow may do with it, and what it is told.
 //!
-//! [`VersionControl`] is what workflows know. [`git::GitRepository`] does it with git's own program; whatever else keeps a
-//! history does the same in its own words. Every verb can be asked again by somebody who does not know whether an earlier
+//! [`VersionControl`] is what workflows know. [`git::GitRepository`] does it with git's own program, [`jj::JjRepository`]
+//! where only jj keeps the files; [`open`] finds out which. Every verb can be asked again by somebody who does not know whether an earlier
 //! asking was heard: branches are *ensured*, and a commit carries a [`Mark`] by which it is found again.
 //!
 //! Nothing that comes from outside can become an option of a program, whatever it looks like: names are checked before any
 //! program sees them, and revisions become full ids in one place.
 
+mod alone;
 pub mod answer;
 pub mod bounds;
+mod call;
 pub mod error;
 pub mod git;
 pub mod halt;
+pub mod jj;
 pub mod mark;
+mod message;
 pub mod request;
+mod said;
 
-pub use answer::{Branch, Committed, Diff, LoggedCommit, Staged, Status};
+use std::path::{Path, PathBuf};
+
+pub use answer::{Branch, ChangedFile, Committed, Diff, LoggedCommit, Staged, Status};
 pub use error::VersionControlError;
 pub use halt::Halt;
 pub use mark::Mark;
 pub use request::{DiffRequest, LogRequest, NewBranch, NewCommit, StatusRequest};
 
+use crate::surroundings::Surroundings;
+
 type Result<T> = std::result::Result<T, VersionControlError>;
+
+/// The history of the workspace whose root this folder is. Its programs see the environment of `surroundings`. While
+/// something is done, files are kept in the folder `scratch`, which is nobody else's: it is replaced, and gone afterwards.
+///
+/// Where git and jj keep the files together git is asked: jj takes over what it does.
+///
+/// # Errors
+/// There is none: the folder above it is never taken instead.
+pub fn open(
+    folder: &Path,
+    scratch: PathBuf,
+    surroundings: Surroundings,
+    halt: Halt,
+) -> Result<Box<dyn VersionControl>> {
+    if folder.join(".jj").is_dir() && !folder.join(".git").exists() {
+        return Ok(Box::new(jj::JjRepository::open(folder, scratch, surroundings, halt)?));
+    }
+    Ok(Box::new(git::GitRepository::open(folder, scratch, surroundings, halt)?))
+}
 
 /// What a workflow may do with the history of its workspace. Calls block; each is bounded in time and in what it answers.
 pub trait VersionControl {

@@ -19,6 +19,7 @@ pub mod guard;
 pub mod hold;
 pub mod id;
 pub mod include;
+mod inner;
 pub mod isolation;
 pub mod ledger;
 pub mod limits;
@@ -31,11 +32,14 @@ pub mod porcelain;
 pub mod removal;
 mod repair;
 pub mod repository;
+mod rescue;
 pub mod restore;
 pub mod room;
 pub mod root;
+pub mod settle;
 pub mod setup;
 pub mod snapshot;
+pub mod standing;
 mod state;
 pub mod survey;
 pub mod trash;
@@ -131,6 +135,10 @@ pub struct Workspace {
     /// Whether it was in somebody's hands before it was made this time.
     #[serde(default)]
     pub was_there: bool,
+    /// The number of the backup that its work is in while it is gone, or while it is being restored: whoever opens it gets
+    /// that back first.
+    #[serde(default)]
+    pub owed: Option<u32>,
     /// How often it was written down; 0 if it was not yet.
     pub version: u32,
     /// When it was first made.

@@ -68,6 +68,16 @@ impl Catalog {
         Self { workflows, project, templates: OnceCell::new() }
     }
 
+    /// What the program brings along.
+    pub(crate) const fn workflows(&self) -> &Arc<Workflows> {
+        &self.workflows
+    }
+
+    /// The same for another project.
+    pub(crate) fn of_project(&self, project: Option<PathBuf>) -> Self {
+        Self::new(Arc::clone(&self.workflows), project)
+    }
+
     fn templates(&self) -> &Templates {
         self.templates.get_or_init(|| match &self.project {
             Some(project) => load_templates(project),

@@ -1,26 +1,26 @@
 //! Arguments: what every command takes, and which command is meant.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentos_process::token;
 use agentos_sdk::Workflows;
-use agentos_workspace::state::StateLocation;
 use agentos_workspace::surroundings::Surroundings;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::catalog::Catalog;
 use crate::commands::{
-    approve, artifacts, cancel, check, config, db, doctor, init, logs, resume, retry, run, show,
-    signal, status, workflows, workspace,
+    approve, artifacts, cancel, check, config, db, diff, doctor, fork, init, logs, mcp, query,
+    resume, retry, run, show, signal, status, top, workflows, workspace,
 };
 use crate::config::Flags;
+use crate::elsewhere;
 use crate::error::{CommandError, Result};
 use crate::executor;
+use crate::guard;
 use crate::inputs::add_flags;
-use crate::session::Session;
+use crate::session::{self, Session};
 use crate::terminal::paint::ColorChoice;
 
 /// Runs software-development workflows durably: kill it anywhere and it goes on without repeating finished work
@@ -49,16 +49,24 @@ enum Command {
     Resume(resume::Args),
     /// List runs
     Status(status::Args),
+    /// Watch runs on the whole screen, answer and cancel them
+    Top(top::Args),
+    /// Ask all databases of the repository in SQL; nothing can be changed
+    Query(query::Args),
     /// Show one run with its steps
     Show(show::Args),
     /// Show what a run has logged
     Logs(logs::Args),
     /// List what a run has kept, or copy it somewhere
     Artifacts(artifacts::Args),
+    /// Show what a run or one of its steps has done to the files, or how two runs differ
+    Diff(diff::Args),
     /// End a run and what it has started
     Cancel(cancel::Args),
     /// Start a new run that mends a failed one: finished work is kept
     Retry(retry::Args),
+    /// Start a new run from before some step of another one, with the files as they were then
+    Fork(fork::Args),
     /// Send an event to a run
     Signal(signal::Args),
     /// Answer a question of a run
@@ -69,6 +77,8 @@ enum Command {
     Check(check::Args),
     /// Checkouts in which somebody works and nobody else
     Workspace(workspace::Args),
+    /// Speak the Model Context Protocol: coding agents ask what runs, and may start something
+    Mcp(mcp::Args),
     /// The checkpoint database
     Db(db::Args),
     /// Show the configuration, and where each value comes from
@@ -91,9 +101,7 @@ pub(crate) fn run(
     workflows: Arc<Workflows>,
 ) -> Result<ExitCode> {
     // Where we stand is asked once; the flags of a workflow follow from it.
-    let location = StateLocation::find(&surroundings);
-    let project = location.as_ref().ok().and_then(|location| location.project_path().ok());
-    let catalog = Catalog::new(workflows, project.map(Path::to_owned));
+    let (location, catalog) = session::find(&surroundings, workflows);
     let matches = match command_for(&arguments, &catalog)?.try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return Ok(show_usage(&error)),
@@ -130,20 +138,23 @@ fn show_usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
-/// What a run has started does not decide about runs: an agent can't approve its own gate. A guard, not a sandbox.
-fn guard(command: &Command, session: &Session) -> Result<()> {
-    let is_guarded = matches!(command, Command::Approve(_) | Command::Db(_));
-    if is_guarded && session.surroundings.variable(token::VARIABLE).is_some() {
-        return Err(CommandError::refused("a process that a run has started can't do this")
-            .hint("ask the person who started the run"));
+/// What a run has started does not decide about runs.
+fn check_guard(command: &Command, session: &Session) -> Result<()> {
+    match command {
+        Command::Approve(_) | Command::Db(_) => guard::refuse_own(&session.surroundings),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// The run that the command is about, if it is about one.
+fn run_named_in(matches: &ArgMatches) -> Option<&str> {
+    let (_, matches) = matches.subcommand()?;
+    matches.try_get_one::<String>("run").ok().flatten().map(String::as_str)
 }
 
 fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Result<ExitCode> {
-    guard(&command, session)?;
+    check_guard(&command, session)?;
     match command {
-        Command::Db(args) => return db::run(session, &args),
         Command::Workflows(args) => return workflows::run(session, &args),
         Command::Config(args) => return config::run(session, &args),
         Command::Init(args) => return init::run(session, &args),
@@ -153,6 +164,12 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let done = runtime.block_on(async {
+        // A run of another worktree is dealt with there.
+        let moved = match run_named_in(matches) {
+            Some(name) => elsewhere::at_run(session, name).await?,
+            None => None,
+        };
+        let session = moved.as_ref().unwrap_or(session);
         match command {
             Command::Run(args) => {
                 let matches = matches.subcommand_matches("run");
@@ -160,21 +177,25 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             }
             Command::Resume(args) => resume::run(session, &args).await,
             Command::Status(args) => status::run(session, &args).await,
+            Command::Top(args) => top::run(session, &args).await,
+            Command::Query(args) => query::run(session, &args).await,
             Command::Show(args) => show::run(session, &args).await,
             Command::Logs(args) => logs::run(session, &args).await,
             Command::Artifacts(args) => artifacts::run(session, &args).await,
+            Command::Diff(args) => diff::run(session, &args).await,
             Command::Cancel(args) => cancel::run(session, &args).await,
             Command::Retry(args) => retry::run(session, &args).await,
+            Command::Fork(args) => fork::run(session, &args).await,
             Command::Signal(args) => signal::run(session, &args).await,
             Command::Approve(args) => approve::run(session, &args).await,
             Command::Doctor(args) => doctor::run(session, &args).await,
             Command::Workspace(args) => workspace::run(session, &args).await,
+            Command::Mcp(args) => mcp::run(session, &args).await,
+            Command::Db(args) => db::run(session, &args).await,
             Command::Executor { database } => executor::serve(session, &database).await,
-            Command::Db(_)
-            | Command::Workflows(_)
-            | Command::Config(_)
-            | Command::Init(_)
-            | Command::Check(_) => Ok(ExitCode::SUCCESS),
+            Command::Workflows(_) | Command::Config(_) | Command::Init(_) | Command::Check(_) => {
+                Ok(ExitCode::SUCCESS)
+            }
         }
     });
     // Whatever still runs in there has been told to end, or is not worth waiting for.

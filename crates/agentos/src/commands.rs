@@ -6,15 +6,20 @@ pub(crate) mod cancel;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod db;
+pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod fork;
 pub(crate) mod init;
 pub(crate) mod logs;
+pub(crate) mod mcp;
+pub(crate) mod query;
 pub(crate) mod resume;
 pub(crate) mod retry;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod signal;
 pub(crate) mod status;
+pub(crate) mod top;
 pub(crate) mod workflows;
 pub(crate) mod workspace;
 
@@ -23,6 +28,7 @@ use std::process::ExitCode;
 use agentos_core::value::Value;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{CommentRecord, RunDetail};
+use agentos_workspace::workspace::standing::{self, Standing};
 
 use crate::error::{ErrorKind, Result};
 use crate::session::Session;
@@ -49,8 +55,16 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
     }
     if let (Some(_), Some(path)) = (&detail.run.workspace_id, &detail.run.workspace_dir) {
         let branch = detail.run.branch_name.as_deref().unwrap_or("no branch");
-        let is_there = std::path::Path::new(path).exists();
+        let folder = std::path::Path::new(path);
+        let is_there = folder.exists();
         let place = if is_there { format!(", in {path}") } else { String::new() };
+        let found = is_there.then(|| standing::of(&session.surroundings, folder)).flatten();
+        let branch = match found {
+            // It may have been left since.
+            Some(Standing::On(branch)) => branch,
+            Some(Standing::Nowhere(commit)) => format!("no branch, at {commit}"),
+            None => branch.to_owned(),
+        };
         session.output.note(&format!("its work is on {branch}{place}"));
     }
     Ok(match detail.run.status {

@@ -11,9 +11,11 @@ mod agents;
 mod file;
 mod keeping;
 mod log;
+mod mcp;
 mod mistake;
 mod output;
 mod prices;
+mod retention;
 mod run;
 mod script;
 mod secrets;
@@ -28,10 +30,13 @@ use crate::terminal::Environment;
 use crate::terminal::paint::ColorChoice;
 pub(crate) use agents::Agents;
 use file::File;
+pub(crate) use keeping::Age;
 pub(crate) use log::Log;
+pub(crate) use mcp::Mcp;
 pub(crate) use mistake::{ConfigError, nearest};
 pub(crate) use output::Output;
 pub(crate) use prices::Prices;
+pub(crate) use retention::Retention;
 pub(crate) use run::Run;
 pub(crate) use script::Script;
 pub(crate) use secrets::Secrets;
@@ -70,12 +75,16 @@ pub(crate) struct Config {
     pub(crate) agents: Agents,
     /// `[prices.MODEL]`
     pub(crate) prices: Prices,
+    /// `[retention]`
+    pub(crate) retention: Retention,
     /// `[run]`
     pub(crate) run: Run,
     /// `[output]`
     pub(crate) output: Output,
     /// `[log]`
     pub(crate) log: Log,
+    /// `[mcp]`
+    pub(crate) mcp: Mcp,
     /// `[shell]`
     pub(crate) shell: Shell,
     /// `[secrets]`
@@ -91,9 +100,11 @@ pub(crate) struct Config {
 struct Layer {
     agents: agents::Layer,
     prices: prices::Layer,
+    retention: retention::Layer,
     run: run::Layer,
     output: output::Layer,
     log: log::Layer,
+    mcp: mcp::Layer,
     shell: shell::Layer,
     secrets: secrets::Layer,
     script: script::Layer,
@@ -124,8 +135,10 @@ impl Config {
         let mut rows = [
             self.agents.rows(),
             self.log.rows(),
+            self.mcp.rows(),
             self.output.rows(),
             self.prices.rows(),
+            self.retention.rows(),
             self.run.rows(),
             self.script.rows(),
             self.secrets.rows(),
@@ -176,9 +189,11 @@ impl Layer {
         Ok(Self {
             agents: agents::Layer::of_file(written.agents, file),
             prices: prices::Layer::of_file(written.prices, file),
+            retention: retention::Layer::of_file(written.retention, file),
             run: run::Layer::of_file(written.run, file),
             output: output::Layer::of_file(written.output, file),
             log: log::Layer::of_file(written.log, file),
+            mcp: mcp::Layer::of_file(written.mcp, file),
             shell: shell::Layer::of_file(written.shell, file),
             secrets: secrets::Layer::of_file(written.secrets, file),
             script: script::Layer::of_file(written.script, file),
@@ -191,9 +206,11 @@ impl Layer {
         Self {
             agents: self.agents.over(below.agents),
             prices: self.prices.over(below.prices),
+            retention: self.retention.over(below.retention),
             run: self.run.over(below.run),
             output: self.output.over(below.output),
             log: self.log.over(below.log),
+            mcp: self.mcp.over(below.mcp),
             shell: self.shell.over(below.shell),
             secrets: self.secrets.over(below.secrets),
             script: self.script.over(below.script),
@@ -205,9 +222,11 @@ impl Layer {
         Config {
             agents: self.agents.or_default(),
             prices: self.prices.or_default(),
+            retention: self.retention.or_default(),
             run: self.run.or_default(),
             output: self.output.or_default(),
             log: self.log.or_default(),
+            mcp: self.mcp.or_default(),
             shell: self.shell.or_default(),
             secrets: self.secrets.or_default(),
             script: self.script.or_default(),
@@ -222,9 +241,11 @@ impl Layer {
 struct Written {
     agents: Option<toml::Spanned<agents::Written>>,
     prices: Option<toml::Spanned<prices::Written>>,
+    retention: retention::Written,
     run: run::Written,
     output: output::Written,
     log: log::Written,
+    mcp: mcp::Written,
     shell: shell::Written,
     secrets: secrets::Written,
     script: script::Written,

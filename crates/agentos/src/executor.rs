@@ -20,6 +20,7 @@ use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
+use crate::travel::keeper::DeskSnapshots;
 use crate::workspace::desk::Desk;
 use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
@@ -65,9 +66,9 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
             }
         }
     };
-    tokio::time::timeout(START_WITHIN, there)
-        .await
-        .unwrap_or_else(|_| Err(failed("it does not begin".to_owned())))
+    let begun = tokio::time::timeout(START_WITHIN, there).await;
+    started.leave();
+    begun.unwrap_or_else(|_| Err(failed("it does not begin".to_owned())))
 }
 
 fn beside(database: &Path, suffix: &str) -> PathBuf {
@@ -119,6 +120,7 @@ fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Re
         .performers(supervise::performers(session, store, lines.clone())?)
         .lines(lines)
         .homes(DeskHomes { desk: Desk::open(session, store).ok(), store: store.clone() })
+        .snapshots(DeskSnapshots::new(session, store))
         .bell(watch)
         .limits(Limits {
             slots: session.config.run.concurrency.value as usize,

@@ -26,6 +26,7 @@ use crate::lines::{FileLines, Said, WAITING};
 use crate::scribe;
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
+use crate::travel::keeper::DeskSnapshots;
 use crate::view::{self, Presenter, Stream};
 use crate::workspace::desk::Desk;
 use crate::workspace::homes::DeskHomes;
@@ -170,7 +171,9 @@ fn start(
     let builder = Builder::new(family, owner.id(), library);
     let performers = supervise::performers(session, store, lines.clone())?;
     let desk = Desk::open(session, store).ok();
-    let builder = builder.homes(DeskHomes { desk, store: store.clone() });
+    let builder = builder
+        .snapshots(DeskSnapshots::new(session, store))
+        .homes(DeskHomes { desk, store: store.clone() });
     Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
 }
 

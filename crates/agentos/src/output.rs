@@ -1,6 +1,7 @@
 //! Where words go: answers to standard output, everything else to standard error.
 
 use std::io::{self, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -23,7 +24,12 @@ pub(crate) struct Output {
     /// Whether hardly anything but answers is written. Who wants to hear about our inside sees lines, and no picture that
     /// they would break.
     pub(crate) is_quiet: bool,
+    /// What was said beside the answer, if it is not for standard error.
+    notes: Option<Arc<Mutex<Vec<String>>>>,
 }
+
+/// How many notes are kept at most.
+const NOTES: usize = 50;
 
 impl Output {
     /// As the streams and the environment want it.
@@ -37,6 +43,32 @@ impl Output {
             error_paint: Paint::decide(color, environment, error.is_terminal()),
             error_size: size(error.is_terminal(), Size::of(&error, environment)),
             is_quiet,
+            notes: None,
+        }
+    }
+
+    /// The same, for somebody who does not read standard error: what is said beside the answer is kept.
+    pub(crate) fn keeping_notes(self) -> Self {
+        Self { notes: Some(Arc::default()), ..self }
+    }
+
+    /// What was said beside the answer, as far as it was kept.
+    pub(crate) fn take_notes(&self) -> Vec<String> {
+        let notes = self.notes.as_ref().map(|notes| {
+            std::mem::take(&mut *notes.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        notes.unwrap_or_default()
+    }
+
+    fn beside(&self, text: &str) {
+        match &self.notes {
+            None => say(text),
+            Some(notes) => {
+                let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+                if notes.len() < NOTES {
+                    notes.push(text.to_owned());
+                }
+            }
         }
     }
 
@@ -46,6 +78,13 @@ impl Output {
         for line in lines {
             writeln!(out, "{}", line.as_ref())?;
         }
+        Ok(out.flush()?)
+    }
+
+    /// Writes text to standard output as it is.
+    pub(crate) fn raw(&self, text: &str) -> Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
         Ok(out.flush()?)
     }
 
@@ -59,12 +98,12 @@ impl Output {
 
     /// Says a line beside the answer, as it is.
     pub(crate) fn mention(&self, line: &str) {
-        say(line);
+        self.beside(line);
     }
 
     /// Says something beside the answer.
     pub(crate) fn note(&self, text: &str) {
-        say(&format!("note: {text}"));
+        self.beside(&format!("note: {text}"));
     }
 }
 

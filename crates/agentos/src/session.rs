@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::library::MixedLibrary;
+use agentos_sdk::Workflows;
 use agentos_store::registry::{KnownProject, Registry};
 use agentos_store::sqlite::{Notice, OpenError, Options, SqliteStore};
 use agentos_workspace::named::Database;
@@ -26,6 +27,36 @@ pub(crate) struct Session {
     pub(crate) output: Output,
     pub(crate) config: Config,
     location: Result<StateLocation, LocateError>,
+    flags: Flags,
+}
+
+/// Where a command was called, and with what: enough to look at the world as often as somebody asks.
+#[derive(Debug, Clone)]
+pub(crate) struct Whereabouts {
+    surroundings: Surroundings,
+    workflows: Arc<Workflows>,
+    flags: Flags,
+}
+
+impl Whereabouts {
+    /// A session that finds the world as it is now. What it says beside its answers is kept for whoever asked.
+    pub(crate) fn look_around(&self) -> Result<Session> {
+        let (location, catalog) = find(&self.surroundings, Arc::clone(&self.workflows));
+        let mut session = Session::new(self.surroundings.clone(), location, catalog, self.flags)?;
+        session.output = session.output.keeping_notes();
+        Ok(session)
+    }
+}
+
+/// Where state lives around here, and which workflows there are.
+pub(crate) fn find(
+    surroundings: &Surroundings,
+    workflows: Arc<Workflows>,
+) -> (Result<StateLocation, LocateError>, Catalog) {
+    let location = StateLocation::find(surroundings);
+    let project = location.as_ref().ok().and_then(|location| location.project_path().ok());
+    let catalog = Catalog::new(workflows, project.map(Path::to_owned));
+    (location, catalog)
 }
 
 /// A store that may be written to, and the checkout that does so.
@@ -61,7 +92,28 @@ impl Session {
             paint: output.error_paint,
         };
         logging::start(&config.log.level, look, std::io::stderr);
-        Ok(Self { surroundings, catalog, output, config, location })
+        Ok(Self { surroundings, catalog, output, config, location, flags })
+    }
+
+    /// What it takes to look again later.
+    pub(crate) fn whereabouts(&self) -> Whereabouts {
+        Whereabouts {
+            surroundings: self.surroundings.clone(),
+            workflows: Arc::clone(self.catalog.workflows()),
+            flags: self.flags,
+        }
+    }
+
+    /// The same command, called elsewhere.
+    pub(crate) fn moved(
+        &self,
+        surroundings: Surroundings,
+        location: StateLocation,
+    ) -> Result<Self> {
+        let project = location.project_path().ok().map(Path::to_owned);
+        let catalog = self.catalog.of_project(project);
+        let moved = Self::new(surroundings, Ok(location), catalog, self.flags)?;
+        Ok(Self { output: self.output.clone(), ..moved })
     }
 
     /// Where state lives.

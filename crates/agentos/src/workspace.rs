@@ -167,6 +167,7 @@ pub(crate) async fn ensure(
     if is_new {
         let path = workspace.path.display();
         session.output.note(&format!("the workspace {path} was gone; it was made again"));
+        open.notes.iter().for_each(|note| session.output.note(note));
         if run.completed_at.is_none() && is_its {
             workspace = desk.occupy(run, workspace).await?;
         }

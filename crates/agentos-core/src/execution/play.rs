@@ -46,6 +46,7 @@ impl Cursor {
         Ok(StepOptions {
             retry: *retry,
             timeout: *timeout_ms,
+            rolls_back: asked.rolls_back,
             body: Some(body.clone()),
             site: asked.site.clone(),
         })
@@ -73,7 +74,8 @@ impl Cursor {
                 if new { self.end_no_sleep(operation, due) } else { Ok(()) }
             }
             Deed::Asked { step, retry, timeout_ms, body } => {
-                let options = StepOptions { retry, timeout: timeout_ms, body, site: None };
+                let options =
+                    StepOptions { retry, timeout: timeout_ms, body, ..StepOptions::default() };
                 self.ask_step(scope, &step, &options).1
             }
             Deed::Wrote { operation, value } => {

@@ -258,6 +258,7 @@ impl Cursor {
             number,
             retry: options.retry,
             timeout_ms: options.timeout,
+            rolls_back: options.rolls_back,
             body: options.body,
             site: options.site,
         })?;

@@ -21,6 +21,7 @@ use super::{Drive, Left};
 use crate::library::prelude;
 use crate::points::Point;
 use crate::shared::Shared;
+use crate::travel::Track;
 use crate::worker::Assignment;
 
 impl Drive {
@@ -38,6 +39,8 @@ impl Drive {
         };
         let records: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
         let ordered = orders(&records);
+        let is_isolated = shared.snapshots.is_there() && is_isolated(&records);
+        let track = Track::of(&records, is_isolated);
         let journal = Journal::fold(records).map_err(|error| trouble(&error))?;
         let start = journal.start().ok_or_else(|| trouble(&"its log is empty"))?;
         let home = start.home.clone();
@@ -62,6 +65,7 @@ impl Drive {
             actions: opened.actions,
             standing: claim.standing,
             in_flight: InFlight::new(sender, ordered),
+            track,
             load,
             told_at: None,
             mail,
@@ -87,4 +91,15 @@ fn orders(log: &[Record]) -> HashSet<(OperationId, Try)> {
         }
     }
     open.into_iter().map(|(operation, r#try)| (operation.clone(), r#try)).collect()
+}
+
+/// Whether the run works elsewhere than in the checkout itself.
+fn is_isolated(log: &[Record]) -> bool {
+    match generation(log).first().map(|first| &first.entry) {
+        Some(Entry::RunStarted(start)) => {
+            let home = &start.home;
+            !home.workspace_path.is_empty() && home.workspace_path != home.project_path
+        }
+        _ => false,
+    }
 }

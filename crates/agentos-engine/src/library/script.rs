@@ -84,6 +84,12 @@ impl ScriptLibrary {
         self.shelf().current.get(workflow).cloned()
     }
 
+    /// The definition of this hash, if it is at hand: see [`Library::prepare`].
+    #[must_use]
+    pub fn kept(&self, hash: &str) -> Option<Arc<Definition>> {
+        self.shelf().compiled.get(hash).cloned()
+    }
+
     /// What a run of a workflow starts with. Its definition has to be kept by the store before the run is created; see
     /// [`to_be_kept`].
     ///

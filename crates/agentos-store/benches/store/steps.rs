@@ -106,6 +106,7 @@ pub(crate) fn step(number: u32) -> Vec<Entry> {
         number: Some(StepNumber(number + 1)),
         retry: RetryPolicy::default(),
         timeout_ms: None,
+        rolls_back: false,
         body: None,
         site: None,
     });

@@ -62,6 +62,13 @@ impl WriterLock {
         }
     }
 
+    /// Waits until the lock is ours, and keeps it until this is dropped or the process ends.
+    pub(super) fn hold(mut self) -> io::Result<Self> {
+        // The guard would give it back; dropping the file does that as well.
+        let _held = std::mem::ManuallyDrop::new(self.lock()?);
+        Ok(self)
+    }
+
     /// Takes the lock if that needs no waiting.
     pub(super) fn try_lock(&mut self) -> io::Result<Option<WriterGuard<'_>>> {
         match flock(&self.file, FlockOperation::NonBlockingLockExclusive) {

@@ -201,6 +201,15 @@ impl Location {
         let guard =
             lock.lock().map_err(|error| OpenError::io("can't take the lock of", path, &error))?;
         // Others may have been faster, so only what is seen under the lock counts.
+        if path.is_symlink() {
+            // It was linked meanwhile. Locks and owners are those of what it leads to.
+            drop(guard);
+            probe(path)?;
+            self.path = path
+                .canonicalize()
+                .map_err(|error| OpenError::io("can't follow the link", path, &error))?;
+            return self.open_locked(new_id, tell);
+        }
         if probe(path)? == Found::Nothing {
             make(path, &owners, new_id).map_err(failed)?;
         }

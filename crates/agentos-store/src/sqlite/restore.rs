@@ -73,6 +73,7 @@ impl OpenFile {
                 Ok(Whereabouts::Other(Notice::PutBack { path }))
             }
             Fate::Moved { to } => Err(moved(&path, to.as_deref())),
+            Fate::Replaced { .. } if path.is_symlink() => Err(Fault::permanent(replaced(&path))),
             Fate::Replaced { lives_on } => {
                 if self.was_put_back(&path)? {
                     self.reopen()?;
@@ -125,9 +126,19 @@ impl OpenFile {
 
 /// The path names something that is not this history.
 pub(super) fn replaced(path: &Path) -> String {
+    if path.is_symlink() {
+        return linked(path);
+    }
     format!(
         "{} was replaced by another file while it was in use; nothing was written to it. Move that file away and try \
          again: this process still has everything and puts it back",
+        path.display()
+    )
+}
+
+fn linked(path: &Path) -> String {
+    format!(
+        "{} was linked to another database while it was in use; nothing was written. Start it again: it will use that one",
         path.display()
     )
 }

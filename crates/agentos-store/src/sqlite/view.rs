@@ -34,7 +34,7 @@ const LOG_HEADER: u64 = 32;
 
 /// What is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
+pub(super) enum Seen {
     /// Everything is in the file.
     File { file: FileIdentity, length: u64, changed: (i64, i64) },
     /// Somebody writes, or was killed while writing.
@@ -43,7 +43,7 @@ enum Seen {
 
 impl Seen {
     /// None if there is no file.
-    fn of(path: &Path) -> Done<Option<Self>> {
+    pub(super) fn of(path: &Path) -> Done<Option<Self>> {
         let (log_path, index_path) = (beside(path, "-wal"), beside(path, "-shm"));
         for _ in 0..LOOKS {
             let (log, index) = (identity_of(&log_path)?, identity_of(&index_path)?);
@@ -146,7 +146,7 @@ impl View {
 
 /// Whether the log has nothing in it but its own header: whoever began it was killed before the first commit. SQLite can't
 /// tell from that whether the index belongs to it, and waits ten seconds for somebody to say so.
-fn is_bare(path: &Path) -> bool {
+pub(super) fn is_bare(path: &Path) -> bool {
     fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() <= LOG_HEADER)
 }
 

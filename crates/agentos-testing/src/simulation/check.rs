@@ -260,8 +260,15 @@ pub(super) fn facts(log: &[Record]) -> Vec<(Timestamp, Entry)> {
         Entry::StepRequested { step, number, retry, timeout_ms, .. } => {
             let (step, number, retry) = (step.clone(), *number, *retry);
             let timeout_ms = *timeout_ms;
-            let asked =
-                Entry::StepRequested { step, number, retry, timeout_ms, body: None, site: None };
+            let asked = Entry::StepRequested {
+                step,
+                number,
+                retry,
+                timeout_ms,
+                rolls_back: false,
+                body: None,
+                site: None,
+            };
             Some((record.at, asked))
         }
         other => Some((record.at, other.clone())),

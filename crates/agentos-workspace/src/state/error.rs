@@ -39,6 +39,15 @@ pub enum LocateError {
         /// What it names.
         database: String,
     },
+    /// Links lead to each other.
+    #[error(
+        "the link of {} leads back to itself over other checkouts; end it with `agentos db unlink`",
+        place.display()
+    )]
+    Circle {
+        /// Whose link it is.
+        place: PathBuf,
+    },
     /// Neither a repository nor a home.
     #[error(
         "{} is in no repository and HOME is not set, so there is no place for a database; set HOME, or name one with \

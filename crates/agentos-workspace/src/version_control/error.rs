@@ -8,7 +8,9 @@ use agentos_process::leftovers::LeftoverError;
 use agentos_process::tool::ToolError;
 use thiserror::Error;
 
+use crate::files::FileError;
 use crate::git::GitError;
+use crate::jj::JjError;
 
 /// Why something could not be done with the history.
 #[derive(Debug, Error)]
@@ -46,7 +48,13 @@ pub enum VersionControlError {
     /// git can't be asked.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// git can't be run.
+    /// What jj has written about the workspace can't be used.
+    #[error(transparent)]
+    Jj(#[from] JjError),
+    /// What we have written about it can't be used.
+    #[error(transparent)]
+    Written(#[from] FileError),
+    /// git or jj can't be run.
     #[error(transparent)]
     Tool(#[from] ToolError),
     /// What somebody who was killed has left at work can't be ended.
@@ -54,13 +62,13 @@ pub enum VersionControlError {
     Leftovers(#[from] LeftoverError),
     /// It took too long.
     #[error(
-        "git {verb} did not end within {} s and was killed{}",
+        "{call} did not end within {} s and was killed{}",
         after.as_secs_f32(),
         if *is_hooked { "; a hook or a signing program may be waiting for an answer that nobody gives" } else { "" }
     )]
     TimedOut {
-        /// What git was asked to do.
-        verb: String,
+        /// What was called.
+        call: String,
         /// The limit.
         after: Duration,
         /// Whether other programs may have been started by it.
@@ -138,7 +146,8 @@ pub enum VersionControlError {
     },
     /// Nobody is named as the author.
     #[error(
-        "git does not know who commits; set user.name and user.email with `git config`, or name an `author`"
+        "nobody is named as the one who commits; set user.name and user.email with `git config` (or `jj config`), or name an \
+         `author`"
     )]
     NoIdentity,
     /// A hook refused.
@@ -155,11 +164,11 @@ pub enum VersionControlError {
         /// What git said.
         said: String,
     },
-    /// git refused for a reason of its own.
-    #[error("git {verb} failed: {said}")]
+    /// git or jj refused for a reason of its own.
+    #[error("{call} failed: {said}")]
     Refused {
-        /// What git was asked to do.
-        verb: String,
+        /// What was called.
+        call: String,
         /// What it said.
         said: String,
     },

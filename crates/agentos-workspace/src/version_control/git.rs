@@ -11,7 +11,6 @@
 //! **Who may change something.** One at a time in each worktree (`alone`): a commit is several calls of git, between which
 //! nobody else may stage.
 
-mod alone;
 mod branch;
 mod commit;
 pub(crate) mod diff;
@@ -21,20 +20,22 @@ mod identity;
 mod lock;
 mod log;
 mod marked;
-mod message;
-mod revision;
-mod said;
+pub(in crate::version_control) mod revision;
 mod scratch;
 mod status;
+mod store;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentos_process::tool::{Answer, Tool, ToolError};
+use agentos_process::tool::{Answer, Tool};
 
+use super::alone::alone;
 use super::answer::{Branch, Committed, Diff, LoggedCommit, Staged, Status};
 use super::bounds::{READ, WRITE};
+use super::call;
 use super::error::VersionControlError;
 use super::halt::Halt;
 use super::mark::Mark;
@@ -65,6 +66,8 @@ pub struct GitRepository {
     scratch: PathBuf,
     surroundings: Surroundings,
     halt: Halt,
+    /// Whether git is not the one who keeps the files, and has no index of them.
+    is_store: bool,
 }
 
 impl GitRepository {
@@ -93,7 +96,7 @@ impl GitRepository {
             return Err(VersionControlError::NotTheRoot { folder, root });
         }
         let (git_dir, common_dir) = (found.git_dir, found.common_dir);
-        Ok(Self { root, git_dir, common_dir, scratch, surroundings, halt })
+        Ok(Self { root, git_dir, common_dir, scratch, surroundings, halt, is_store: false })
     }
 
     /// git, with these arguments.
@@ -106,6 +109,9 @@ impl GitRepository {
             .only_environment(self.surroundings.environment.clone());
         for name in WHERE_VARIABLES {
             tool = tool.unset(name);
+        }
+        if self.is_store {
+            tool = self.in_store(tool);
         }
         let fixed = [
             ("LC_ALL", "C"),
@@ -138,19 +144,12 @@ impl GitRepository {
     }
 
     fn run(&self, verb: &str, tool: &Tool, is_hooked: bool) -> Result<Answer> {
-        if self.halt.is_now() {
-            return Err(VersionControlError::Halted);
-        }
-        let answer = tool.run().map_err(|error| match error {
-            ToolError::TimedOut { after, .. } => {
-                VersionControlError::TimedOut { verb: verb.to_owned(), after, is_hooked }
-            }
-            other => other.into(),
-        });
-        if self.halt.is_now() && !matches!(&answer, Ok(answer) if answer.is_success()) {
-            return Err(VersionControlError::Halted);
-        }
-        answer
+        call::run(&format!("git {verb}"), tool, &self.halt, is_hooked)
+    }
+
+    /// Waits until no other AgentOS changes this worktree. None does until the answer is dropped.
+    fn alone(&self) -> Result<File> {
+        alone(&self.root, &self.git_dir, &self.halt)
     }
 
     /// One line that git says, or nothing if it says that there is none.
@@ -212,7 +211,7 @@ impl VersionControl for GitRepository {
 }
 
 fn refused(verb: &str, answer: &Answer) -> VersionControlError {
-    VersionControlError::Refused { verb: verb.to_owned(), said: said::last_words(answer) }
+    call::refused(&format!("git {verb}"), answer)
 }
 
 /// What git calls something, as text.

@@ -95,7 +95,7 @@ impl Yard<'_> {
             (workspace.state, workspace.version) = (taken.state, taken.version);
         }
         advance(self.ledger, &mut workspace, State::Released)?;
-        Marker::of(&workspace).write(&found.private)?;
+        Marker::of(&workspace).in_database(&self.ledger.database()).write(&found.private)?;
         furnish::describe(&workspace, &found, &self.ledger.database())?;
         Ok(workspace)
     }
@@ -122,6 +122,7 @@ impl Yard<'_> {
             folder: FolderIdentity::of(&found.root),
             run: None,
             was_there: true,
+            owed: None,
             version: 0,
             created_at: now,
         };

@@ -8,21 +8,23 @@
 //! says which archive belongs to it.
 
 pub(super) mod archive;
+pub(super) mod known;
 pub(super) mod manifest;
-mod objects;
+pub(super) mod names;
+pub(super) mod objects;
+pub(super) mod shelf;
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use thiserror::Error;
 
-use super::id::WorkspaceId;
+use super::inner::Inner;
 use super::isolation::{self, IsolationError};
 use super::plumbing::{Plumbing, Stand, parts};
 use super::points::Point;
-use super::porcelain::{CallError, Porcelain, line};
+use super::porcelain::CallError;
 use super::repository::RepositoryLock;
 use super::survey::reproducible::Reproducible;
 use super::survey::{Fate, Form, Survey, SurveyError};
@@ -33,7 +35,10 @@ use super::{Kind, Workspace};
 use crate::files::{self, FileError};
 use crate::identity::folder_of;
 use archive::{BRANCH_LOG, FILES, Item, PRIVATE};
+use known::Known;
 use manifest::{Manifest, Missing, Mode, Name, Stashed};
+
+pub use shelf::Backup;
 
 /// What the archive of one backup may hold unless it is said otherwise, in bytes.
 pub const ARCHIVE_BYTES: u64 = 256 << 20;
@@ -101,6 +106,17 @@ pub enum BackupError {
     },
 }
 
+/// Everything that a backup is made of.
+pub(super) struct Whole {
+    pub(super) number: u32,
+    pub(super) manifest: Manifest,
+    pub(super) items: Vec<Item>,
+    /// The files.
+    pub(super) tree: String,
+    /// What holds everything else.
+    pub(super) parents: Vec<String>,
+}
+
 /// What is kept of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keeping {
@@ -114,21 +130,6 @@ impl Default for Keeping {
     fn default() -> Self {
         Self { reproducible: Reproducible::default(), archive_bytes: ARCHIVE_BYTES }
     }
-}
-
-/// A backup that there is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Backup {
-    /// Of which workspace.
-    pub workspace_id: WorkspaceId,
-    /// Its number: a later one is higher.
-    pub number: u32,
-    /// The ref that holds it.
-    pub reference: String,
-    /// The commit that the ref is at.
-    pub commit: String,
-    /// The archive.
-    pub archive: PathBuf,
 }
 
 impl Yard<'_> {
@@ -150,34 +151,6 @@ impl Yard<'_> {
         self.back_up(&lock, &view, &survey, keeping)
     }
 
-    /// The backups of a workspace, the oldest first.
-    ///
-    /// # Errors
-    /// [`BackupError`]
-    pub fn backups(&self, id: &WorkspaceId) -> Result<Vec<Backup>, BackupError> {
-        let repository = &self.repository.checkout.repository;
-        let porcelain = Porcelain { surroundings: self.surroundings, lock: None };
-        let under = format!("{REFS}{id}/");
-        let how = ["for-each-ref", "--format=%(refname) %(objectname)", &under];
-        let said = Plumbing(porcelain).call(Stand::repository(repository), how)?;
-        let mut found: Vec<Backup> = line(&said)
-            .lines()
-            .filter_map(|known| {
-                let (reference, commit) = known.split_once(' ')?;
-                let number: u32 = reference.strip_prefix(&under)?.parse().ok()?;
-                Some(Backup {
-                    workspace_id: id.clone(),
-                    number,
-                    reference: reference.to_owned(),
-                    commit: commit.to_owned(),
-                    archive: archive_of(repository, id, number),
-                })
-            })
-            .collect();
-        found.sort_by_key(|backup| backup.number);
-        Ok(found)
-    }
-
     /// Backs up what was looked at.
     pub(super) fn back_up(
         &self,
@@ -187,31 +160,47 @@ impl Yard<'_> {
         keeping: &Keeping,
     ) -> Result<Backup, BackupError> {
         let (workspace, repository) = (view.workspace, &view.workspace.repository);
-        let number = self.backups(&workspace.id)?.last().map_or(1, |last| last.number + 1);
-        let file = archive_of(repository, &workspace.id, number);
-        let folder = file.with_file_name("");
-        files::make_private_folder(&folder)?;
-        let scratch = Scratch::make(folder.join("unfinished"))?;
-        let items = items(view, survey)?;
+        let inner = Inner::of(workspace, survey);
+        let items = items(view, survey, &inner)?;
         check_weight(&items, keeping)?;
-        let manifest = self.manifest(lock, view, survey)?;
-        let parents = keep_commits(view, &manifest, &scratch.0)?;
+        let number = self.next_number(workspace)?;
+        let scratch = Scratch::make(repository, workspace)?;
+        let mut manifest = self.manifest(lock, view, survey)?;
+        manifest.worktrees = inner.iter().map(|inner| inner.kept(workspace)).collect();
+        let parents = keep_commits(view, &manifest, (&inner, &scratch.0))?;
+        if workspace.kind == Kind::Clone {
+            manifest.names = names::keep(view, number)?;
+        }
         let kept: Vec<_> = survey.with(Fate::Object).collect();
         let tree =
             objects::store_files(view.plumbing, repository, &workspace.path, (&kept, &scratch.0))?;
         self.points.pass(Point::Stored);
+        self.seal(view.plumbing, Whole { number, manifest, items, tree, parents })
+    }
+
+    /// The number that a backup gets.
+    pub(super) fn next_number(&self, workspace: &Workspace) -> Result<u32, BackupError> {
+        Ok(self.backups(&workspace.id)?.last().map_or(1, |last| last.number + 1))
+    }
+
+    /// Writes the archive, and then the ref: from there on there is a backup.
+    pub(super) fn seal(&self, plumbing: Plumbing<'_>, whole: Whole) -> Result<Backup, BackupError> {
+        let Whole { number, manifest, items, tree, parents } = whole;
+        let (id, repository) = (&manifest.workspace.id, &manifest.workspace.repository);
+        let file = shelf::archive_of(repository, id, number);
         let hash = archive::write(&file, &manifest, &items)?;
         flush(repository)?;
         self.points.pass(Point::Archived);
-        let message = format!("agentos: backup {number} of {}\n\n{HASH}{hash}", workspace.id);
+        let message = format!("agentos: backup {number} of {id}\n\n{HASH}{hash}");
         let stand = Stand::repository(repository);
-        let commit = objects::commit(view.plumbing, stand, &tree, (&parents, &message))?;
+        let commit = objects::commit(plumbing, stand, &tree, (&parents, &message))?;
         flush(repository)?;
-        let reference = format!("{REFS}{}/{number}", workspace.id);
+        let reference = format!("{REFS}{id}/{number}");
         let how = ["-c", "core.fsync=all", "update-ref", "--", &reference, &commit, ""];
-        view.plumbing.call(stand, how)?;
+        plumbing.call(stand, how)?;
         self.points.pass(Point::BackedUp);
-        Ok(Backup { workspace_id: workspace.id.clone(), number, reference, commit, archive: file })
+        let made = self.backups(id)?.into_iter().find(|backup| backup.number == number);
+        made.ok_or_else(|| io_error(&file)(io::ErrorKind::NotFound.into()))
     }
 
     fn manifest(
@@ -245,14 +234,17 @@ impl Yard<'_> {
             modes: unusual
                 .map(|entry| Mode { path: Name::of(&entry.path), mode: entry.mode })
                 .collect(),
-            stashed: stashed(view)?,
+            stashed: stashed(&view.known())?,
             left: left.collect(),
+            names: Vec::new(),
+            worktrees: Vec::new(),
+            branch_lines: known::branch_lines(view.plumbing, workspace)?,
         })
     }
 }
 
 /// What goes into the archive.
-fn items(view: &View<'_>, survey: &Survey) -> Result<Vec<Item>, BackupError> {
+fn items(view: &View<'_>, survey: &Survey, inner: &[Inner]) -> Result<Vec<Item>, BackupError> {
     let (workspace, private) = (view.workspace, &view.found.private);
     let mut items = match workspace.kind {
         Kind::Worktree => archive::items_of(private, PRIVATE, &[])?,
@@ -261,9 +253,10 @@ fn items(view: &View<'_>, survey: &Survey) -> Result<Vec<Item>, BackupError> {
         // The rest is made again by jj.
         Kind::Jj => archive::items_of(&folder_of(private), &format!("{PRIVATE}/agentos"), &[])?,
     };
-    if let Some(log) = branch_log(workspace).filter(|log| log.is_file()) {
-        items.push(Item { from: log, name: PathBuf::from(BRANCH_LOG) });
+    for inner in inner.iter().filter(|_| workspace.kind != Kind::Clone) {
+        items.extend(archive::items_of(&inner.private, &inner.part(), &[])?);
     }
+    items.extend(log_item(workspace));
     let entries = survey.entries.iter();
     let archived =
         entries.filter(|entry| entry.fate == Fate::Archive || entry.form == Form::Folder);
@@ -284,14 +277,19 @@ fn check_weight(items: &[Item], keeping: &Keeping) -> Result<(), BackupError> {
     Err(BackupError::TooLarge { bytes, most: keeping.archive_bytes, largest: largest.collect() })
 }
 
+/// The log of the workspace's branch, for the archive.
+pub(super) fn log_item(workspace: &Workspace) -> Option<Item> {
+    let log = branch_log(workspace).filter(|log| log.is_file())?;
+    Some(Item { from: log, name: PathBuf::from(BRANCH_LOG) })
+}
+
 /// Holds the index and every commit that only the workspace knows; the parents of the backup, all in the repository.
 fn keep_commits(
     view: &View<'_>,
     manifest: &Manifest,
-    scratch: &Path,
+    (inner, scratch): (&[Inner], &Path),
 ) -> Result<Vec<String>, BackupError> {
     let (plumbing, history, workspace) = (view.plumbing, view.history(), view.workspace);
-    let repository = Stand::repository(&workspace.repository);
     let stashed = manifest.stashed.iter().map(|stashed| &stashed.commit);
     let more = [&manifest.head, &manifest.tip, &manifest.recorded].into_iter().flatten();
     let more: Vec<String> = more.chain(stashed).cloned().collect();
@@ -299,7 +297,17 @@ fn keep_commits(
         Kind::Jj => None,
         _ => objects::store_index(plumbing, history, &view.found.private, scratch)?,
     };
-    let commits = objects::named_commits(plumbing, history, &places(view), more)?;
+    let mut commits = view.known().commits(inner, more)?;
+    for (number, inner) in inner.iter().enumerate() {
+        let scratch = scratch.join(format!("inner-{number}"));
+        files::make_private_folder(&scratch)?;
+        let stand = Stand::checkout(&inner.root);
+        let tree = objects::store_index(plumbing, stand, &inner.private, &scratch)?;
+        if let Some(tree) = tree {
+            let index = (&[][..], "agentos: the index of a worktree inside");
+            commits.push(objects::commit(plumbing, history, &tree, index)?);
+        }
+    }
     let tree = match index {
         Some(tree) => tree,
         None => plumbing.word(history, ["hash-object", "-t", "tree", "-w", "/dev/null"])?,
@@ -307,41 +315,25 @@ fn keep_commits(
     let held = objects::hold(plumbing, history, &tree, commits)?;
     if workspace.kind == Kind::Clone {
         let from = workspace.path.to_string_lossy();
-        let how = ["-c", "protocol.version=2", "fetch", "--quiet", "--no-tags"];
-        let how = how.into_iter().chain(["--no-write-fetch-head", "--no-recurse-submodules"]);
-        let how = how.chain(["--", &*from, &held]);
-        plumbing.call(repository, how)?;
+        let how = names::FETCH.into_iter().chain(["--", &*from, &held]);
+        plumbing.call(Stand::repository(&workspace.repository), how)?;
     }
     Ok(manifest.head.iter().cloned().chain([held]).collect())
 }
 
-/// The commits that are named in the workspace's own logs and notes.
-pub(super) fn commits_named_in(view: &View<'_>) -> Result<Vec<String>, BackupError> {
-    objects::named_commits(view.plumbing, view.history(), &places(view), [])
-}
-
-/// Where git writes down commits of a workspace that may be on no branch.
-fn places(view: &View<'_>) -> Vec<PathBuf> {
-    if view.workspace.kind == Kind::Jj {
-        return Vec::new();
-    }
-    let places = [Some(view.found.private.clone()), branch_log(view.workspace)];
-    places.into_iter().flatten().collect()
-}
-
 /// What was put aside on the workspace's branch. A clone has a stash of its own.
-pub(super) fn stashed(view: &View<'_>) -> Result<Vec<Stashed>, CallError> {
-    let Some(branch) = view.workspace.branch.as_deref() else { return Ok(Vec::new()) };
-    if view.workspace.kind == Kind::Jj {
+pub(super) fn stashed(known: &Known<'_>) -> Result<Vec<Stashed>, CallError> {
+    let Some(branch) = known.workspace.branch.as_deref() else { return Ok(Vec::new()) };
+    if known.workspace.kind == Kind::Jj {
         return Ok(Vec::new());
     }
     let how = ["stash", "list", "-z", "--format=%H %gs"];
-    let said = view.plumbing.ask(view.history(), how)?.unwrap_or_default();
+    let said = known.plumbing.ask(known.history, how)?.unwrap_or_default();
     let marks = [format!("WIP on {branch}:"), format!("On {branch}:")];
     let entries = parts(&said).filter_map(|part| {
         let text = String::from_utf8_lossy(part);
         let (commit, message) = text.trim().split_once(' ')?;
-        let is_ours = view.workspace.kind == Kind::Clone
+        let is_ours = known.workspace.kind == Kind::Clone
             || marks.iter().any(|mark| message.starts_with(mark));
         is_ours.then(|| Stashed { commit: commit.to_owned(), message: message.to_owned() })
     });
@@ -365,10 +357,6 @@ pub(super) fn archive_hash(
     Ok(said.lines().find_map(|line| line.strip_prefix(HASH)).map(str::to_owned))
 }
 
-fn archive_of(repository: &Path, id: &WorkspaceId, number: u32) -> PathBuf {
-    folder_of(repository).join("backup").join(id.as_str()).join(format!("{number}.tar"))
-}
-
 /// Waits until everything that was written to the repository's file system is on the disk: one wait for all objects.
 fn flush(repository: &Path) -> Result<(), BackupError> {
     let flush = || -> io::Result<()> { Ok(rustix::fs::syncfs(File::open(repository)?)?) };
@@ -381,10 +369,14 @@ pub(super) fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupError + u
 }
 
 /// A folder for what is needed only meanwhile.
-struct Scratch(PathBuf);
+pub(super) struct Scratch(pub(super) PathBuf);
 
 impl Scratch {
-    fn make(folder: PathBuf) -> Result<Self, BackupError> {
+    /// Makes it where the workspace's archives are.
+    pub(super) fn make(repository: &Path, workspace: &Workspace) -> Result<Self, BackupError> {
+        let above = shelf::archive_of(repository, &workspace.id, 0).with_file_name("");
+        files::make_private_folder(&above)?;
+        let folder = above.join("unfinished");
         match fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(io_error(&folder)(error));

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::porcelain::{CallError, Porcelain, line};
+use super::porcelain::{CallError, Porcelain};
 use super::{Kind, Workspace};
 use crate::files::{self, FileError};
 use crate::identity::{self, folder_of};
@@ -58,10 +58,23 @@ impl SharedState {
     /// # Errors
     /// [`CallError`]
     pub fn take(surroundings: &Surroundings, repository: &Path) -> Result<Self, CallError> {
-        let config = fs::read(repository.join("config")).unwrap_or_default();
+        Self::take_after(surroundings, repository, &Self::default())
+    }
+
+    /// The same, where it is known how things were: what has not changed need not be asked.
+    fn take_after(
+        surroundings: &Surroundings,
+        repository: &Path,
+        before: &Self,
+    ) -> Result<Self, CallError> {
+        let config = hash([fs::read(repository.join("config")).unwrap_or_default()]);
+        let vital = match config == before.config {
+            true => before.vital.clone(),
+            false => vital(surroundings, repository)?,
+        };
         Ok(Self {
-            config: hash([config]),
-            vital: vital(surroundings, repository)?,
+            config,
+            vital,
             hooks: hash(hooks(&repository.join("hooks"))),
             refs: refs(surroundings, repository)?,
         })
@@ -179,8 +192,9 @@ fn vital(
 pub fn end(surroundings: &Surroundings, workspace: &Workspace) -> Vec<String> {
     let Some(path) = shared(workspace).map(|private| path_in(&private)) else { return Vec::new() };
     let before: Option<SharedState> = files::load_json(&path).ok().flatten();
-    let after = SharedState::take(surroundings, &workspace.repository);
-    let (Some(before), Ok(after)) = (before, after) else { return Vec::new() };
+    let Some(before) = before else { return Vec::new() };
+    let after = SharedState::take_after(surroundings, &workspace.repository, &before);
+    let Ok(after) = after else { return Vec::new() };
     let _gone = fs::remove_file(path);
     let mut told = before.changes(&after, workspace.branch.as_deref());
     told.extend(heal(surroundings, &workspace.repository, &before.vital, &after.vital));
@@ -220,16 +234,21 @@ fn heal(
     told
 }
 
-fn setting(
+/// Those settings that decide whether the repository can be used; the last one of a name counts.
+fn vital(
     surroundings: &Surroundings,
     repository: &Path,
-    key: &str,
-) -> Result<Option<String>, CallError> {
+) -> Result<BTreeMap<String, String>, CallError> {
     let file = repository.join("config");
     let file = file.to_string_lossy();
     let porcelain = Porcelain { surroundings, lock: None };
-    let answer = porcelain.try_git(repository, ["config", "--file", &*file, "--get", key])?;
-    Ok(answer.is_success().then(|| line(&answer.output)))
+    let which = format!("^({})$", VITAL.join("|").replace('.', r"\."));
+    let asked = ["config", "--file", &*file, "-z", "--get-regexp", &which];
+    let answer = porcelain.try_git(repository, asked)?;
+    let text = String::from_utf8_lossy(&answer.output);
+    let settings = text.split_terminator('\0');
+    let settings = settings.map(|setting| setting.split_once('\n').unwrap_or((setting, "")));
+    Ok(settings.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 
 fn refs(

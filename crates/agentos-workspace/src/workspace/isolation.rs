@@ -15,11 +15,15 @@ use super::porcelain::{CallError, Porcelain};
 use super::repository::{Repository, RepositoryLock};
 use super::{Kind, Workspace};
 use crate::checkout::{Checkout, CheckoutError};
+use crate::files::FileError;
+use crate::identity;
+use crate::refs::{self, Told};
 use crate::surroundings::Surroundings;
 
 pub use clone::LocalClone;
 pub use jujutsu::JjWorkspace;
 pub use worktree::Worktree;
+pub(super) use worktree::forget_inside;
 
 /// Why a workspace can't be made, taken back or brought home.
 #[derive(Debug, Error)]
@@ -60,6 +64,9 @@ pub enum IsolationError {
         /// The checkout.
         repository: PathBuf,
     },
+    /// A file of ours can't be used.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The file system refused.
     #[error("{} {what}: {source}", path.display())]
     Io {
@@ -195,7 +202,12 @@ fn check_for_git(site: &Site<'_>, kind: Kind) -> Result<(), IsolationError> {
 
 /// The commit that git takes a name for.
 fn commit_in_git(site: &Site<'_>, base: Option<&str>) -> Result<String, IsolationError> {
-    let root = &site.repository.checkout.root;
+    let Checkout { root, private, repository, .. } = &site.repository.checkout;
+    if base.is_none()
+        && let Told::At(head) = refs::load_head(private, repository)
+    {
+        return Ok(head);
+    }
     let name = format!("{}^{{commit}}", base.unwrap_or("HEAD"));
     let asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
     let answer = site.porcelain().try_git(root, asked)?;
@@ -215,10 +227,17 @@ fn commit_in_git(site: &Site<'_>, base: Option<&str>) -> Result<String, Isolatio
 
 /// The commit that a branch is at, as git sees it.
 fn tip_in_git(site: &Site<'_>, branch: &str) -> Result<Option<String>, IsolationError> {
-    let root = &site.repository.checkout.root;
+    let Checkout { root, repository, .. } = &site.repository.checkout;
     let name = format!("refs/heads/{branch}");
-    let answer = site.porcelain().try_git(root, ["rev-parse", "--verify", "--quiet", &name])?;
-    Ok(answer.is_success().then(|| super::porcelain::line(&answer.output)))
+    match refs::load_ref(repository, &name) {
+        Told::At(tip) => Ok(Some(tip)),
+        Told::Nowhere => Ok(None),
+        Told::AskGit => {
+            let asked = ["rev-parse", "--verify", "--quiet", &name];
+            let answer = site.porcelain().try_git(root, asked)?;
+            Ok(answer.is_success().then(|| super::porcelain::line(&answer.output)))
+        }
+    }
 }
 
 /// Deletes a branch in git, if it is where it should be.
@@ -235,6 +254,11 @@ fn delete_branch_in_git(site: &Site<'_>, branch: &str, tip: &str) -> Result<bool
 
 /// The commit that is checked out at the workspace's path, as git sees it.
 fn head_in_git(site: &Site<'_>, workspace: &Workspace) -> Result<Option<String>, IsolationError> {
+    let private = identity::private_of(&workspace.path);
+    let told = private.map(|private| refs::load_head(&private, &workspace.repository));
+    if let Some(Told::At(head)) = told.filter(|_| workspace.kind == Kind::Worktree) {
+        return Ok(Some(head));
+    }
     let head = crate::git::head(site.surroundings, &workspace.path);
     Ok(head.map_err(CheckoutError::from)?)
 }

@@ -172,6 +172,7 @@ mod tests {
             folder: None,
             run: None,
             was_there: false,
+            owed: None,
             version: 1,
             created_at: Timestamp(0),
         };

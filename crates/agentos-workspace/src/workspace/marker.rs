@@ -26,6 +26,12 @@ pub struct Marker {
     pub workspace_id: WorkspaceId,
     /// Drawn when it was made: another one of the same id has another.
     pub nonce: Uuid,
+    /// The database that it is written down in.
+    #[serde(default)]
+    pub database: Option<String>,
+    /// What was written down when it was made, should that database be lost.
+    #[serde(default)]
+    pub workspace: Option<Box<Workspace>>,
 }
 
 /// Which folder something is, whatever it is called.
@@ -47,7 +53,20 @@ impl Marker {
     }
 
     pub(crate) fn of(workspace: &Workspace) -> Self {
-        Self { workspace_id: workspace.id.clone(), nonce: workspace.nonce }
+        let known = Some(Box::new(workspace.clone()));
+        let (workspace_id, nonce) = (workspace.id.clone(), workspace.nonce);
+        Self { workspace_id, nonce, database: None, workspace: known }
+    }
+
+    /// The same, with where it is written down.
+    pub(crate) fn in_database(self, database: &str) -> Self {
+        Self { database: Some(database.to_owned()), ..self }
+    }
+
+    /// Whether it is the marker of this workspace, and not of another one of the same name.
+    #[must_use]
+    pub fn is_of(&self, workspace: &Workspace) -> bool {
+        self.workspace_id == workspace.id && self.nonce == workspace.nonce
     }
 
     pub(crate) fn write(&self, private: &Path) -> Result<(), FileError> {

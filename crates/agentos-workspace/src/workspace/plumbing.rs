@@ -148,6 +148,10 @@ impl Plumbing<'_> {
         if !stand.has_rules {
             tool = tool.set("GIT_ATTR_NOSYSTEM", "1");
         }
+        // When a backup was made decides how long it is kept.
+        for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+            tool = tool.unset(name);
+        }
         // Snapshots are nobody's, so that they can be made where git knows no name.
         for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
             tool = tool.set(name, "AgentOS");

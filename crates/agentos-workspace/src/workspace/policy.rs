@@ -75,7 +75,8 @@ pub(super) fn fill(site: &Site<'_>, workspace: &Workspace) -> Result<Vec<String>
     if workspace.kind == Kind::Jj {
         return Ok(notes);
     }
-    if !for_checkout(site, workspace)?.is_empty() {
+    // What is checked out now says whether git had to be told something.
+    if mentions_lfs(&workspace.path) && !for_checkout(site, workspace)?.is_empty() {
         notes.push(
             "files that are kept in git LFS are not fetched: there are pointers in their place"
                 .to_owned(),
@@ -141,10 +142,15 @@ fn submodules(site: &Site<'_>, root: &Path) -> Result<Vec<(String, String)>, Iso
     Ok(pairs.collect())
 }
 
+/// Whether the files of a checkout say that some of them are kept in LFS.
+fn mentions_lfs(root: &Path) -> bool {
+    let attributes = fs::read_to_string(root.join(".gitattributes")).unwrap_or_default();
+    attributes.contains("filter=lfs")
+}
+
 fn uses_lfs(site: &Site<'_>, base: &str) -> Result<bool, IsolationError> {
     let root = &site.repository.checkout.root;
-    let attributes = fs::read_to_string(root.join(".gitattributes")).unwrap_or_default();
-    if attributes.contains("filter=lfs") {
+    if mentions_lfs(root) {
         return Ok(true);
     }
     let name = format!("{base}:.gitattributes");

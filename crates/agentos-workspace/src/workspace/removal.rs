@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::backup::{Backup, BackupError, Keeping};
+use super::backup::{Backup, BackupError, Keeping, shelf};
 use super::id::WorkspaceId;
 use super::isolation::{self, IsolationError};
 use super::ledger::{LedgerError, RunStanding, advance};
@@ -95,7 +95,7 @@ pub struct Cleaned {
     pub trash: PathBuf,
 }
 
-/// Whether nobody has changed anything while it was backed up. If somebody has, the backup is one of several.
+/// Whether nobody has changed anything while it was backed up.
 fn check_quiet(view: &View<'_>, before: &Survey, keeping: &Keeping) -> Result<(), CleanError> {
     let reproducible = &keeping.reproducible;
     let after = Survey::load(view.plumbing, view.stand(), view.workspace, reproducible)
@@ -140,14 +140,19 @@ impl Yard<'_> {
         let takes_commits = is_forced && has_commits && verdict.integrated.is_none();
         let backup = if verdict.needs_backup() || takes_commits {
             let backup = self.back_up(&lock, &view, &survey, keeping)?;
-            check_quiet(&view, &survey, keeping)?;
+            if let Err(restless) = check_quiet(&view, &survey, keeping) {
+                // It stays, so the backup is of no use: the next try would leave another one.
+                shelf::discard(view.plumbing, &known.repository, &backup)?;
+                return Err(restless);
+            }
             Some(backup)
         } else {
             None
         };
         let is_branch_kept = (verdict.integrated.is_none() && !(is_forced && backup.is_some()))
             || !self.has_whole_branch(&lock, &known)?;
-        let (trash, branch) = self.remove(&lock, known.clone(), is_branch_kept)?;
+        let leaving = Workspace { owed: backup.as_ref().map(|backup| backup.number), ..known };
+        let (trash, branch) = self.remove(&lock, leaving, is_branch_kept)?;
         Ok(Cleaned { verdict, backup, branch, trash })
     }
 
@@ -197,6 +202,9 @@ impl Yard<'_> {
     ) -> Result<Option<String>, CleanError> {
         let (isolation, site) = (isolation::of(workspace.kind), self.site(Some(lock)));
         isolation.forget(&site, &workspace)?;
+        if workspace.kind != Kind::Clone && self.repository.is_git() {
+            isolation::forget_inside(&site, &workspace)?;
+        }
         self.points.pass(Point::Forgotten);
         let branch = workspace.branch.clone();
         let tip = branch.as_deref().map(|branch| isolation.tip(&site, branch)).transpose()?;
@@ -229,6 +237,7 @@ impl Yard<'_> {
                 let is_new = tip.transpose()?.flatten().is_some_and(|tip| tip == workspace.base);
                 self.forget(lock, workspace, !is_new)?;
             } else if FolderIdentity::of(&workspace.path) == workspace.folder {
+                workspace.owed = None;
                 advance(self.ledger, &mut workspace, State::Released)?;
             }
         }

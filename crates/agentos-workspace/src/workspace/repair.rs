@@ -21,7 +21,7 @@ impl Yard<'_> {
     /// # Errors
     /// [`OpenError`]
     pub fn repair(&self) -> Result<Vec<Workspace>, OpenError> {
-        let mut is_needed = false;
+        let mut is_needed = self.is_unsettled()?;
         for workspace in self.ledger.all()? {
             is_needed |= self.is_half_made(&workspace)?
                 || self.is_left(&workspace)?
@@ -35,6 +35,7 @@ impl Yard<'_> {
     }
 
     pub(super) fn repair_under(&self, lock: &RepositoryLock) -> Result<Vec<Workspace>, OpenError> {
+        self.settle_under(lock)?;
         self.finish_removals(lock).map_err(Box::new)?;
         let mut repaired = Vec::new();
         // Read under the lock: nobody is making any of them.

@@ -2,7 +2,8 @@
 //! what was ignored, what was half done.
 //!
 //! It is made like any other workspace and then given what the backup has. Until it is whole it is written down as being
-//! made, so whoever is killed meanwhile is cleaned up after like any other maker, and the backup is still there.
+//! made, and with it which backup it is owed: whoever is killed meanwhile is cleaned up after like any other maker, and the
+//! next who opens it gets the whole of it.
 
 mod fill;
 mod history;
@@ -134,7 +135,8 @@ impl Yard<'_> {
         let backup = backups.into_iter().rfind(wanted);
         let backup = backup.ok_or_else(|| RestoreError::NoBackup { id: id.clone(), number })?;
         let manifest = self.manifest_of(&backup)?;
-        let mut workspace = self.planned(&manifest)?;
+        let mut workspace = self.planned(lock, &manifest)?;
+        workspace.owed = Some(backup.number);
         history::check_branch(&self.site(Some(lock)), &manifest)?;
         advance(self.ledger, &mut workspace, State::Creating)?;
         self.points.pass(Point::Recorded);
@@ -148,15 +150,12 @@ impl Yard<'_> {
         }
     }
 
-    /// The backup that a workspace was removed with, if it was: an older one does not say how it was in the end.
-    pub(super) fn last_words(&self, gone: &Workspace) -> Result<Option<u32>, RestoreError> {
-        let Some(last) = self.backups(&gone.id)?.pop() else { return Ok(None) };
-        if gone.state != State::Gone {
-            return Ok(None);
-        }
-        let manifest = self.manifest_of(&last)?;
-        // Since then it was written down twice: that it is in the trash, and that it is gone.
-        Ok((manifest.workspace.version + 2 == gone.version).then_some(last.number))
+    /// The backup that the work of a workspace is in that is gone: it was removed with it, or a restore was interrupted. An
+    /// older one does not say how it was in the end; one that somebody has deleted says nothing.
+    pub(super) fn owed(&self, gone: &Workspace) -> Result<Option<u32>, RestoreError> {
+        let Some(owed) = gone.owed.filter(|_| gone.state == State::Gone) else { return Ok(None) };
+        let is_there = self.backups(&gone.id)?.iter().any(|backup| backup.number == owed);
+        Ok(is_there.then_some(owed))
     }
 
     fn manifest_of(&self, backup: &Backup) -> Result<Manifest, RestoreError> {
@@ -170,15 +169,25 @@ impl Yard<'_> {
         if wanted.as_ref() != Some(&found) {
             return Err(damaged("it was changed".to_owned()));
         }
-        let manifest = archive::load_manifest(path).map_err(|error| damaged(error.to_string()))?;
+        let mut manifest =
+            archive::load_manifest(path).map_err(|error| damaged(error.to_string()))?;
         if manifest.version > manifest::VERSION {
             return Err(damaged("a newer program wrote it".to_owned()));
+        }
+        // The repository may have been moved since.
+        if manifest.workspace.repository != *repository {
+            manifest.workspace.repository.clone_from(repository);
+            manifest.workspace.repo_root = self.project.to_owned();
         }
         Ok(manifest)
     }
 
     /// What is to be made: the workspace of the backup, with the marks of a new one.
-    fn planned(&self, manifest: &Manifest) -> Result<Workspace, RestoreError> {
+    fn planned(
+        &self,
+        lock: &RepositoryLock,
+        manifest: &Manifest,
+    ) -> Result<Workspace, RestoreError> {
         let id = &manifest.workspace.id;
         let mut known = self.ledger.find(id)?;
         let path = &manifest.workspace.path;
@@ -193,7 +202,12 @@ impl Yard<'_> {
                 return Err(RestoreError::StillThere { id: id.clone() });
             }
             _ if !is_free => return Err(RestoreError::PlaceTaken { path: path.clone() }),
-            Some(known) if known.state != State::Gone => advance(self.ledger, known, State::Gone)?,
+            Some(known) if known.state != State::Gone => {
+                if known.state.is_there() {
+                    self.rescue(lock, known)?;
+                }
+                advance(self.ledger, known, State::Gone)?;
+            }
             _ => {}
         }
         Ok(Workspace {
@@ -233,10 +247,12 @@ impl Yard<'_> {
         workspace.branch.clone_from(&manifest.workspace.branch);
         workspace.is_branch_ours = manifest.workspace.is_branch_ours;
         workspace.folder = FolderIdentity::of(&workspace.path);
-        Marker::of(workspace).write(&found.private)?;
-        furnish(workspace, &found, &self.ledger.database())?;
+        let database = self.ledger.database();
+        Marker::of(workspace).in_database(&database).write(&found.private)?;
+        furnish(workspace, &found, &database)?;
         verify::verify(self.surroundings, workspace)?;
         self.points.pass(Point::Furnished);
+        workspace.owed = None;
         advance(self.ledger, workspace, State::Ready)?;
         self.points.pass(Point::Ready);
         // Somebody's work is in it: one that is only ready may be taken back with its run.

@@ -251,29 +251,34 @@ impl Walk<'_> {
         self.folder(path, &Scope { ignored: &ignored, fate, is_ignored: false })
     }
 
-    /// Something that can be made again; a repository in it can't.
+    /// Something that can be made again; a repository in it can't, nor what looks made by hand.
     fn leave_out(&mut self, path: &Path, about: &Metadata) -> Result<(), SurveyError> {
         let mut left = LeftOut { path: path.to_owned(), count: 0, bytes: 0 };
+        let none = HashSet::new();
+        let scope = Scope { ignored: &none, fate: Fate::Archive, is_ignored: true };
+        let is_said = self.reproducible.is_said(path.file_name().unwrap_or_default());
         let mut folders = Vec::new();
         if about.is_dir() {
-            folders.push(path.to_owned());
+            folders.push((path.to_owned(), is_said));
         } else {
             (left.count, left.bytes) = (1, about.len());
         }
-        while let Some(folder) = folders.pop() {
+        while let Some((folder, is_known)) = folders.pop() {
             let whole = self.root.join(&folder);
             let failed = |source| SurveyError::Io { path: whole.clone(), source };
             if whole.join(".git").symlink_metadata().is_ok() {
-                let none = HashSet::new();
-                let scope = Scope { ignored: &none, fate: Fate::Archive, is_ignored: true };
                 self.repository(&folder, &scope)?;
                 continue;
             }
+            let is_known = is_known || reproducible::is_package(&whole, &folder);
             for entry in fs::read_dir(&whole).map_err(failed)? {
                 let entry = entry.map_err(failed)?;
                 let about = entry.metadata().map_err(failed)?;
+                let path = folder.join(entry.file_name());
                 if about.is_dir() {
-                    folders.push(folder.join(entry.file_name()));
+                    folders.push((path, is_known));
+                } else if !is_known && about.is_file() && reproducible::is_by_hand(&path) {
+                    self.note(&path, Form::File, &about, &scope);
                 } else {
                     left.count += 1;
                     left.bytes += about.len();

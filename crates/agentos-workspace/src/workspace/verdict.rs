@@ -15,7 +15,9 @@ use serde::Serialize;
 use super::Kind;
 use super::id::WorkspaceId;
 pub use commits::Integrated;
+pub(super) use commits::has_own;
 pub use look::LookError;
+pub(super) use look::is_half_done;
 pub use users::User;
 
 /// How many files are named.
@@ -41,8 +43,12 @@ pub enum What {
     Unpushed,
     /// Commits on no branch, or on other branches of a clone.
     Detached,
+    /// Commits of jj that no bookmark leads to.
+    Anonymous,
     /// Commits that only a log knows: amended, or reset away.
     Rewritten,
+    /// Tags, notes, branches and other names of a clone that the repository does not have.
+    Names,
     /// Changes put aside on its branch.
     Stashed,
     /// A submodule.
@@ -70,7 +76,9 @@ impl What {
             Self::Copied => "ignored, and the same in the main checkout",
             Self::Unpushed => "commits that are on no other branch and no remote",
             Self::Detached => "commits that are on no branch of the repository",
+            Self::Anonymous => "commits without a bookmark, which jj keeps",
             Self::Rewritten => "commits that only a log knows",
+            Self::Names => "names that the repository does not have",
             Self::Stashed => "stashed",
             Self::Submodule => "submodules",
             Self::NestedRepository => "repositories inside",

@@ -10,6 +10,7 @@ use super::marker::{FolderIdentity, Marker};
 use super::{Kind, Workspace, guard, isolation};
 use crate::checkout::{Checkout, CheckoutError};
 use crate::files::FileError;
+use crate::identity;
 use crate::surroundings::Surroundings;
 
 /// What is wrong with a workspace. Nothing may be done in it, nor anywhere else in its place.
@@ -48,9 +49,26 @@ pub enum VerifyError {
 /// [`VerifyError`]
 pub fn verify(surroundings: &Surroundings, workspace: &Workspace) -> Result<Checkout, VerifyError> {
     let (found, marker) = look(surroundings, workspace)?;
+    check_marker(workspace, marker)?;
+    Ok(found)
+}
+
+/// Looks whether a workspace is still the checkout as which it was found a moment ago, by its files alone.
+pub(super) fn verify_again(workspace: &Workspace, found: &Checkout) -> Result<(), VerifyError> {
+    let path = &workspace.path;
+    let private = identity::private_of(path).and_then(|private| private.canonicalize().ok());
+    let is_same_folder = FolderIdentity::of(path).is_some_and(|now| Some(now) == workspace.folder);
+    if !is_same_folder || private.as_ref() != Some(&found.private) {
+        let why = "it was changed while it was made".to_owned();
+        return Err(VerifyError::NotIt { path: path.clone(), why });
+    }
+    check_marker(workspace, Marker::load(&found.private)?)
+}
+
+fn check_marker(workspace: &Workspace, marker: Option<Marker>) -> Result<(), VerifyError> {
     let not_it = |why: String| VerifyError::NotIt { path: workspace.path.clone(), why };
     match marker {
-        Some(marker) if marker == Marker::of(workspace) => Ok(found),
+        Some(marker) if marker.is_of(workspace) => Ok(()),
         Some(marker) => Err(not_it(format!("its marker is that of {}", marker.workspace_id))),
         None => Err(not_it("it has no marker of ours".to_owned())),
     }

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use super::backup::known::Known;
 use super::isolation::Site;
 use super::plumbing::{Plumbing, Stand};
 use super::porcelain::{CallError, line};
@@ -70,6 +71,12 @@ impl<'a> View<'a> {
                 has_rules: true,
             },
         }
+    }
+
+    /// What it knows that nobody else does.
+    pub(super) fn known(&self) -> Known<'_> {
+        let (plumbing, history, private) = (self.plumbing, self.history(), &self.found.private);
+        Known { plumbing, history, private, workspace: self.workspace }
     }
 
     /// Where git is asked about its commits.

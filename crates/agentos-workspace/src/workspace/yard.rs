@@ -8,6 +8,7 @@ use agentos_core::time::Timestamp;
 use thiserror::Error;
 use uuid::Uuid;
 
+use super::backup::BackupError;
 use super::furnish::furnish;
 use super::hold;
 use super::id::WorkspaceId;
@@ -107,6 +108,25 @@ pub enum OpenError {
         /// Where.
         path: PathBuf,
     },
+    /// Its folder was moved by somebody.
+    #[error(
+        "the workspace {id} is not in {} any more: it is now at {}; move it back: mv '{}' '{}'",
+        path.display(),
+        found.display(),
+        found.display(),
+        path.display()
+    )]
+    Moved {
+        /// Which.
+        id: WorkspaceId,
+        /// Where it was.
+        path: PathBuf,
+        /// Where it is.
+        found: PathBuf,
+    },
+    /// Its folder is gone, and what is still known of it can't be kept. Nothing was changed.
+    #[error("what is still known of a workspace whose folder is gone can't be kept: {0}")]
+    Rescue(Box<BackupError>),
     /// It was removed, and can't be restored.
     #[error(transparent)]
     Restore(#[from] Box<RestoreError>),
@@ -232,15 +252,22 @@ impl Yard<'_> {
             Some(known) if known.state == State::Trashed => {
                 return Err(OpenError::Trashed { id: known.id });
             }
-            Some(known) if let Some(number) = self.last_words(&known).map_err(Box::new)? => {
-                // It was removed with work in it: that comes back.
+            Some(known) if let Some(number) = self.owed(&known).map_err(Box::new)? => {
+                // It was removed with work in it, or a restore was interrupted: that comes back.
                 self.check_room(&lock, &known)?;
                 let restored = self.restore_under(&lock, &known.id, Some(number));
-                let (restored, _) = restored.map_err(Box::new)?;
-                let (workspace, _, notes) = self.attach(&lock, wanted, restored)?;
+                let (restored, backup) = restored.map_err(Box::new)?;
+                let (workspace, _, mut notes) = self.attach(&lock, wanted, restored)?;
+                notes.push(format!("it is as it was in {}", backup.reference));
                 (workspace, Opened::MadeAgain, notes)
             }
-            known => self.make(&lock, self.plan(&lock, wanted, known)?)?,
+            known => {
+                let told = known.as_ref().map_or(Ok(None), |known| self.tell_of_backups(known))?;
+                let made = self.make(&lock, self.plan(&lock, wanted, known)?)?;
+                let (workspace, how, mut notes) = made;
+                notes.extend(told);
+                (workspace, how, notes)
+            }
         };
         Ok(Open { workspace, how, notes, lock })
     }
@@ -332,7 +359,7 @@ impl Yard<'_> {
             Err(VerifyError::Missing { path }) if known.is_adopted => {
                 Err(OpenError::AdoptedGone { id: known.id, path })
             }
-            Err(VerifyError::Missing { .. }) => self.make(lock, self.again(lock, known)?),
+            Err(VerifyError::Missing { .. }) => self.make_again(lock, known),
             Err(error) => Err(error.into()),
         }
     }
@@ -357,9 +384,10 @@ impl Yard<'_> {
         if !is_free && (known.is_none() || is_reserved) {
             return Err(OpenError::BranchTaken { branch });
         }
-        self.check_place(isolation, &branch, &wanted.id)?;
+        let path = self.path_of(&wanted.id);
+        self.check_place(isolation, &branch, &path)?;
         Ok(Workspace {
-            path: self.path_of(&wanted.id),
+            path,
             id: wanted.id.clone(),
             kind: wanted.kind,
             state: State::Creating,
@@ -373,17 +401,22 @@ impl Yard<'_> {
             folder: None,
             run: wanted.run.clone(),
             was_there: known.is_some(),
+            owed: None,
             version: known.map_or(0, |known| known.version),
             created_at: wanted.now,
         })
     }
 
     /// The same workspace once more, from where its branch was left.
-    fn again(&self, lock: &RepositoryLock, known: Workspace) -> Result<Workspace, OpenError> {
+    pub(super) fn again(
+        &self,
+        lock: &RepositoryLock,
+        known: Workspace,
+    ) -> Result<Workspace, OpenError> {
         let (isolation, site) = (isolation::of(known.kind), self.site(Some(lock)));
         let branch = known.branch.clone().unwrap_or_else(|| known.id.branch());
         let is_free = isolation.tip(&site, &branch)?.is_none();
-        self.check_place(isolation, &branch, &known.id)?;
+        self.check_place(isolation, &branch, &known.path)?;
         let mut gone = known;
         advance(self.ledger, &mut gone, State::Gone)?;
         Ok(Workspace {
@@ -392,6 +425,7 @@ impl Yard<'_> {
             nonce: Uuid::new_v4(),
             folder: None,
             was_there: true,
+            owed: None,
             state: State::Creating,
             ..gone
         })
@@ -402,13 +436,12 @@ impl Yard<'_> {
         &self,
         isolation: &dyn Isolation,
         branch: &str,
-        id: &WorkspaceId,
+        path: &Path,
     ) -> Result<(), OpenError> {
-        let path = self.path_of(id);
-        let is_empty = || fs::read_dir(&path).is_ok_and(|mut inside| inside.next().is_none());
+        let is_empty = || fs::read_dir(path).is_ok_and(|mut inside| inside.next().is_none());
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         if is_link || (path.symlink_metadata().is_ok() && !is_empty()) {
-            return Err(OpenError::PlaceTaken { path });
+            return Err(OpenError::PlaceTaken { path: path.to_owned() });
         }
         let above = branch.split('/').next().unwrap_or_default();
         match isolation.tip(&self.site(None), above)? {
@@ -420,7 +453,7 @@ impl Yard<'_> {
     }
 
     /// Makes what was planned. Whatever goes wrong, nothing of it is left.
-    fn make(
+    pub(super) fn make(
         &self,
         lock: &RepositoryLock,
         mut workspace: Workspace,
@@ -459,14 +492,15 @@ impl Yard<'_> {
         isolation.make(&site, workspace)?;
         self.points.pass(Point::Made);
         let (found, _) = verify::look(self.surroundings, workspace)?;
-        Marker::of(workspace).write(&found.private)?;
+        let database = self.ledger.database();
+        Marker::of(workspace).in_database(&database).write(&found.private)?;
         self.points.pass(Point::Marked);
         self.check_head(isolation, lock, workspace)?;
         workspace.folder = FolderIdentity::of(&workspace.path);
-        furnish(workspace, &found, &self.ledger.database())?;
+        furnish(workspace, &found, &database)?;
         let notes = policy::fill(&site, workspace)?;
         include(&site, &workspace.path, &found.private)?;
-        verify::verify(self.surroundings, workspace)?;
+        verify::verify_again(workspace, &found)?;
         self.points.pass(Point::Furnished);
         advance(self.ledger, workspace, State::Ready)?;
         self.points.pass(Point::Ready);

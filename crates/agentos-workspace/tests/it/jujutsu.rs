@@ -1,14 +1,18 @@
 //! jj workspaces. Their folders are made by hand as jj makes them, and by jj itself where it is installed.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use agentos_testing::jj;
 use agentos_testing::repo::Playground;
 use agentos_workspace::checkout::{Checkout, CheckoutError, Kind};
 use agentos_workspace::identity::MAIN;
+use agentos_workspace::workspace::Kind as Workspaces;
+use agentos_workspace::workspace::points::NoPoints;
 
 use crate::fixture::{checkout, database, locate, own, standing_in, with};
+use crate::place::{Ground, Place};
 
 /// A repository as `jj git init` makes it: the git repository lies in `.jj`, unless it is beside it.
 fn jj_repository(playground: &Playground, relative: &str, is_colocated: bool) -> PathBuf {
@@ -111,4 +115,37 @@ fn what_jj_itself_makes_is_understood() {
     assert_eq!(found.root, Path::new(told.trim_end()));
     assert_eq!(found.repository, checkout(&playground, &main).repository);
     assert!(!found.is_main);
+}
+
+/// A jj of a newer version, as far as it matters: it says so, and knows the option.
+fn newer(place: &Place) -> (PathBuf, PathBuf) {
+    let folder = place.playground.folder("newer");
+    let (real, said) = (jj::folder().join("jj"), folder.join("said"));
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *--version) echo jj 0.46.0; exit;; esac\nall=\"$*\"\nfor word do\n  shift\n  \
+         [ \"$word\" = --colocate ] && {{ echo \"$all\" >> {}; continue; }}\n  set -- \"$@\" \"$word\"\ndone\n\
+         exec {} \"$@\"\n",
+        said.display(),
+        real.display()
+    );
+    let path = folder.join("jj");
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    (folder, said)
+}
+
+#[test]
+fn a_jj_that_can_is_asked_for_a_git_in_the_workspace() {
+    let place = Place::new(Workspaces::Jj);
+    place.open("old");
+    let (folder, said) = newer(&place);
+    let mut environment = jj::environment(&place.playground);
+    let path = environment.remove("PATH".as_ref() as &std::ffi::OsStr).unwrap();
+    let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
+    environment.insert("PATH".into(), std::env::join_paths(folders).unwrap());
+    let ground = Ground::with(&place.playground.path(), &place.repo, environment);
+    ground.open(&place.wanted("new"), &NoPoints).unwrap();
+    let said = fs::read_to_string(said).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("workspace add --name new"), "{said}");
 }

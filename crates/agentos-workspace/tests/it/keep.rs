@@ -1,10 +1,11 @@
 //! No work is lost: what is in a workspace, what becomes of it, and how it comes back.
 
-mod deeds;
+pub(crate) mod deeds;
 mod findings;
 mod hunt;
 pub(crate) mod kills;
 mod look;
+mod losses;
 pub(crate) mod mess;
 mod owned;
 pub(crate) mod state;

@@ -39,6 +39,15 @@ impl Place {
         Self { playground, kind, repo }
     }
 
+    /// The same in a repository that keeps its refs in tables.
+    pub(crate) fn with_tables(kind: Kind) -> Self {
+        let place = Self::new(kind);
+        // git can't move logs.
+        fs::remove_dir_all(place.repo.join(".git/logs")).unwrap();
+        place.git(&place.repo, &["refs", "migrate", "--ref-format=reftable"]);
+        place
+    }
+
     pub(crate) fn ground(&self) -> Ground {
         Ground::new(&self.playground.path(), &self.repo)
     }

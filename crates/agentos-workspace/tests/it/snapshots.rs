@@ -1,6 +1,8 @@
 //! Snapshots, and the way back: byte for byte, whatever somebody has done in between and whoever was killed.
 
 mod basics;
+mod kills;
+mod random;
 mod seen;
 mod trouble;
 
@@ -27,7 +29,10 @@ promises! {
     basics::the_same_label_is_the_same_snapshot,
     basics::what_nothing_has_changed_makes_no_new_tree,
     basics::a_difference_is_told,
-    basics::what_is_overlooked_stays;
+    basics::what_is_overlooked_stays,
+    kills::whoever_is_killed_while_taking_one_has_changed_nothing,
+    kills::whoever_is_killed_on_the_way_back_can_go_on,
+    random::whatever_was_done_every_snapshot_is_exact;
     git:
     basics::a_snapshot_outlives_its_workspace,
     trouble::whatever_is_half_done_comes_back,

@@ -1,11 +1,13 @@
 //! What workflows do with the history of their workspaces, with real git.
 
+mod alike;
 mod branches;
 mod commits;
 mod crowds;
 mod differences;
 mod embedded;
 mod hooks;
+mod jujutsu;
 mod locks;
 mod messages;
 mod past;

@@ -44,6 +44,18 @@ pub(crate) struct Args {
     show: bool,
 }
 
+/// An answer to a question.
+pub(crate) struct Decision<'a> {
+    /// Which question, if there are several: a part of its text.
+    pub(crate) question: Option<&'a str>,
+    /// Yes or no.
+    pub(crate) approved: bool,
+    /// What is said with it.
+    pub(crate) comment: Option<String>,
+    /// Who answers, for the record.
+    pub(crate) by: String,
+}
+
 /// A question that nobody has answered.
 struct Asked {
     operation: OperationId,
@@ -58,21 +70,55 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.show {
         return show(session, args).await;
     }
-    let opened = session.open_for(&args.run)?;
-    let run = names::find(&opened.store, &args.run).await?;
-    let questions = open_questions(&opened.store, run).await?;
-    let Asked { operation, question, key, .. } = choose(args, questions)?;
-    let body = MessageBody::Approval {
-        operation,
+    let decision = Decision {
+        question: args.question.as_deref(),
         approved: !args.deny,
-        by: user(session),
         comment: args.comment.clone(),
+        by: user(session),
     };
-    signal::send(&opened, &args.run, Message { key, body }).await?;
+    let question = decide(session, &args.run, decision).await?;
     let word = if args.deny { "denied" } else { "approved" };
     let answer = Line::of(Tone::Plain, &format!("{word}: {}", question.text));
     session.output.lines(painted(session, [answer].into_iter().chain(question.changes())))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Answers a question of a run, and says which it was.
+pub(crate) async fn decide(
+    session: &Session,
+    run: &str,
+    decision: Decision<'_>,
+) -> Result<Question> {
+    let opened = session.open_for(run)?;
+    let found = names::find(&opened.store, run).await?;
+    let questions = open_questions(&opened.store, found).await?;
+    let Asked { operation, key, question, .. } = choose(run, decision.question, questions)?;
+    let body = MessageBody::Approval {
+        operation,
+        approved: decision.approved,
+        by: decision.by,
+        comment: decision.comment,
+    };
+    signal::send(&opened, run, Message { key, body }).await?;
+    Ok(question)
+}
+
+/// What a run asks.
+pub(crate) async fn questions(store: &SqliteStore, run: RunId) -> Result<Vec<Question>> {
+    let asked = open_questions(store, run).await?;
+    Ok(asked.into_iter().map(|asked| asked.question).collect())
+}
+
+/// Answers the question of this text, and says nothing about it.
+pub(crate) async fn answer(
+    session: &Session,
+    run: &str,
+    text: &str,
+    is_approved: bool,
+) -> Result<()> {
+    let by = user(session);
+    let decision = Decision { question: Some(text), approved: is_approved, comment: None, by };
+    decide(session, run, decision).await.map(drop)
 }
 
 /// Approves what a run waits for, if it is just this.
@@ -101,7 +147,7 @@ async fn show(session: &Session, args: &Args) -> Result<ExitCode> {
     let is_meant = |asked: &&Asked| asked.is_meant(args.question.as_deref());
     let meant: Vec<&Asked> = questions.iter().filter(is_meant).collect();
     if meant.is_empty() {
-        return Err(asks_nothing(args));
+        return Err(asks_nothing(&args.run));
     }
     let lines = meant.iter().flat_map(|asked| {
         [Line::of(Tone::Plain, &asked.question.text)]
@@ -129,9 +175,9 @@ impl Asked {
     }
 }
 
-fn asks_nothing(args: &Args) -> CommandError {
-    CommandError::not_found(format!("{} asks nothing", args.run))
-        .hint(format!("`agentos show {}` tells what it waits for", args.run))
+fn asks_nothing(run: &str) -> CommandError {
+    CommandError::not_found(format!("{run} asks nothing"))
+        .hint(format!("`agentos show {run}` tells what it waits for"))
 }
 
 async fn open_questions(store: &SqliteStore, run: RunId) -> Result<Vec<Asked>> {
@@ -157,32 +203,34 @@ async fn open_questions(store: &SqliteStore, run: RunId) -> Result<Vec<Asked>> {
     Ok(questions)
 }
 
-fn choose(args: &Args, questions: Vec<Asked>) -> Result<Asked> {
+fn choose(run: &str, part: Option<&str>, questions: Vec<Asked>) -> Result<Asked> {
     if questions.is_empty() {
-        return Err(asks_nothing(args));
+        return Err(asks_nothing(run));
     }
     let all: Vec<String> =
         questions.iter().map(|asked| format!("`{}`", asked.question.text)).collect();
-    let is_meant = |asked: &Asked| asked.is_meant(args.question.as_deref());
-    let mut meant: Vec<Asked> = questions.into_iter().filter(is_meant).collect();
+    // Whoever knows the whole text means just that, also if it is a part of another, or is asked twice.
+    let exact = questions.iter().position(|asked| Some(asked.question.text.as_str()) == part);
+    let mut meant: Vec<Asked> = match exact {
+        Some(number) => questions.into_iter().skip(number).take(1).collect(),
+        None => questions.into_iter().filter(|asked| asked.is_meant(part)).collect(),
+    };
     match (meant.pop(), meant.is_empty()) {
         (Some(question), true) => Ok(question),
         (None, _) => {
-            let what = args.question.as_deref().unwrap_or_default();
-            Err(CommandError::not_found(format!("{} does not ask `{what}`", args.run))
+            let what = part.unwrap_or_default();
+            Err(CommandError::not_found(format!("{run} does not ask `{what}`"))
                 .hint(format!("it asks {}", all.join(" and "))))
         }
-        (Some(_), false) => Err(CommandError::usage(format!(
-            "{} asks several questions: {}",
-            args.run,
-            all.join(", ")
-        ))
-        .hint("say which with `--question` and a part of its text")),
+        (Some(_), false) => {
+            Err(CommandError::usage(format!("{run} asks several questions: {}", all.join(", ")))
+                .hint("say which with `--question` and a part of its text"))
+        }
     }
 }
 
 /// Who answers, for the record.
-fn user(session: &Session) -> String {
+pub(crate) fn user(session: &Session) -> String {
     let named = ["USER", "LOGNAME"].iter().find_map(|name| session.surroundings.variable(name));
     let named = named.map(|name| name.to_string_lossy().into_owned());
     named.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))

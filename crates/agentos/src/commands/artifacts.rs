@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use agentos_store::records::{ArtifactRecord, RunDetail, StepRecord};
 use clap::ValueEnum;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::{CommandError, Result};
 use crate::names;
@@ -48,7 +48,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "SCREAMING_SNAKE_CASE")]
-enum Kind {
+pub(crate) enum Kind {
     Screenshot,
     LogFile,
     SessionFile,
@@ -70,7 +70,7 @@ struct Item<'a> {
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let store = session.look_for(&args.run)?;
     let detail = names::find_detail(&store, &args.run).await?;
-    let wanted = wanted(&detail, args)?;
+    let wanted = wanted(&detail, args.step.as_deref(), args.kind)?;
     let copies = match &args.download {
         Some(folder) => Some(copied(&detail, &wanted, &Download { folder, force: args.force })?),
         None => None,
@@ -91,14 +91,7 @@ fn tell(
         complain(error);
     }
     if args.json {
-        let items = wanted.iter().enumerate().map(|(number, artifact)| {
-            let copy = copies.and_then(|copies| copies.get(number));
-            Item { artifact, downloaded_to: copy.and_then(|copy| copy.as_deref().ok()) }
-        });
-        let (items, total) = (items.collect::<Vec<_>>(), wanted.len());
-        let page =
-            json!({ "items": items, "page": 1, "limit": total, "total": total, "next": null });
-        return session.output.document(&page);
+        return session.output.document(&document(wanted, copies));
     }
     if wanted.is_empty() {
         session.output.note(&format!("{} has kept no such thing", detail.run.run_id));
@@ -117,19 +110,33 @@ fn tell(
     Ok(())
 }
 
+/// Artifacts as every interface lists them, with where they were copied to.
+pub(crate) fn document(wanted: &[ArtifactRecord], copies: Option<&[Result<PathBuf>]>) -> Value {
+    let items = wanted.iter().enumerate().map(|(number, artifact)| {
+        let copy = copies.and_then(|copies| copies.get(number));
+        Item { artifact, downloaded_to: copy.and_then(|copy| copy.as_deref().ok()) }
+    });
+    let (items, total) = (items.collect::<Vec<_>>(), wanted.len());
+    json!({ "items": items, "page": 1, "limit": total, "total": total, "next": null })
+}
+
 /// The artifacts that were asked for.
-fn wanted(detail: &RunDetail, args: &Args) -> Result<Vec<ArtifactRecord>> {
-    let steps = args.step.as_ref().map(|step| {
+pub(crate) fn wanted(
+    detail: &RunDetail,
+    step: Option<&str>,
+    kind: Option<Kind>,
+) -> Result<Vec<ArtifactRecord>> {
+    let steps = step.map(|step| {
         let number: Option<u32> = step.parse().ok();
-        let is_it = |found: &&StepRecord| number == Some(found.step_number) || found.name == *step;
+        let is_it = |found: &&StepRecord| number == Some(found.step_number) || found.name == step;
         detail.steps.iter().filter(is_it).map(|found| found.id).collect::<Vec<_>>()
     });
-    if let (Some(step), Some([])) = (&args.step, steps.as_deref()) {
+    if let (Some(step), Some([])) = (step, steps.as_deref()) {
         let run = &detail.run.run_id;
         return Err(CommandError::not_found(format!("{run} has no step `{step}`"))
             .hint(format!("`agentos show {run}` lists its steps")));
     }
-    let kind = args.kind.and_then(|kind| kind.to_possible_value());
+    let kind = kind.and_then(|kind| kind.to_possible_value());
     let kind = kind.as_ref().map(clap::builder::PossibleValue::get_name);
     let is_wanted = |artifact: &&ArtifactRecord| {
         let of_step = steps
@@ -145,11 +152,15 @@ fn copied(
     wanted: &[ArtifactRecord],
     download: &Download<'_>,
 ) -> Result<Vec<Result<PathBuf>>> {
+    download.copy(project_of(detail)?, wanted)
+}
+
+/// The project below which a run keeps its files.
+pub(crate) fn project_of(detail: &RunDetail) -> Result<&Path> {
     let run = &detail.run.run_id;
-    let project = detail.run.work_dir.as_deref().ok_or_else(|| {
+    detail.run.work_dir.as_deref().map(Path::new).ok_or_else(|| {
         CommandError::not_found(format!("nobody has written down where {run} keeps its files"))
-    })?;
-    download.copy(Path::new(project), wanted)
+    })
 }
 
 /// The step that kept it, with the attempt if it was not the first.

@@ -2,14 +2,9 @@
 
 use std::process::ExitCode;
 
-use agentos_core::entry::Home;
 use agentos_core::id::{OwnerId, RunId};
-use agentos_core::rebase::Names;
 use agentos_core::short_name::short_name;
-use agentos_engine::clock::{Clock as _, SystemClock};
-use agentos_engine::fork::{ForkAt, ForkError, ForkRequest, fork};
-use agentos_store::folder::RunFolder;
-use agentos_store::place::Place;
+use agentos_engine::fork::{ForkAt, ForkError, fork};
 use agentos_store::records::{Records as _, RunDetail, RunRecord};
 use agentos_store::run::CreateError;
 use agentos_store::sqlite::{Owner, SqliteStore};
@@ -18,6 +13,7 @@ use uuid::Uuid;
 use super::report;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
+use crate::travel::sequel::Sequel;
 use crate::view::Stream;
 use crate::workspace::tend;
 use crate::{executor, foreground, names, scribe, workspace};
@@ -74,17 +70,8 @@ async fn make(
     let record = &old.run;
     for choice in 0..NAMES {
         let run_id = short_name(run, &record.workflow, choice);
-        let request = ForkRequest {
-            of: record.id,
-            at: ForkAt::Failure,
-            run,
-            home: home(record, run_id.clone()),
-            place: place(record, run),
-            owner,
-            old_names: own_names(&record.run_id, &record.id.to_string()),
-            new_names: own_names(&run_id, &run.to_string()),
-            now: SystemClock.now(),
-        };
+        let sequel = Sequel::in_the_same_place(record, run, run_id);
+        let request = sequel.request(ForkAt::Failure, owner);
         match fork(store, session.library(store), request).await {
             Ok(_) => return Ok(run),
             Err(ForkError::Create(CreateError::NameTaken { .. })) => {}
@@ -98,42 +85,4 @@ async fn make(
 fn refused(record: &RunRecord, why: &str) -> CommandError {
     CommandError::refused(format!("{} can't be retried: {why}", record.run_id))
         .hint(format!("`agentos show {}` tells how it stands", record.run_id))
-}
-
-/// The new run works where the old one did.
-fn home(record: &RunRecord, run_id: String) -> Home {
-    Home {
-        run_id,
-        project_id: record.project_id.map(|id| id.to_string()).unwrap_or_default(),
-        project_path: record.work_dir.clone().unwrap_or_default(),
-        workspace_path: record.workspace_dir.clone().unwrap_or_default(),
-        context_path: record.context_dir.clone().unwrap_or_default(),
-        // That of the old run.
-        setup: String::new(),
-        depth: 0,
-        // Those of the old run.
-        agents: [].into(),
-    }
-}
-
-fn place(record: &RunRecord, run: RunId) -> Place {
-    let project = std::path::Path::new(record.work_dir.as_deref().unwrap_or_default());
-    let folder = RunFolder::new(project, run);
-    Place {
-        project: record.project_id,
-        definition: record.workflow_def_id,
-        definition_version: record.definition_version,
-        run_id: None,
-        worktree_id: record.worktree_id.clone(),
-        work_dir: record.work_dir.clone(),
-        workspace_dir: record.workspace_dir.clone(),
-        workspace_id: record.workspace_id.clone(),
-        context_dir: record.context_dir.clone(),
-        branch_name: record.branch_name.clone(),
-        log_file_path: Some(folder.log_file().to_string_lossy().into_owned()),
-    }
-}
-
-fn own_names(run_id: &str, id: &str) -> Names {
-    Names::default().with(run_id, "{run_id}").with(id, "{id}")
 }

@@ -4,23 +4,18 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentos_core::id::RunId;
-use agentos_core::value::Value;
-use agentos_sdk::check_input;
 use agentos_store::records::Records as _;
-use agentos_store::sqlite::{Owner, SqliteStore};
 use clap::ArgMatches;
 
 use super::report;
 use crate::agents;
 use crate::error::{CommandError, Result};
+use crate::foreground;
 use crate::inputs::{Given, assemble, files, given_flags};
-use crate::session::{Opened, Session};
-use crate::start::{self, NewRunRequest, RunNames};
+use crate::launch::{self, Launched, Order};
+use crate::session::Session;
 use crate::view::Stream;
-use crate::workspace::choose::Choice;
-use crate::workspace::{self, Placed, WorkspaceArgs, choose, setup, tend};
-use crate::{executor, foreground, scribe};
+use crate::workspace::WorkspaceArgs;
 
 /// The longest input that is read, in bytes.
 const LONGEST: u64 = 64 << 20;
@@ -68,38 +63,18 @@ pub(crate) async fn run(
     }
     let flags = matches.map(given_flags).unwrap_or_default();
     let value = assemble(workflow.input.as_ref(), gather(&args, flags)?)?;
-    check(&args.name, workflow.input.as_ref(), &value)?;
+    launch::check(&workflow.name, workflow.input.as_ref(), &value)?;
     let folder = session.surroundings.cwd.clone().unwrap_or_default();
-    let files = files(workflow.input.as_ref(), &value, &folder)?;
-    let agents = agents::replacements(session, &args.agent, &folder)?;
-    let choice = choose::choose(session, &args.place, workflow.workspace.as_deref())?;
-    if choice != Choice::Checkout && args.place.allow_setup {
-        setup::allow(session)?;
-    }
-    let Opened { store, prepared } = session.open()?;
-    let prepared = start::adopt(&store, session.location()?, prepared).await?;
-    // What is seen to its end here is ours from the start: an executor that lives must not find it first.
-    let owner = if args.detach { None } else { Some(foreground::enlist(&store)?) };
-    let owned_by = owner.as_ref().map(Owner::id);
-    start::register_project(&store, &prepared).await?;
-    let names = RunNames::new(&store, &workflow.name).await?;
-    let (run, called) = (names.run, (names.run.to_string(), names.run_id.clone()));
-    let placed =
-        workspace::place(session, &store, (choice, args.place.base.clone()), called).await?;
-    let request = NewRunRequest {
+    let order = Order {
+        files: files(workflow.input.as_ref(), &value, &folder)?,
+        agents: agents::replacements(session, &args.agent, &folder)?,
         workflow: &workflow,
         input: value,
-        files,
-        agents,
-        owner: owned_by,
-        names,
-        placed: &placed,
+        place: &args.place,
+        is_detached: args.detach,
     };
-    start::create(&store, &prepared, request).await?;
-    begin(session, &store, run, placed).await?;
-    scribe::write(&store, run).await;
+    let Launched { store, run, owner } = launch::launch(session, order).await?;
     let Some(owner) = owner else {
-        executor::ensure(&store, &prepared.project_path).await?;
         let detail = store.run_detail(run).await?;
         return match args.json {
             true => session.output.document(&detail).map(|()| ExitCode::SUCCESS),
@@ -109,17 +84,6 @@ pub(crate) async fn run(
     let stream = if args.json { Stream::Error } else { Stream::Out };
     let detail = foreground::drive(session, &store, (owner, run), stream).await?;
     report(session, &detail, args.json)
-}
-
-/// The run is there, so its workspace is in use.
-async fn begin(session: &Session, store: &SqliteStore, run: RunId, placed: Placed) -> Result<()> {
-    match placed.workspace {
-        Some(workspace) if !placed.is_shared => {
-            let record = store.run_detail(run).await?.run;
-            tend::occupy(session, store, &record, workspace).await
-        }
-        _ => Ok(()),
-    }
 }
 
 fn gather(args: &Args, flags: Vec<(String, Vec<String>)>) -> Result<Given> {
@@ -149,12 +113,4 @@ fn read_stdin() -> Result<String> {
         .hint("give large data as a file (`\"format\": \"file\"` in the schema)"));
     }
     Ok(text)
-}
-
-fn check(name: &str, schema: Option<&Value>, value: &Value) -> Result<()> {
-    let Some(schema) = schema else { return Ok(()) };
-    check_input(schema, value).map_err(|error| {
-        CommandError::usage(error.to_string())
-            .hint(format!("`agentos run {name} --help` lists the inputs"))
-    })
 }

@@ -7,6 +7,7 @@ use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::records::RunDetail;
+use agentos_store::sqlite::SqliteStore;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
@@ -36,23 +37,18 @@ pub(crate) struct Args {
 
 /// The run with what is under way in it.
 #[derive(Serialize)]
-struct Document<'a> {
+struct Document {
     #[serde(flatten)]
-    detail: &'a RunDetail,
+    detail: RunDetail,
     operations: Vec<UnderWay>,
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let store = session.look_for(&args.run)?;
-    let detail = names::find_detail(&store, &args.run).await?;
-    let operations = match detail.run.completed_at {
-        Some(_) => Vec::new(),
-        None => under_way(&store, detail.run.id, &supervise::masks(session)).await?,
-    };
     if args.json {
-        session.output.document(&Document { detail: &detail, operations })?;
+        session.output.document(&document(session, &args.run).await?)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let (store, Document { detail, operations }) = look(session, &args.run).await?;
     let output = &session.output;
     let mut lines = facts(session, &detail);
     lines.push(String::new());
@@ -64,6 +60,21 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     lines.extend(remarks(&view.run));
     output.lines(lines)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The run as every interface shows it.
+pub(crate) async fn document(session: &Session, run: &str) -> Result<impl Serialize> {
+    look(session, run).await.map(|(_, document)| document)
+}
+
+async fn look(session: &Session, run: &str) -> Result<(SqliteStore, Document)> {
+    let store = session.look_for(run)?;
+    let detail = names::find_detail(&store, run).await?;
+    let operations = match detail.run.completed_at {
+        Some(_) => Vec::new(),
+        None => under_way(&store, detail.run.id, &supervise::masks(session)).await?,
+    };
+    Ok((store, Document { detail, operations }))
 }
 
 /// What is known of the run beside its steps.

@@ -34,27 +34,43 @@ pub(crate) struct Args {
     key: Option<String>,
 }
 
+/// An event for a run.
+pub(crate) struct Event<'a> {
+    /// What `waitFor` waits for.
+    pub(crate) name: &'a str,
+    /// What it carries.
+    pub(crate) payload: Value,
+    /// Sent twice under one key, it counts once.
+    pub(crate) key: Option<&'a str>,
+}
+
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let name = Name::new(&args.name).map_err(|error| CommandError::usage(error.to_string()))?;
     let payload = args.payload.as_ref().map_or(Value::Null, |text| {
         serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
     });
-    let key = args.key.as_ref().map_or_else(
-        || InboxKey(format!("signal:{}", Uuid::new_v4())),
-        |key| InboxKey(format!("signal:{key}")),
-    );
-    let opened = session.open_for(&args.run)?;
-    let sent =
-        send(&opened, &args.run, Message { key, body: MessageBody::Signal { name, payload } })
-            .await?;
-    if sent == Sent::Duplicate {
-        session.output.note("the run has had this signal already");
-    }
+    let event = Event { name: &args.name, payload, key: args.key.as_deref() };
+    signal(session, &args.run, event).await?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Sends an event to a run. One that it has had already is told of.
+pub(crate) async fn signal(session: &Session, run: &str, event: Event<'_>) -> Result<()> {
+    let name = Name::new(event.name).map_err(|error| CommandError::usage(error.to_string()))?;
+    let key = match event.key {
+        Some(key) => InboxKey(format!("signal:{key}")),
+        None => InboxKey(format!("signal:{}", Uuid::new_v4())),
+    };
+    let opened = session.open_for(run)?;
+    let body = MessageBody::Signal { name, payload: event.payload };
+    let sent = send(&opened, run, Message { key, body }).await?;
+    if sent == Sent::Duplicate {
+        session.output.note("the run has had this signal already");
+    }
+    Ok(())
+}
+
 /// Sends a message, and sees to it that somebody delivers it.
-pub(super) async fn send(opened: &Opened, name: &str, message: Message) -> Result<Sent> {
+pub(crate) async fn send(opened: &Opened, name: &str, message: Message) -> Result<Sent> {
     let store = &opened.store;
     let run = names::find(store, name).await?;
     let sent = match store.send(run, message, SystemClock.now()).await {

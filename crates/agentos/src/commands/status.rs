@@ -1,177 +1,137 @@
-//! `agentos status`: the runs of this checkout's database.
+//! `agentos status`: the runs of every worktree of this repository.
+
+mod page;
+mod rows;
+pub(crate) mod since;
+mod watch;
 
 use std::process::ExitCode;
 
 use agentos_core::time::Timestamp;
 use agentos_engine::clock::{Clock as _, SystemClock};
-use agentos_store::projection::{Waiting, WorkflowStatus};
-use agentos_store::records::{Paging, Records as _, RunListing, RunQuery, RunRecord};
-use serde::Serialize;
-use serde_json::Value;
+use agentos_store::list::RunCursor;
+use agentos_store::projection::WorkflowStatus;
+use agentos_store::records::{Paging, RunQuery};
+use agentos_store::unified::{UnifiedListing, UnifiedView, Unreadable};
 
-use crate::error::{CommandError, Result};
+pub(crate) use page::document;
+pub(crate) use rows::{is_overdue, status_line};
+
+use crate::error::Result;
+use crate::overview::{self, Scope};
 use crate::session::Session;
-use crate::terminal::mark::tone_of_run;
-use crate::terminal::paint::Tone;
-use crate::terminal::table::{Column, Table};
-use crate::terminal::text::Line;
-use crate::terminal::title::title;
-use crate::terminal::{duration, moment, wait};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Also runs that have ended a while ago
     #[arg(long, short)]
-    all: bool,
+    pub(crate) all: bool,
 
     /// Only runs of this status (several: `--status FAILED --status RUNNING`)
     #[arg(long, value_name = "STATUS", value_parser = parse_status)]
-    status: Vec<WorkflowStatus>,
+    pub(crate) status: Vec<WorkflowStatus>,
 
     /// Only runs of this workflow
     #[arg(long, value_name = "NAME")]
-    workflow: Option<String>,
+    pub(crate) workflow: Option<String>,
 
-    /// Only runs of this worktree
-    #[arg(long, value_name = "ID")]
-    worktree: Option<String>,
+    /// Only runs of this worktree: its id, name or path
+    #[arg(long, value_name = "WORKTREE")]
+    pub(crate) worktree: Option<String>,
+
+    /// Only runs that started since then: `30m`, `2h`, `3d`, a date, or a moment
+    #[arg(long, value_name = "WHEN", value_parser = since::parse)]
+    pub(crate) since: Option<since::Since>,
+
+    /// Of every repository that you have used
+    #[arg(long)]
+    pub(crate) all_repos: bool,
+
+    /// Go on and show what changes, whoever changes it
+    #[arg(long, short, conflicts_with_all = ["page", "after"])]
+    pub(crate) watch: bool,
 
     /// How many at most
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    limit: u16,
+    pub(crate) limit: u16,
 
     /// Which page of them
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    page: u32,
+    pub(crate) page: u32,
+
+    /// Those behind this place: the `next` of another page, which new runs do not shift
+    #[arg(long, value_name = "PLACE", conflicts_with = "page")]
+    pub(crate) after: Option<String>,
 
     /// Print a JSON document
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
-fn parse_status(text: &str) -> std::result::Result<WorkflowStatus, String> {
+pub(crate) fn parse_status(text: &str) -> std::result::Result<WorkflowStatus, String> {
     WorkflowStatus::parse(&text.to_uppercase().replace('-', "_")).ok_or_else(|| {
         let names: Vec<&str> = WorkflowStatus::ALL.iter().map(|status| status.as_str()).collect();
         format!("there are {}", names.join(", "))
     })
 }
 
-/// A list as every interface writes it.
-#[derive(Serialize)]
-struct Listing<T> {
-    items: Vec<T>,
-    page: u32,
-    limit: u16,
-    total: u64,
-    next: Option<String>,
-}
-
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let listing = match session.look()? {
-        Some(store) => store.query_runs(query(args)).await?,
-        None => RunListing { runs: Vec::new(), total: Some(0), next: None },
-    };
+    if args.watch {
+        return watch::run(session, args, scope(args)).await;
+    }
+    let now = SystemClock.now();
+    let listing = look(session, args, now).await?;
     if args.json {
-        let RunListing { runs, total, next } = listing;
-        let (page, limit) = (args.page, args.limit);
-        let next = next.map(|next| next.0);
-        let items: Vec<Value> = runs.iter().map(without_values).collect::<Result<_>>()?;
-        session.output.document(&Listing {
-            items,
-            page,
-            limit,
-            total: total.unwrap_or(0),
-            next,
-        })?;
+        session.output.document(&document(args, &listing)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    show(session, args, &listing)?;
+    tell_unreadable(session, &listing.unreadable);
+    page::show(session, args, &listing, now)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A listing leaves out what can be large.
-fn without_values(run: &RunRecord) -> Result<Value> {
-    let mut document =
-        serde_json::to_value(run).map_err(|error| CommandError::failed(error.to_string()))?;
-    if let Some(fields) = document.as_object_mut() {
-        fields.retain(|key, _| !matches!(key.as_str(), "input" | "output" | "state"));
-    }
-    Ok(document)
+const fn scope(args: &Args) -> Scope {
+    if args.all_repos { Scope::Everything } else { Scope::Repository }
 }
 
-fn query(args: &Args) -> RunQuery {
+/// The runs that are asked for, as they are now.
+pub(crate) async fn look(session: &Session, args: &Args, now: Timestamp) -> Result<UnifiedListing> {
+    listing(&overview::open(session, scope(args))?, args, now).await
+}
+
+async fn listing(view: &UnifiedView, args: &Args, now: Timestamp) -> Result<UnifiedListing> {
+    Ok(view.query_runs(query(view, args, now)).await?)
+}
+
+fn query(view: &UnifiedView, args: &Args, now: Timestamp) -> RunQuery {
+    let meant = args.worktree.as_ref();
+    let worktree = meant.and_then(|meant| view.worktrees().find(meant));
+    let id = worktree.and_then(|worktree| worktree.id.clone());
     RunQuery {
         statuses: args.status.clone(),
         workflow: args.workflow.clone(),
-        worktree: args.worktree.clone(),
-        paging: Paging::Page(u64::from(args.page)),
+        // Many repositories have a `main`; which of them is told by the project.
+        project: worktree.filter(|_| args.all_repos).and_then(|worktree| worktree.project),
+        // One that is gone, or not known here, may still have runs.
+        worktree: id.or_else(|| meant.cloned()),
+        since: args.since.map(|since| since.moment(now)),
+        paging: match &args.after {
+            Some(after) => Paging::After(RunCursor(after.clone())),
+            None => Paging::Page(u64::from(args.page)),
+        },
         limit: usize::from(args.limit),
         with_total: true,
         ..RunQuery::default()
     }
 }
 
-/// Whoever attends to a run notices within so many milliseconds that its time has come.
-const NOTICED_MS: i64 = 2_000;
-
-/// Runs that have ended longer ago than this are left out unless one asks for all.
-const RECENT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
-
-fn show(session: &Session, args: &Args, listing: &RunListing) -> Result<()> {
-    let now = SystemClock.now();
-    let is_shown = |run: &&RunRecord| {
-        let ended = run.completed_at.unwrap_or(now);
-        args.all || !args.status.is_empty() || now.0 - ended.0 < RECENT_MS
-    };
-    let runs: Vec<&RunRecord> = listing.runs.iter().filter(is_shown).collect();
-    if runs.is_empty() {
-        session.output.note(match listing.runs.is_empty() {
-            true => "no runs; `agentos workflows` lists what can be started",
-            false => "no runs in the last week; `agentos status --all` lists older ones",
-        });
-        return Ok(());
+/// Names what is missing from the answer.
+pub(crate) fn tell_unreadable(session: &Session, unreadable: &[Unreadable]) {
+    for missing in unreadable {
+        let Unreadable { path, reason } = missing;
+        let path = path.display().to_string();
+        // Most reasons begin with the file.
+        let about = if reason.contains(&path) { String::new() } else { format!("{path}: ") };
+        session.output.note(&format!("its runs are not shown: {about}{reason}"));
     }
-    let mut table = Table::new(&[
-        Column::precious("RUN"),
-        Column::precious("STATUS"),
-        Column::text("STEP"),
-        Column::text("STARTED"),
-        Column::number("TIME"),
-    ]);
-    for run in &runs {
-        table.row(row(run, now));
-    }
-    let output = &session.output;
-    output.lines(table.lines(output.size.map(|size| size.width), output.paint))?;
-    let more = listing.total.unwrap_or(0).saturating_sub(listing.runs.len() as u64);
-    if more > 0 && listing.next.is_some() {
-        output.note(&format!("{more} more; `--page {}` shows the next", args.page + 1));
-    }
-    Ok(())
-}
-
-/// Whether the time of a wait has passed without anybody noticing: nobody attends to the run.
-fn is_overdue(waiting: &Waiting, now: Timestamp) -> bool {
-    waiting.until.is_some_and(|until| until.0.saturating_add(NOTICED_MS) < now.0)
-}
-
-fn row(run: &RunRecord, now: Timestamp) -> Vec<Line> {
-    let status = match (run.interrupted, &run.waiting) {
-        (true, _) => Line::of(Tone::Warning, "INTERRUPTED"),
-        (false, Some(waiting)) if is_overdue(waiting, now) => Line::of(Tone::Warning, "OVERDUE"),
-        (false, Some(waiting)) => Line::of(tone_of_run(run.status), run.status.as_str())
-            .with(Tone::Faint, &format!(" ({})", wait::words(waiting, now))),
-        (false, None) => Line::of(tone_of_run(run.status), run.status.as_str()),
-    };
-    let step = run.current_step.as_ref().map(title).unwrap_or_default();
-    let started = run.started_at.map(|at| moment::seen_from(at, now)).unwrap_or_default();
-    let taken = run.started_at.map(|at| run.completed_at.unwrap_or(now).0 - at.0);
-    let taken = taken.map(duration::span).unwrap_or_default();
-    vec![
-        Line::of(Tone::Strong, &run.run_id),
-        status,
-        Line::of(Tone::Plain, &step),
-        Line::of(Tone::Faint, &started),
-        Line::of(Tone::Plain, &taken),
-    ]
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::check::shown;
 use crate::catalog::Listed;
@@ -20,15 +20,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let all = session.catalog.all();
-    for broken in session.catalog.diagnostics() {
-        shown(session, broken).iter().for_each(|line| session.output.mention(line));
-    }
+    let all = found(session);
     if args.json {
-        let total = all.len();
-        session.output.document(
-            &json!({ "items": all, "page": 1, "limit": total, "total": total, "next": null }),
-        )?;
+        session.output.document(&document(&all))?;
         return Ok(ExitCode::SUCCESS);
     }
     if all.is_empty() {
@@ -50,6 +44,21 @@ pub(crate) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let output = &session.output;
     output.lines(table.lines(output.size.map(|size| size.width), output.paint))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What can be started. What is broken is told beside.
+pub(crate) fn found(session: &Session) -> Vec<Listed> {
+    let all = session.catalog.all();
+    for broken in session.catalog.diagnostics() {
+        shown(session, broken).iter().for_each(|line| session.output.mention(line));
+    }
+    all
+}
+
+/// Workflows as every interface lists them.
+pub(crate) fn document(all: &[Listed]) -> Value {
+    let total = all.len();
+    json!({ "items": all, "page": 1, "limit": total, "total": total, "next": null })
 }
 
 fn origin(workflow: &Listed) -> String {

@@ -4,7 +4,7 @@ mod adopt;
 mod clean;
 mod gc;
 mod inside;
-mod list;
+pub(crate) mod list;
 mod restore;
 mod run;
 mod shell;

@@ -25,6 +25,13 @@ pub(crate) struct Age {
     ms: Option<i64>,
 }
 
+impl Age {
+    /// The same in milliseconds; none if there is no limit.
+    pub(crate) const fn ms(&self) -> Option<i64> {
+        self.ms
+    }
+}
+
 impl TryFrom<String> for Size {
     type Error = &'static str;
 
@@ -100,6 +107,7 @@ pub(crate) struct Keeping {
     max_age: Setting<Age>,
     min_free_disk: Setting<Size>,
     backup_max_size: Setting<Size>,
+    keep_backups: Setting<Age>,
     reproducible: Setting<Vec<String>>,
 }
 
@@ -108,6 +116,7 @@ impl Keeping {
         vec![
             Row::of("workspace.backup_max_size", &self.backup_max_size),
             Row::of("workspace.cleanup_on_complete", &self.cleanup_on_complete),
+            Row::of("workspace.keep_backups", &self.keep_backups),
             Row::of("workspace.max_age", &self.max_age),
             Row::of("workspace.max_size", &self.max_size),
             Row::of("workspace.max_total_size", &self.max_total_size),
@@ -124,6 +133,11 @@ impl Keeping {
             max_age_ms: self.max_age.value.ms,
             min_free_disk: self.min_free_disk.value.bytes,
         }
+    }
+
+    /// How long backups are kept, in milliseconds; none: for ever.
+    pub(crate) fn keep_backups_ms(&self) -> Option<i64> {
+        self.keep_backups.value.ms
     }
 
     /// What is kept of one.
@@ -144,6 +158,7 @@ pub(super) struct Written {
     pub(super) max_age: Option<Spanned<Age>>,
     pub(super) min_free_disk: Option<Spanned<Size>>,
     pub(super) backup_max_size: Option<Spanned<Size>>,
+    pub(super) keep_backups: Option<Spanned<Age>>,
     pub(super) reproducible: Option<Spanned<Vec<String>>>,
 }
 
@@ -156,6 +171,7 @@ pub(super) struct Layer {
     max_age: Option<Setting<Age>>,
     min_free_disk: Option<Setting<Size>>,
     backup_max_size: Option<Setting<Size>>,
+    keep_backups: Option<Setting<Age>>,
     reproducible: Option<Setting<Vec<String>>>,
 }
 
@@ -171,6 +187,7 @@ impl Layer {
             max_age: written.max_age.map(|said| file.setting(said, same)),
             min_free_disk: written.min_free_disk.map(|said| file.setting(said, same)),
             backup_max_size: written.backup_max_size.map(|said| file.setting(said, same)),
+            keep_backups: written.keep_backups.map(|said| file.setting(said, same)),
             reproducible: written.reproducible.map(|said| file.setting(said, same)),
         }
     }
@@ -183,6 +200,7 @@ impl Layer {
             max_age: self.max_age.or(below.max_age),
             min_free_disk: self.min_free_disk.or(below.min_free_disk),
             backup_max_size: self.backup_max_size.or(below.backup_max_size),
+            keep_backups: self.keep_backups.or(below.keep_backups),
             reproducible: self.reproducible.or(below.reproducible),
         }
     }
@@ -200,6 +218,7 @@ impl Layer {
             max_age: self.max_age.unwrap_or(Setting::default(Age::default())),
             min_free_disk: size(self.min_free_disk),
             backup_max_size: self.backup_max_size.unwrap_or(Setting::default(archive)),
+            keep_backups: self.keep_backups.unwrap_or(Setting::default(Age::default())),
             reproducible: self.reproducible.unwrap_or(Setting::default(Vec::new())),
         }
     }

@@ -73,7 +73,13 @@ impl Place {
 fn without_anything_there_are_defaults() {
     insta::assert_snapshot!(Place::new(&[]).rows(), @r#"
         log.level = "warn"  (default)
+        mcp.allow = []  (default)
         output.color = "auto"  (default)
+        retention.artifacts = ""  (default)
+        retention.cancelled = ""  (default)
+        retention.completed = ""  (default)
+        retention.failed = ""  (default)
+        retention.logs = ""  (default)
         run.concurrency = 100  (default)
         script.memory_mb = 128  (default)
         script.turn_ms = 2000  (default)
@@ -83,6 +89,7 @@ fn without_anything_there_are_defaults() {
         workspace.backup_max_size = "256MiB"  (default)
         workspace.cleanup_on_complete = false  (default)
         workspace.direnv = "auto"  (default)
+        workspace.keep_backups = ""  (default)
         workspace.kind = "auto"  (default)
         workspace.lfs = "pull"  (default)
         workspace.max_age = ""  (default)
@@ -92,6 +99,7 @@ fn without_anything_there_are_defaults() {
         workspace.path = ""  (default)
         workspace.reproducible = []  (default)
         workspace.setup = ""  (default)
+        workspace.snapshots = "auto"  (default)
         workspace.submodules = "none"  (default)
         "#);
 }
@@ -179,7 +187,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: unknown key `run.concurency`; did you mean `concurrency`?
         /repo/.agent/config.toml:2:1: unknown key `run.timeout`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: unknown key `rum`; did you mean `run`?
-        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `agents`, `prices`, `run`, `output`, `log`, `shell`, `secrets`, `script`, `workspace`
+        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `agents`, `prices`, `retention`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `script`, `workspace`
         /repo/.agent/config.toml:1:19: `run.concurrency`: must be between 1 and 10000
         /repo/.agent/config.toml:2:15: `run.concurrency`: invalid type: string "four", expected a whole number
         /repo/.agent/config.toml:1:7: `run`: invalid type: integer `3`, expected a table
@@ -190,8 +198,18 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: duplicate key
         /repo/.agent/config.toml:2:5: unknown key `run.x`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: key with no value, expected `=`
-        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `agents`, `prices`, `run`, `output`, `log`, `shell`, `secrets`, `script`, `workspace`
+        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `agents`, `prices`, `retention`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `script`, `workspace`
         "#);
+}
+
+#[test]
+fn agents_are_allowed_to_start_and_signal_in_a_file_and_never_to_approve() {
+    let place = Place::new(&[]).repository("[mcp]\nallow = [\"run\", \"signal\"]\n");
+    insta::assert_snapshot!(place.said(), @r#"mcp.allow = ["run", "signal"]  (repository config /repo/.agent/config.toml:2)"#);
+    let mistake =
+        |word: &str| Place::new(&[]).repository(&format!("mcp.allow = [\"{word}\"]\n")).mistake();
+    assert!(mistake("approve").contains("`agentos mcp --allow approve`"), "{}", mistake("approve"));
+    assert!(mistake("all").contains("there is only `run`, `signal`"), "{}", mistake("all"));
 }
 
 #[test]

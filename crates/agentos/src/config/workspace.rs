@@ -78,7 +78,9 @@ pub(crate) struct Workspace {
     /// What becomes of files in git LFS.
     pub(crate) lfs: Setting<WhichLfs>,
     /// Whether `.envrc` is heeded.
-    pub(crate) direnv: Setting<WhetherDirenv>,
+    pub(crate) direnv: Setting<Whether>,
+    /// Whether their files are kept as they were at each step.
+    pub(crate) snapshots: Setting<Whether>,
 }
 
 impl Workspace {
@@ -89,6 +91,7 @@ impl Workspace {
             Row::of("workspace.lfs", &self.lfs),
             Row::of("workspace.path", &self.path),
             Row::of("workspace.setup", &self.setup),
+            Row::of("workspace.snapshots", &self.snapshots),
             Row::of("workspace.submodules", &self.submodules),
         ];
         rows.extend(self.keeping.rows());
@@ -97,7 +100,12 @@ impl Workspace {
 
     /// Whether the environment that `.envrc` makes is wanted.
     pub(crate) fn has_direnv(&self) -> bool {
-        self.direnv.value == WhetherDirenv::Auto
+        self.direnv.value == Whether::Auto
+    }
+
+    /// Whether files are kept as they were at each step.
+    pub(crate) fn has_snapshots(&self) -> bool {
+        self.snapshots.value == Whether::Auto
     }
 
     /// How they are filled.
@@ -115,21 +123,21 @@ impl Workspace {
     }
 }
 
-/// Whether `.envrc` is heeded.
+/// Whether something is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum WhetherDirenv {
-    /// If direnv is installed.
+pub(crate) enum Whether {
+    /// Where it can be.
     Auto,
     /// It is not.
     Never,
 }
 
-impl From<WhetherDirenv> for toml::Value {
-    fn from(whether: WhetherDirenv) -> Self {
+impl From<Whether> for toml::Value {
+    fn from(whether: Whether) -> Self {
         match whether {
-            WhetherDirenv::Auto => "auto".into(),
-            WhetherDirenv::Never => "never".into(),
+            Whether::Auto => "auto".into(),
+            Whether::Never => "never".into(),
         }
     }
 }
@@ -209,11 +217,13 @@ pub(super) struct Written {
     max_age: Option<Spanned<Age>>,
     min_free_disk: Option<Spanned<Size>>,
     backup_max_size: Option<Spanned<Size>>,
+    keep_backups: Option<Spanned<Age>>,
     reproducible: Option<Spanned<Vec<String>>>,
     setup: Option<Spanned<String>>,
     submodules: Option<Spanned<WhichSubmodules>>,
     lfs: Option<Spanned<WhichLfs>>,
-    direnv: Option<Spanned<WhetherDirenv>>,
+    direnv: Option<Spanned<Whether>>,
+    snapshots: Option<Spanned<Whether>>,
 }
 
 /// `[workspace]` as one source says it.
@@ -225,7 +235,8 @@ pub(super) struct Layer {
     setup: Option<Setting<String>>,
     submodules: Option<Setting<WhichSubmodules>>,
     lfs: Option<Setting<WhichLfs>>,
-    direnv: Option<Setting<WhetherDirenv>>,
+    direnv: Option<Setting<Whether>>,
+    snapshots: Option<Setting<Whether>>,
 }
 
 impl Layer {
@@ -251,6 +262,7 @@ impl Layer {
                     max_age: written.max_age,
                     min_free_disk: written.min_free_disk,
                     backup_max_size: written.backup_max_size,
+                    keep_backups: written.keep_backups,
                     reproducible: written.reproducible,
                 },
                 file,
@@ -259,6 +271,7 @@ impl Layer {
             submodules: written.submodules.map(|which| file.setting(which, |which| which)),
             lfs: written.lfs.map(|which| file.setting(which, |which| which)),
             direnv: written.direnv.map(|whether| file.setting(whether, |whether| whether)),
+            snapshots: written.snapshots.map(|whether| file.setting(whether, |whether| whether)),
         }
     }
 
@@ -271,6 +284,7 @@ impl Layer {
             submodules: self.submodules.or(below.submodules),
             lfs: self.lfs.or(below.lfs),
             direnv: self.direnv.or(below.direnv),
+            snapshots: self.snapshots.or(below.snapshots),
         }
     }
 
@@ -284,7 +298,8 @@ impl Layer {
                 .submodules
                 .unwrap_or(Setting::default(WhichSubmodules(Submodules::None))),
             lfs: self.lfs.unwrap_or(Setting::default(WhichLfs(Lfs::Pull))),
-            direnv: self.direnv.unwrap_or(Setting::default(WhetherDirenv::Auto)),
+            direnv: self.direnv.unwrap_or(Setting::default(Whether::Auto)),
+            snapshots: self.snapshots.unwrap_or(Setting::default(Whether::Auto)),
         }
     }
 }

@@ -5,7 +5,7 @@ use agentos_store::projection::{StepStatus, WorkflowStatus};
 use super::paint::{Paint, Tone};
 
 /// The sign of a step.
-pub(super) const fn of_step(status: StepStatus, paint: Paint) -> (Tone, &'static str) {
+pub(crate) const fn of_step(status: StepStatus, paint: Paint) -> (Tone, &'static str) {
     let (tone, sign, ascii) = match status {
         StepStatus::Pending => (Tone::Faint, "○", "."),
         StepStatus::Running => (Tone::Busy, "●", "*"),

@@ -88,7 +88,6 @@ pub(crate) struct Paint {
 
 impl Paint {
     /// No colours, all signs.
-    #[cfg(test)]
     pub(crate) const PLAIN: Self = Self { colored: false, unicode: true };
 
     /// Decides for a stream. Under `auto` the environment is asked first, then the stream.
@@ -104,6 +103,11 @@ impl Paint {
             ColorChoice::Auto => is_terminal && variable(environment, "TERM") != Some("dumb"),
         };
         Self { colored, unicode: speaks_utf8(environment) }
+    }
+
+    /// Whether there are colours.
+    pub(crate) const fn is_colored(self) -> bool {
+        self.colored
     }
 
     /// Whether signs outside of ASCII can be shown.

@@ -46,6 +46,11 @@ impl Line {
         self
     }
 
+    /// The pieces, all harmless.
+    pub(crate) fn pieces(&self) -> &[(Tone, String)] {
+        &self.pieces
+    }
+
     /// How many columns it takes.
     pub(crate) fn width(&self) -> usize {
         self.pieces.iter().map(|(_, text)| width(text)).sum()
@@ -85,7 +90,7 @@ impl Line {
     }
 
     /// Adds all pieces of another line.
-    pub(super) fn append(&mut self, other: Self) {
+    pub(crate) fn append(&mut self, other: Self) {
         self.pieces.extend(other.pieces);
     }
 }

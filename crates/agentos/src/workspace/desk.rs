@@ -24,11 +24,12 @@ use agentos_workspace::workspace::points::NoPoints;
 use agentos_workspace::workspace::policy::Policy;
 use agentos_workspace::workspace::repository::Repository;
 use agentos_workspace::workspace::yard::{OpenError, Yard};
-use agentos_workspace::workspace::{root, setup};
+use agentos_workspace::workspace::{root, settle, setup};
 use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
+use crate::start;
 
 /// Whoever makes and finds workspaces.
 #[derive(Clone)]
@@ -230,9 +231,41 @@ impl Desk {
         )
     }
 
-    /// All of them.
+    /// All of them, in line with what is on disk.
     pub(crate) async fn all(&self) -> Result<Vec<Workspace>> {
+        if let Err(error) = self.work(|yard| yard.settle()).await {
+            tracing::warn!(error = %error.message, "workspaces are not compared with what is on disk");
+        }
         Ok(self.store.workspaces().await?.iter().filter_map(workspace_of).collect())
+    }
+
+    /// The store, after workspaces were compared with what is on disk; none if there is none and nothing to write into it.
+    pub(crate) async fn settled(session: &Session) -> Result<Option<SqliteStore>> {
+        let looked = session.look()?;
+        let is_unsettled = match &looked {
+            Some(store) => match Self::open(session, store) {
+                Ok(desk) => desk.work(|yard| yard.is_unsettled()).await.unwrap_or(false),
+                Err(_) => false,
+            },
+            None => {
+                let checkout = session.location()?.checkout.as_ref().ok().and_then(Option::as_ref);
+                checkout.is_some_and(|checkout| settle::has_marked(&checkout.repository))
+            }
+        };
+        if !is_unsettled {
+            return Ok(looked);
+        }
+        let store = Self::opened(session).await?;
+        Self::open(session, &store)?.work(|yard| yard.settle()).await?;
+        Ok(Some(store))
+    }
+
+    /// The store, made if there is none, in which the project is known: workspaces are written down as the project's.
+    pub(crate) async fn opened(session: &Session) -> Result<SqliteStore> {
+        let opened = session.open()?;
+        let prepared = start::adopt(&opened.store, session.location()?, opened.prepared).await?;
+        start::register_project(&opened.store, &prepared).await?;
+        Ok(opened.store)
     }
 
     /// Does something that waits for git or jj.
@@ -287,6 +320,7 @@ impl From<OpenError> for CommandError {
             | OpenError::BranchTaken { .. }
             | OpenError::BranchBlocked { .. }
             | OpenError::PlaceTaken { .. }
+            | OpenError::Moved { .. }
             | OpenError::Trashed { .. }
             | OpenError::NoRoom(_)
             | OpenError::AdoptedGone { .. }
@@ -296,7 +330,8 @@ impl From<OpenError> for CommandError {
             | OpenError::Ledger(_)
             | OpenError::File(_)
             | OpenError::Removal(_)
-            | OpenError::Include(_) => Self::failed(message),
+            | OpenError::Include(_)
+            | OpenError::Rescue(_) => Self::failed(message),
         }
     }
 }

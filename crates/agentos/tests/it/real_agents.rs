@@ -5,3 +5,4 @@ mod ends;
 mod files;
 mod kills;
 mod site;
+mod tools;

@@ -1,6 +1,8 @@
 //! What these tests share: a stand with a home and real repositories, the binary in a cleared environment, and waiting
 //! for something to become true.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -98,6 +100,15 @@ impl Stand {
         self.playground.git(folder, arguments)
     }
 
+    /// What a program that is called here sees of the environment.
+    pub(crate) fn environment(&self) -> BTreeMap<OsString, OsString> {
+        let mut environment = self.playground.environment();
+        environment.insert("TZ".into(), "UTC".into());
+        // Most of these tests look at what workflows do in the checkout itself.
+        environment.insert("AGENTOS_WORKSPACE_KIND".into(), "none".into());
+        environment
+    }
+
     /// The binary with the workflows for tests, called in a folder.
     pub(crate) fn call(&self, folder: &Path, arguments: &[&str]) -> Call {
         self.call_program(&workshop(), folder, arguments)
@@ -111,9 +122,7 @@ impl Stand {
     pub(crate) fn call_program(&self, program: &Path, folder: &Path, arguments: &[&str]) -> Call {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(folder);
-        command.env_clear().envs(self.playground.environment()).env("TZ", "UTC");
-        // Most of these tests look at what workflows do in the checkout itself.
-        command.env("AGENTOS_WORKSPACE_KIND", "none");
+        command.env_clear().envs(self.environment());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Call { command, input: None }
     }
@@ -209,7 +218,9 @@ impl Call {
     /// Begins, and leaves it to the test when to look.
     pub(crate) fn start(mut self) -> Process {
         let mut child = self.command.spawn().expect("the program starts");
-        if let (Some(text), Some(mut pipe)) = (self.input, child.stdin.take()) {
+        if let Some(text) = self.input
+            && let Some(mut pipe) = child.stdin.take()
+        {
             pipe.write_all(text.as_bytes()).expect("it reads");
         }
         Process { child: Some(child) }
@@ -288,7 +299,7 @@ pub(crate) fn name(run: &Value) -> String {
 }
 
 /// The example beside this test, which cargo builds with it.
-fn workshop() -> PathBuf {
+pub(crate) fn workshop() -> PathBuf {
     let this = std::env::current_exe().expect("this program");
     let target = this.parent().and_then(Path::parent).expect("target/…/deps/it");
     let path = target.join("examples/workshop");

@@ -87,7 +87,10 @@ fn is_optional(entry: &Entry, path: &str) -> bool {
         Entry::SourceSwitched { .. } => path == "/abandoned",
         Entry::ApprovalGiven { .. } => path == "/comment",
         Entry::StepRequested { .. } => {
-            matches!(path, "/number" | "/timeout_ms" | "/body" | "/body/tied" | "/site")
+            matches!(
+                path,
+                "/number" | "/timeout_ms" | "/rolls_back" | "/body" | "/body/tied" | "/site"
+            )
         }
         Entry::BodyKept(_) => matches!(path, "/timeout_ms" | "/acts"),
         Entry::AttemptStarted { .. } => path == "/counts_from",

@@ -159,10 +159,11 @@ fn of_steps() -> Vec<Example> {
                 number: Some(StepNumber(1)),
                 retry,
                 timeout_ms: Some(Millis::new(5)),
+                rolls_back: true,
                 body: Some(BodyText { hash: "0a".into(), tied: Some(Site::new("a.ts:3")) }),
                 site: Some(Site::new("a.ts:2")),
             },
-            r#"{"kind":"step.requested","step":"/a#1","number":1,"retry":{"max_attempts":3,"backoff":"exponential","delay_ms":1000,"max_delay_ms":60000,"jitter":true},"timeout_ms":5,"body":{"hash":"0a","tied":"a.ts:3"},"site":"a.ts:2"}"#,
+            r#"{"kind":"step.requested","step":"/a#1","number":1,"retry":{"max_attempts":3,"backoff":"exponential","delay_ms":1000,"max_delay_ms":60000,"jitter":true},"timeout_ms":5,"rolls_back":true,"body":{"hash":"0a","tied":"a.ts:3"},"site":"a.ts:2"}"#,
         ),
         (
             Entry::BodyKept(kept_body(fixed)),

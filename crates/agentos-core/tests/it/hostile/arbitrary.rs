@@ -203,16 +203,10 @@ fn any_step_entry() -> BoxedStrategy<Entry> {
     let numbers = option::of(any_count().prop_map(StepNumber));
     let timeouts = option::of(any::<u64>().prop_map(Millis::new));
     prop_oneof![
-        (any_step(), numbers, any_retry(), timeouts.clone(), any_body(), any_site()).prop_map(
-            |(step, number, retry, timeout_ms, body, site)| Entry::StepRequested {
-                step,
-                number,
-                retry,
-                timeout_ms,
-                body,
-                site
-            }
-        ),
+        (any_step(), numbers, any_retry(), timeouts.clone(), any::<bool>(), any_body(), any_site())
+            .prop_map(|(step, number, retry, timeout_ms, rolls_back, body, site)| {
+                Entry::StepRequested { step, number, retry, timeout_ms, rolls_back, body, site }
+            }),
         (any_step(), any_retry(), timeouts, vec(any_act(), 0..4)).prop_map(
             |(step, retry, timeout_ms, acts)| Entry::BodyKept(KeptBody {
                 step,

@@ -101,6 +101,7 @@ pub(crate) fn requested_with(path: &str, number: Option<u32>, retry: RetryPolicy
         number,
         retry,
         timeout_ms: None,
+        rolls_back: false,
         body: None,
         site: None,
     }
@@ -115,6 +116,7 @@ pub(crate) fn requested_within(path: &str, number: u32) -> Entry {
         number,
         retry: thrice(),
         timeout_ms,
+        rolls_back: false,
         body: None,
         site: None,
     }

@@ -87,7 +87,7 @@ async fn evaluate_other(node: &Node, ctx: &Ctx) -> Completion {
             };
             let timeout = (*timeout > 0).then(|| Millis::new(*timeout));
             let text = Some(ctx.body_text(body, *own));
-            let options = StepOptions { retry, timeout, body: text, site: None };
+            let options = StepOptions { retry, timeout, body: text, ..StepOptions::default() };
             let body = Rc::new((**body).clone());
             let promise = ctx.step(name, &body, *own, Some(options)).await;
             if !*own {

@@ -5,8 +5,8 @@ use super::super::answer::Branch;
 use super::super::bounds::PATH_BYTES;
 use super::super::error::VersionControlError;
 use super::super::request::{NewBranch, input};
+use super::super::said::last_words;
 use super::revision::shown;
-use super::said::last_words;
 use super::{GitRepository, refused};
 
 pub(super) const HEADS: &str = "refs/heads/";
@@ -60,7 +60,7 @@ impl GitRepository {
     }
 
     /// A name that git takes for a branch's and for nothing else.
-    pub(super) fn branch_name<'a>(&self, name: &'a str) -> Result<&'a str> {
+    pub(in crate::version_control) fn branch_name<'a>(&self, name: &'a str) -> Result<&'a str> {
         let bad = || input(format!("`{}` can't be the name of a branch", shown(name)));
         // git allows `@`, which then means something else everywhere.
         let is_odd = name.is_empty() || name == "@" || name.starts_with('-') || name.contains('\0');

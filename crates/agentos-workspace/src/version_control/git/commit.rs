@@ -14,10 +14,10 @@ use super::super::answer::{Committed, Unfinished};
 use super::super::bounds::LIST_BYTES;
 use super::super::error::VersionControlError;
 use super::super::mark::Mark;
+use super::super::message::whole_message;
 use super::super::request::NewCommit;
+use super::super::said::last_words;
 use super::hooks::load_failed_hook;
-use super::message::whole_message;
-use super::said::last_words;
 use super::{GitRepository, refused, text};
 
 impl GitRepository {

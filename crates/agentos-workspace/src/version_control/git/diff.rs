@@ -42,11 +42,23 @@ impl GitRepository {
         if !embedded.is_empty() && !request.paths.is_empty() {
             embedded = self.embedded(&request.paths)?;
         }
+        self.compare_sides(&sides, request, known.as_ref(), embedded)
+    }
+
+    /// Compares these two sides, as git wants to be told of them; with the files as this index knows them, and with
+    /// repositories among them.
+    pub(in crate::version_control) fn compare_sides(
+        &self,
+        sides: &[String],
+        request: &DiffRequest,
+        known: Option<&Scratch>,
+        embedded: Vec<String>,
+    ) -> Result<Diff> {
         let question = |how: &[&str]| -> Tool {
             let words = PLAIN.iter().chain(how).copied().map(str::to_owned);
             let words = words.chain(sides.iter().cloned()).chain(["--".to_owned()]);
             let tool = self.question(words.chain(request.paths.iter().cloned()));
-            match &known {
+            match known {
                 Some(folder) => tool.set("GIT_INDEX_FILE", folder.path().join("index")),
                 None => tool,
             }

@@ -11,7 +11,7 @@ use super::{GitRepository, text};
 impl GitRepository {
     /// The folders with a repository of their own that are neither ignored nor part of the history, as git names them: with
     /// a `/` at the end. With paths, only those there.
-    pub(super) fn embedded(&self, paths: &[String]) -> Result<Vec<String>> {
+    pub(in crate::version_control) fn embedded(&self, paths: &[String]) -> Result<Vec<String>> {
         let question = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
         let question = question.into_iter().chain(paths.iter().map(String::as_str));
         let names = self.answer("ls-files", &self.question(question).output_bytes(LIST_BYTES))?;

@@ -52,15 +52,23 @@ impl GitRepository {
 
     /// Removes what a git that was killed has left: of this worktree, of what is checked out, and of this branch.
     pub(super) fn remove_stale_locks(&self, branch: Option<&str>) -> Result<()> {
-        let mut locks: Vec<PathBuf> = LOCKS.map(|name| self.git_dir.join(name)).into();
+        LOCKS.iter().try_for_each(|name| self.remove_stale_lock(&self.git_dir.join(name)))?;
         let branches = [self.checked_out()?, branch.map(str::to_owned)];
-        for branch in branches.into_iter().flatten() {
+        self.remove_branch_locks(branches.into_iter().flatten())
+    }
+
+    /// The same for the locks of these branches alone.
+    pub(in crate::version_control) fn remove_branch_locks(
+        &self,
+        branches: impl IntoIterator<Item = String>,
+    ) -> Result<()> {
+        for branch in branches {
             // What git does not take for a name is no part of a path.
             if let Ok(name) = self.branch_name(&branch) {
-                locks.push(self.common_dir.join(format!("{HEADS}{name}.lock")));
+                self.remove_stale_lock(&self.common_dir.join(format!("{HEADS}{name}.lock")))?;
             }
         }
-        locks.iter().try_for_each(|lock| self.remove_stale_lock(lock))
+        Ok(())
     }
 
     fn remove_stale_lock(&self, lock: &Path) -> Result<()> {

@@ -17,9 +17,19 @@ impl GitRepository {
             Some(to) => Some(self.revision(to)?),
             None => self.head()?,
         };
+        let from = request.from.as_deref().map(|from| self.revision(from)).transpose()?;
+        self.list_between(from, to, request)
+    }
+
+    /// The same between these two commits, which are full ids.
+    pub(in crate::version_control) fn list_between(
+        &self,
+        from: Option<String>,
+        to: Option<String>,
+        request: &LogRequest,
+    ) -> Result<Vec<LoggedCommit>> {
         // Before the first commit there are none.
         let Some(to) = to else { return Ok(Vec::new()) };
-        let from = request.from.as_deref().map(|from| self.revision(from)).transpose()?;
         let mut question = vec![
             "log".to_owned(),
             "-z".to_owned(),

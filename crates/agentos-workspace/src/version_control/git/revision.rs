@@ -7,7 +7,7 @@ use super::GitRepository;
 
 impl GitRepository {
     /// The commit that a user names.
-    pub(super) fn revision(&self, named: &str) -> Result<String> {
+    pub(in crate::version_control) fn revision(&self, named: &str) -> Result<String> {
         let unknown = || input(format!("there is no commit `{}` here", shown(named)));
         // `^` at its beginning turns a revision into its opposite, and `..` makes two of one.
         let is_odd = named.is_empty()
@@ -34,13 +34,13 @@ impl GitRepository {
     }
 
     /// The tree without files, to compare with where there is no commit.
-    pub(super) fn empty_tree(&self) -> Result<String> {
+    pub(in crate::version_control) fn empty_tree(&self) -> Result<String> {
         let line = self.line("hash-object", &["hash-object", "-t", "tree", "/dev/null"])?;
         Ok(line.unwrap_or_default())
     }
 
     /// Where two histories parted.
-    pub(super) fn merge_base(&self, one: &str, other: &str) -> Result<String> {
+    pub(in crate::version_control) fn merge_base(&self, one: &str, other: &str) -> Result<String> {
         let parted = self.line("merge-base", &["merge-base", one, other])?;
         parted.ok_or_else(|| input(format!("{one} and {other} have no commit in common")))
     }
@@ -51,6 +51,6 @@ fn is_id(text: &str) -> bool {
 }
 
 /// No more of what was named than people need to know what it was.
-pub(super) fn shown(named: &str) -> String {
+pub(in crate::version_control) fn shown(named: &str) -> String {
     named.chars().take(80).flat_map(char::escape_debug).collect()
 }

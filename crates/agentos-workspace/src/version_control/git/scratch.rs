@@ -13,7 +13,7 @@ use super::super::error::VersionControlError;
 use super::GitRepository;
 
 /// The folder, until it is dropped.
-pub(super) struct Scratch(PathBuf);
+pub(in crate::version_control) struct Scratch(PathBuf);
 
 impl Scratch {
     pub(super) fn path(&self) -> &Path {
@@ -30,7 +30,7 @@ impl Drop for Scratch {
 
 impl GitRepository {
     /// An empty folder, which only we may look into.
-    pub(super) fn scratch(&self) -> Result<Scratch> {
+    pub(in crate::version_control) fn scratch(&self) -> Result<Scratch> {
         let made = || {
             match fs::remove_dir_all(&self.scratch) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -20,18 +20,21 @@ pub(crate) const FILES: &str = "files";
 /// The private folder in the archive.
 pub(crate) const PRIVATE: &str = "private";
 
+/// What git knows of worktrees inside, in the archive.
+pub(crate) const WORKTREES: &str = "worktrees";
+
 /// The branch's log in the archive.
 pub(crate) const BRANCH_LOG: &str = "branch-log";
 
 /// Something that goes into an archive: from where, and under which name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
+pub(in crate::workspace) struct Item {
     pub(super) from: PathBuf,
     pub(super) name: PathBuf,
 }
 
 /// Everything in a folder, without what is named at its top.
-pub(super) fn items_of(
+pub(in crate::workspace) fn items_of(
     folder: &Path,
     name: &str,
     left_out: &[&str],

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::names::Named;
 use crate::workspace::Workspace;
+use crate::workspace::inner::KeptInner;
 
 /// The only form that there is so far.
 pub(crate) const VERSION: u32 = 1;
@@ -79,4 +81,13 @@ pub(crate) struct Manifest {
     pub(crate) modes: Vec<Mode>,
     pub(crate) stashed: Vec<Stashed>,
     pub(crate) left: Vec<Missing>,
+    /// The refs of a clone. Those that the repository had not are the backup's own.
+    #[serde(default)]
+    pub(in crate::workspace) names: Vec<Named>,
+    /// Worktrees inside.
+    #[serde(default)]
+    pub(in crate::workspace) worktrees: Vec<KeptInner>,
+    /// Where its branch was, the oldest first, and why: where no file says so.
+    #[serde(default)]
+    pub(crate) branch_lines: Vec<(String, String)>,
 }

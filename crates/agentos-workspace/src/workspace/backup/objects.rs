@@ -89,7 +89,7 @@ fn write_tree<'a>(
 }
 
 /// The index of a checkout as a tree; none if it has no index.
-pub(super) fn store_index(
+pub(in crate::workspace) fn store_index(
     plumbing: Plumbing<'_>,
     checkout: Stand<'_>,
     private: &Path,
@@ -123,7 +123,7 @@ pub(super) fn store_index(
 }
 
 /// A commit of this tree that holds these commits.
-pub(super) fn hold(
+pub(in crate::workspace) fn hold(
     plumbing: Plumbing<'_>,
     stand: Stand<'_>,
     tree: &str,
@@ -140,7 +140,7 @@ pub(super) fn hold(
 }
 
 /// Writes a commit.
-pub(super) fn commit(
+pub(in crate::workspace) fn commit(
     plumbing: Plumbing<'_>,
     stand: Stand<'_>,
     tree: &str,

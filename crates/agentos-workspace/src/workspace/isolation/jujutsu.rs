@@ -89,14 +89,16 @@ impl Isolation for JjWorkspace {
         let start = left.map(|branch| self.tip(site, branch)).transpose()?.flatten();
         let start = start.unwrap_or_else(|| workspace.base.clone());
         // Told to overlook working copies, jj would not fill the new one either.
-        let how = ["workspace", "add", "--name", name, "-r", &start, "--"];
-        porcelain.jj(root, how.into_iter().chain([&*path]))?;
-        match branch.filter(|_| workspace.is_branch_ours) {
-            Some(branch) => {
-                let how = ["--ignore-working-copy", "bookmark", "create", "-r", &start, "--"];
-                porcelain.jj(root, how.into_iter().chain([branch]))?;
-                Ok(())
-            }
+        let mut how = vec!["workspace", "add", "--name", name, "-r", &start];
+        how.extend(colocation(site)?);
+        how.extend(["--", &*path]);
+        porcelain.jj(root, how)?;
+        if let Some(branch) = branch.filter(|_| workspace.is_branch_ours) {
+            let how = ["--ignore-working-copy", "bookmark", "create", "-r", &start, "--"];
+            porcelain.jj(root, how.into_iter().chain([branch]))?;
+        }
+        match branch {
+            Some(branch) => Ok(jj::write_branch(&workspace.path, branch)?),
             None => Ok(()),
         }
     }
@@ -137,13 +139,15 @@ impl Isolation for JjWorkspace {
         Ok(commits(site, &workspace.path, "@-")?.pop())
     }
 
-    /// Edits that jj has not seen yet are recorded, and branches are told to git.
+    /// Edits that jj has not seen yet are recorded, the branch follows what was committed with jj itself, and branches are
+    /// told to git.
     fn collect(
         &self,
         site: &Site<'_>,
         workspace: &Workspace,
     ) -> Result<Option<String>, IsolationError> {
         site.porcelain().jj(&workspace.path, ["status"])?;
+        follow(site, workspace)?;
         let how = ["--ignore-working-copy", "git", "export"];
         site.porcelain().jj(&site.repository.checkout.root, how)?;
         Ok(None)
@@ -172,6 +176,37 @@ impl Isolation for JjWorkspace {
         site.porcelain().jj(root, ["--ignore-working-copy", "git", "export"])?;
         Ok(true)
     }
+}
+
+/// Since jj 0.46 a workspace can have a `.git` too, if the repository has one beside it.
+fn colocation(site: &Site<'_>) -> Result<Option<&'static str>, CallError> {
+    let main = &site.repository.main_root;
+    if !main.join(".git").exists() {
+        return Ok(None);
+    }
+    let told = site.porcelain().jj(main, ["--version"])?;
+    Ok((version(&line(&told)) >= (0, 46)).then_some("--colocate"))
+}
+
+/// The first two numbers of `jj 0.45.1-…`; the lowest of all for what can't be read.
+fn version(told: &str) -> (u32, u32) {
+    let numbers = told.strip_prefix("jj ").unwrap_or_default();
+    let mut numbers = numbers.split(['.', '-']).map_while(|number| number.parse().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// Moves the branch that the work belongs to on to the latest commit, if that was made on it. jj itself leaves it behind.
+fn follow(site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+    let Some(branch) = jj::load_branch(&workspace.path)? else { return Ok(()) };
+    let path = &workspace.path;
+    let branch = jj::quoted(&branch);
+    let behind = format!("(bookmarks(exact:{branch}) & ::@-) ~ @-");
+    let (tips, heads) = (commits(site, path, &behind)?, commits(site, path, "@-")?);
+    if let ([_], [head]) = (tips.as_slice(), heads.as_slice()) {
+        let how = ["--ignore-working-copy", "bookmark", "set", "-r", head, "--", &branch];
+        site.porcelain().jj(path, how)?;
+    }
+    Ok(())
 }
 
 /// The commits that a revset names.
@@ -214,4 +249,16 @@ fn remove_unfinished(path: &Path, repository: &Path) -> Result<(), IsolationErro
     };
     let (path, what) = (path.to_owned(), "can't be removed");
     removed.map_err(|source| IsolationError::Io { path, what, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_from_what_jj_says() {
+        assert_eq!(version("jj 0.45.1-0123abc"), (0, 45));
+        assert_eq!(version("jj 1.2"), (1, 2));
+        assert!(version("jj 0.46.0") >= (0, 46) && version("jujutsu") < (0, 46));
+    }
 }

@@ -2,6 +2,7 @@
 //! repository's configuration, for which parallel calls would quarrel.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{
@@ -132,7 +133,8 @@ fn lock_beginning(workspace: &Workspace) -> String {
 /// Lets git forget the worktree that was at this path, if it was this workspace's and its folder is gone: it would refuse
 /// to make another one there.
 fn forget_missing(site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
-    if fs::symlink_metadata(&workspace.path).is_ok() {
+    let is_there = fs::symlink_metadata(&workspace.path).is_ok();
+    if is_there || !may_be_listed(&workspace.repository, &workspace.path) {
         return Ok(());
     }
     let entry = list(site)?.into_iter().find(|listed| listed.root == workspace.path);
@@ -146,6 +148,38 @@ fn forget_missing(site: &Site<'_>, workspace: &Workspace) -> Result<(), Isolatio
         site.porcelain().git(root, ["worktree", "remove", "-f", "-f", "--", &*path])?;
     }
     Ok(())
+}
+
+/// Lets git forget worktrees that were inside of a workspace whose folder is gone. They are in its backup.
+pub(in crate::workspace) fn forget_inside(
+    site: &Site<'_>,
+    workspace: &Workspace,
+) -> Result<(), IsolationError> {
+    for listed in list(site)? {
+        let is_inside = listed.root.starts_with(&workspace.path) && listed.root != workspace.path;
+        if is_inside && fs::symlink_metadata(&listed.root).is_err() {
+            let path = listed.root.to_string_lossy();
+            let root = &site.repository.checkout.root;
+            site.porcelain().git(root, ["worktree", "remove", "-f", "-f", "--", &*path])?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether git could know a worktree at this path: it keeps a file for each. What can't be told so is left to git itself.
+fn may_be_listed(repository: &Path, path: &Path) -> bool {
+    let entries = match fs::read_dir(repository.join("worktrees")) {
+        Ok(entries) => entries,
+        Err(error) => return error.kind() != io::ErrorKind::NotFound,
+    };
+    let link = path.join(".git");
+    entries.into_iter().any(|entry| {
+        let written = entry.and_then(|entry| fs::read_to_string(entry.path().join("gitdir")));
+        written.map_or(true, |written| {
+            let written = Path::new(written.trim_end_matches('\n'));
+            written.is_relative() || written == link
+        })
+    })
 }
 
 /// Every worktree that git knows of, with its lock.

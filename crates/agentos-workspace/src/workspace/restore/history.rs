@@ -2,17 +2,17 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::RestoreError;
 use crate::checkout::Checkout;
 use crate::workspace::backup::archive::{self, BRANCH_LOG, FILES, PRIVATE};
 use crate::workspace::backup::manifest::Manifest;
-use crate::workspace::backup::{self, Backup};
+use crate::workspace::backup::{self, Backup, names};
 use crate::workspace::isolation::{self, Site};
 use crate::workspace::plumbing::{Plumbing, Stand};
 use crate::workspace::porcelain::line;
-use crate::workspace::{Kind, marker};
+use crate::workspace::{Kind, inner, marker};
 
 /// What git has written into the private folder of a worktree, and what only it knows.
 const OF_GIT: [&str; 3] = ["gitdir", "commondir", "locked"];
@@ -48,7 +48,14 @@ pub(super) fn restore_branch(
     }
     let name = format!("refs/heads/{branch}");
     let stand = Stand::repository(&workspace.repository);
-    Plumbing(site.porcelain()).call(stand, ["update-ref", "--", &name, tip, ""])?;
+    let plumbing = Plumbing(site.porcelain());
+    for (at, why) in &manifest.branch_lines {
+        let why = if why.is_empty() { "restored" } else { why };
+        plumbing.call(stand, ["update-ref", "--create-reflog", "-m", why, "--", &name, at])?;
+    }
+    if manifest.branch_lines.last().is_none_or(|(at, _)| at != tip) {
+        plumbing.call(stand, ["update-ref", "--", &name, tip])?;
+    }
     let Some(log) = backup::branch_log(workspace) else { return Ok(()) };
     let put = archive::unpack(&backup.archive, BRANCH_LOG, &log, |_| true);
     put.map_err(|source| RestoreError::Io { path: log, source })
@@ -72,12 +79,12 @@ pub(super) fn restore_private(
     let (workspace, private) = (&manifest.workspace, &found.private);
     let plumbing = Plumbing(site.porcelain());
     let failed = |source| RestoreError::Io { path: private.clone(), source };
+    let stand = Stand::checkout(&workspace.path);
     if workspace.kind == Kind::Clone {
         let from = workspace.repository.to_string_lossy();
-        let how = ["-c", "protocol.version=2", "fetch", "--quiet", "--no-tags"];
-        let how = how.into_iter().chain(["--no-write-fetch-head", "--no-recurse-submodules"]);
-        let how = how.chain(["--", &*from, &backup.commit]);
-        plumbing.call(Stand::checkout(&workspace.path), how)?;
+        let how = names::FETCH.into_iter().chain(["--", &*from, &backup.commit]);
+        plumbing.call(stand, how)?;
+        names::fetch(plumbing, workspace, backup.number)?;
     }
     let marker = Path::new(marker::PATH);
     let is_wanted =
@@ -88,6 +95,10 @@ pub(super) fn restore_private(
         relink(manifest, backup, private).map_err(failed)?;
         restore_stash(site, manifest)?;
     }
+    if workspace.kind == Kind::Clone {
+        names::restore(plumbing, stand, &manifest.names)?;
+    }
+    inner::restore(workspace, &backup.archive, &manifest.worktrees).map_err(failed)?;
     if workspace.kind == Kind::Jj {
         // jj looks at the files anew, and finds what it had recorded.
         site.porcelain().jj(&workspace.path, ["status"])?;
@@ -95,9 +106,24 @@ pub(super) fn restore_private(
     Ok(())
 }
 
+/// Where git keeps one file for each ref or log, or tables of them: those that were not there would be found.
+const OF_REFS: [&str; 3] = ["refs", "logs", "reftable"];
+
 /// Removes what making it has written into the private folder and was not there.
 fn remove_newer(private: &Path, archive: &Path) -> io::Result<()> {
     let known = archive::names(archive, PRIVATE)?;
+    let mut folders: Vec<PathBuf> = OF_REFS.iter().map(PathBuf::from).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(private.join(&folder)).into_iter().flatten() {
+            let entry = entry?;
+            let path = folder.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                folders.push(path);
+            } else if !known.contains(&path) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+    }
     for entry in fs::read_dir(private)? {
         let entry = entry?;
         let name = entry.file_name();

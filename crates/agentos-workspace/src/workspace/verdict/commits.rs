@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::{Finding, Kept, Weight, What};
 use crate::workspace::Kind;
-use crate::workspace::backup::{self, BackupError};
+use crate::workspace::backup::BackupError;
+use crate::workspace::backup::known::Known;
 use crate::workspace::plumbing::Stand;
 use crate::workspace::porcelain::{CallError, line};
 use crate::workspace::view::View;
@@ -155,13 +156,30 @@ pub(super) fn detached(view: &View<'_>) -> Result<Option<Finding>, CallError> {
     counted(view, view.history(), &asked, finding)
 }
 
+/// The commits of a jj workspace that no bookmark leads to. They stay in the repository, where few would look for them.
+pub(super) fn anonymous(view: &View<'_>) -> Result<Option<Finding>, CallError> {
+    if view.workspace.kind != Kind::Jj {
+        return Ok(None);
+    }
+    let own = format!("{}..@-", view.workspace.base);
+    let revset = format!("(({own}) | roots({own})::) ~ ::(bookmarks() | remote_bookmarks()) ~ @");
+    let template = r#"commit_id.short() ++ " " ++ description.first_line() ++ "\n""#;
+    let how = ["--ignore-working-copy", "log", "--no-graph", "-T", template, "-r", &revset];
+    let said = view.plumbing.0.jj(&view.workspace.path, how)?;
+    let mut finding = Finding::new(What::Anonymous, Weight::Free, Kept::InPlace);
+    for commit in line(&said).lines() {
+        finding.add(|| commit.to_owned(), None);
+    }
+    Ok((finding.count > 0).then_some(finding))
+}
+
 /// The commits that only a log knows.
 pub(super) fn rewritten(view: &View<'_>) -> Result<Option<Finding>, BackupError> {
     let workspace = view.workspace;
     if workspace.kind == Kind::Jj {
         return Ok(None);
     }
-    let named = backup::commits_named_in(view)?;
+    let named = view.known().commits(&[], [])?;
     let mut asked: Vec<&str> = named.iter().map(String::as_str).collect();
     asked.extend(["--not", "HEAD"]);
     asked.extend(NAMED_BY_OTHERS);
@@ -170,6 +188,17 @@ pub(super) fn rewritten(view: &View<'_>) -> Result<Option<Finding>, BackupError>
     }
     let finding = Finding::new(What::Rewritten, Weight::Saved, Kept::Backup);
     Ok(counted(view, view.history(), &asked, finding)?)
+}
+
+/// Whether some of these commits have no name in the repository.
+pub(in crate::workspace) fn has_own(
+    known: &Known<'_>,
+    commits: &[String],
+) -> Result<bool, CallError> {
+    let asked = ["rev-list", "-n", "1"].into_iter().chain(commits.iter().map(String::as_str));
+    let asked = asked.chain(["--not"]).chain(NAMED_BY_OTHERS);
+    let said = known.plumbing.ask(Stand::repository(&known.workspace.repository), asked)?;
+    Ok(!commits.is_empty() && said.is_none_or(|said| !said.is_empty()))
 }
 
 fn counted(

@@ -8,7 +8,8 @@ use thiserror::Error;
 
 use super::{Finding, Kept, Verdict, Weight, What, commits, nested, users};
 use crate::files::FileError;
-use crate::workspace::backup::{self, BackupError, Keeping};
+use crate::workspace::backup::known::Known;
+use crate::workspace::backup::{self, BackupError, Keeping, names};
 use crate::workspace::isolation::{self, IsolationError};
 use crate::workspace::porcelain::{CallError, line};
 use crate::workspace::repository::RepositoryLock;
@@ -92,9 +93,11 @@ impl Yard<'_> {
         findings.extend(nested::look(view, &survey)?);
         findings.extend(commits::unpushed(view, tip.as_deref())?);
         findings.extend(commits::detached(view)?);
+        findings.extend(commits::anonymous(view)?);
         findings.extend(commits::rewritten(view)?);
+        findings.extend(names(view)?);
         findings.extend(stashed(view)?);
-        findings.extend(half_done(view));
+        findings.extend(half_done(&view.known())?);
         findings.extend(locked(view));
         findings.extend(in_use(workspace));
         // As long as a clone has nothing new, the repository does not have its branch.
@@ -200,20 +203,39 @@ fn stashed(view: &View<'_>) -> Result<Option<Finding>, CallError> {
         _ => (Weight::Free, Kept::InPlace),
     };
     let mut finding = Finding::new(What::Stashed, weight, kept);
-    for stashed in backup::stashed(view)? {
+    for stashed in backup::stashed(&view.known())? {
         finding.add(|| stashed.message, None);
     }
     Ok((finding.count > 0).then_some(finding))
 }
 
-fn half_done(view: &View<'_>) -> Option<Finding> {
+fn half_done(known: &Known<'_>) -> Result<Option<Finding>, CallError> {
     let mut finding = Finding::new(What::InProgress, Weight::Blocks, Kept::Archive);
     for (name, words) in HALF_DONE {
-        if view.found.private.join(name).exists() {
+        let is_there = known.private.join(name).exists();
+        if is_there || (name.ends_with("_HEAD") && known.has_root_ref(name)?) {
             finding.add(|| words.to_owned(), None);
         }
     }
-    (finding.count > 0).then_some(finding)
+    Ok((finding.count > 0).then_some(finding))
+}
+
+/// Whether something is not finished there.
+pub(in crate::workspace) fn is_half_done(known: &Known<'_>) -> Result<bool, CallError> {
+    Ok(half_done(known)?.is_some())
+}
+
+/// What a clone has a name for and the repository has not.
+fn names(view: &View<'_>) -> Result<Option<Finding>, CallError> {
+    if view.workspace.kind != Kind::Clone {
+        return Ok(None);
+    }
+    let mut finding = Finding::new(What::Names, Weight::Blocks, Kept::Backup);
+    for named in names::lost(view)? {
+        let short = named.name.strip_prefix("refs/").unwrap_or(&named.name);
+        finding.add(|| short.to_owned(), None);
+    }
+    Ok((finding.count > 0).then_some(finding))
 }
 
 /// Somebody else's lock; ours says so.

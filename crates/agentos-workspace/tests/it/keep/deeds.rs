@@ -56,7 +56,7 @@ impl Scene<'_> {
 type Deed = (&'static str, fn(&Scene<'_>));
 
 /// In every checkout.
-pub(crate) const ANYWHERE: [Deed; 11] = [
+pub(crate) const ANYWHERE: [Deed; 12] = [
     ("modify", |scene| scene.readme(&format!("# {}\n", scene.number))),
     ("new file", |scene| drop(scene.write("new"))),
     ("ignored", |scene| mess::ignored(scene.made)),
@@ -71,15 +71,30 @@ pub(crate) const ANYWHERE: [Deed; 11] = [
     ("odd name", |scene| write(scene.path(), &format!("öd{}\n\"name\\", scene.number), "odd")),
     ("delete", |scene| drop(fs::remove_file(scene.path().join("README.md")))),
     ("nested repository", nested),
+    ("secrets among what tools make", |scene| {
+        mess::ignored(scene.made);
+        write(scene.path(), &format!("target/secret-{}.key", scene.number), "key");
+        write(scene.path(), "node_modules/.env", "A=1");
+    }),
     ("more than jj records", |scene| drop(scene.write(vec![b'x'; 1_500_000]))),
 ];
 
 /// Where jj is.
-pub(crate) const IN_JJ: [Deed; 1] =
-    [("commit", |scene| scene.place.commit_in(scene.made, &scene.name()))];
+pub(crate) const IN_JJ: [Deed; 3] = [
+    ("commit", |scene| scene.place.commit_in(scene.made, &scene.name())),
+    ("commit without a bookmark", |scene| {
+        scene.write("anonymous");
+        scene.place.jj(scene.path(), &["commit", "-m", &scene.name()]);
+    }),
+    ("a head of its own", |scene| {
+        scene.write("left behind");
+        scene.place.jj(scene.path(), &["commit", "-m", &scene.name()]);
+        scene.place.jj(scene.path(), &["new", &scene.made.base]);
+    }),
+];
 
 /// Where git is.
-pub(crate) const IN_GIT: [Deed; 17] = [
+pub(crate) const IN_GIT: [Deed; 20] = [
     ("stage", |scene| {
         scene.write("staged");
         scene.git(&["add", &scene.name()]);
@@ -130,6 +145,13 @@ pub(crate) const IN_GIT: [Deed; 17] = [
         scene.git(&["add", "-N", &scene.name()]);
         scene.git(&["bisect", "start"]);
     }),
+    ("tag", |scene| {
+        let name = format!("tag-{}", scene.number);
+        scene.git(&["tag", "-a", &name, "-m", "annotated"]);
+        scene.git(&["tag", &format!("light-{}", scene.number)]);
+    }),
+    ("note", |scene| scene.git(&["notes", "add", "-f", "-m", &scene.name()])),
+    ("worktree inside", worktree),
     ("orphan", |scene| {
         scene.git(&["checkout", "--quiet", "--orphan", &format!("orphan-{}", scene.number)]);
     }),
@@ -147,6 +169,21 @@ fn submodule(scene: &Scene<'_>) {
     try_git(scene.place, &inside, &["add", "."]);
     try_git(scene.place, &inside, &["commit", "--quiet", "-m", "unpushed"]);
     write(&inside, "dirty.txt", "dirty");
+}
+
+fn worktree(scene: &Scene<'_>) {
+    let name = format!("tree-{}", scene.number);
+    scene.git(&["worktree", "add", "--quiet", "--detach", &name]);
+    let inside = scene.path().join(&name);
+    if !inside.join(".git").exists() {
+        return;
+    }
+    write(&inside, "work.txt", "work");
+    try_git(scene.place, &inside, &["add", "."]);
+    try_git(scene.place, &inside, &["commit", "--quiet", "-m", "on no branch"]);
+    write(&inside, "staged.txt", "staged");
+    try_git(scene.place, &inside, &["add", "."]);
+    write(&inside, "staged.txt", "changed since");
 }
 
 fn nested(scene: &Scene<'_>) {

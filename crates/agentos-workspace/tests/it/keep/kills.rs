@@ -42,7 +42,7 @@ pub(crate) fn start(place: &Place, id: &str, verb: &str, point: &str) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-fn die(place: &Place, verb: &str, point: Point) {
+pub(crate) fn die(place: &Place, verb: &str, point: Point) {
     let point = point.as_str();
     let output = start(place, "fix-1", verb, point).wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

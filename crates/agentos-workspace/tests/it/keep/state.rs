@@ -58,6 +58,9 @@ fn said(place: &Place, workspace: &Workspace) -> BTreeMap<String, String> {
         said.insert("changes".to_owned(), place.jj(path, &["diff", "--summary"]));
         let how = r#"if(!remote, name ++ " " ++ normal_target.commit_id() ++ "\n")"#;
         said.insert("branches".to_owned(), place.jj(path, &["bookmark", "list", "-T", how]));
+        let how =
+            ["log", "-r", "all() ~ working_copies()", "--no-graph", "-T", "commit_id ++ \"\n\""];
+        said.insert("commits".to_owned(), place.jj(path, &how));
         return said;
     }
     let questions: [&[&str]; 8] = [

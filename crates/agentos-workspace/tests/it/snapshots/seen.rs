@@ -12,6 +12,9 @@ use agentos_workspace::workspace::{Kind, Workspace};
 use crate::keep::state::try_git;
 use crate::place::{NOW, Place};
 
+/// What git is told to overlook in these tests: no snapshot has it.
+const OVERLOOKED: [&str; 3] = [".env", "app.sqlite", "local"];
+
 /// What is in a workspace, and what git or jj say of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
@@ -32,6 +35,8 @@ impl Seen {
     pub(crate) fn of(place: &Place, workspace: &Workspace, how: As) -> Self {
         let mut files = BTreeMap::new();
         let root = &workspace.path;
+        let mode = fs::metadata(root).unwrap().mode();
+        files.insert(PathBuf::new(), (mode, String::new()));
         walk(root, Path::new(""), &mut files);
         let mut said = BTreeMap::new();
         if workspace.kind == Kind::Jj {
@@ -96,6 +101,9 @@ fn walk(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, (u32, String)>
         let (name, about) = (folder.join(entry.file_name()), entry.metadata().unwrap());
         let is_ours = [".git", ".jj", ".agentos", ".agent-workflow.json"];
         if is_ours.iter().any(|ours| name == Path::new(ours)) {
+            continue;
+        }
+        if OVERLOOKED.iter().any(|overlooked| name.ends_with(overlooked)) {
             continue;
         }
         let mode = about.mode();

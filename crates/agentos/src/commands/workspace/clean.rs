@@ -35,7 +35,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let Some(_) = session.look()? else { return nothing(session, args) };
+    let Some(_) = Desk::settled(session).await? else { return nothing(session, args) };
     let opened = session.open()?;
     let desk = Desk::open(session, &opened.store)?;
     let chosen = chosen(&desk, args).await?;

@@ -1,4 +1,7 @@
-//! `agentos workspace gc`: removes workspaces that are larger, older or more than they may be. Without limits, none.
+//! `agentos workspace gc`: removes workspaces that are larger, older or more than they may be, and backups that are older.
+//! Without limits, none.
+
+mod backups;
 
 use std::process::ExitCode;
 
@@ -29,22 +32,23 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let limits = session.config.workspace.keeping.limits();
+    let has_limits =
+        limits != Limits::default() || session.config.workspace.keeping.keep_backups_ms().is_some();
     let mut items: Vec<Value> = Vec::new();
-    if limits != Limits::default()
-        && let Some(_) = session.look()?
-    {
+    if has_limits && let Some(_) = session.look()? {
         let opened = session.open()?;
         let desk = Desk::open(session, &opened.store)?;
         for (weighed, why) in over(&desk, limits).await? {
             items.push(one(session, args, &desk, (weighed, why)).await?);
         }
+        items.extend(backups::remove_old(session, args, &desk).await?);
         removal::sweep_later(session, desk.root());
     } else if !args.json {
-        session.output.note("no limits are set (workspace.max_size, max_total_size, max_age, min_free_disk): nothing goes");
+        session.output.note("no limits are set (workspace.max_size, max_total_size, max_age, min_free_disk, keep_backups): nothing goes");
     }
     if args.json {
         session.output.document(&json!({ "items": items, "total": items.len() }))?;
-    } else if items.is_empty() && limits != Limits::default() {
+    } else if items.is_empty() && has_limits {
         session.output.note("all workspaces are within their limits");
     }
     Ok(ExitCode::SUCCESS)

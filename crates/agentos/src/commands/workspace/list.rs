@@ -3,15 +3,16 @@
 use std::process::ExitCode;
 
 use agentos_engine::workspaces::workspace_of;
-use agentos_store::records::Records as _;
+use agentos_store::records::{Records as _, Workspace as Row};
 use agentos_workspace::workspace::{State, Workspace};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::session::Session;
 use crate::terminal::paint::Tone;
 use crate::terminal::table::{Column, Table};
 use crate::terminal::text::Line;
+use crate::workspace::desk::Desk;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -25,16 +26,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let rows = match session.look()? {
-        Some(store) => store.workspaces().await?,
-        None => Vec::new(),
-    };
-    let rows: Vec<_> = rows
-        .into_iter()
-        .filter(|row| args.all || row.status.as_str() != State::Gone.as_str())
-        .collect();
+    let rows = rows(session, args.all).await?;
     if args.json {
-        session.output.document(&json!({ "items": rows, "total": rows.len() }))?;
+        session.output.document(&document(&rows))?;
         return Ok(ExitCode::SUCCESS);
     }
     let workspaces: Vec<Workspace> = rows.iter().filter_map(workspace_of).collect();
@@ -57,6 +51,21 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let output = &session.output;
     output.lines(table.lines(output.size.map(|size| size.width), output.paint))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The workspaces that are there, or all that there ever were.
+pub(crate) async fn rows(session: &Session, all: bool) -> Result<Vec<Row>> {
+    let rows = match Desk::settled(session).await? {
+        Some(store) => store.workspaces().await?,
+        None => Vec::new(),
+    };
+    let is_shown = |row: &Row| all || row.status.as_str() != State::Gone.as_str();
+    Ok(rows.into_iter().filter(is_shown).collect())
+}
+
+/// Workspaces as every interface lists them.
+pub(crate) fn document(rows: &[Row]) -> Value {
+    json!({ "items": rows, "total": rows.len() })
 }
 
 fn row(workspace: &Workspace) -> Vec<Line> {

@@ -26,8 +26,8 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let id: WorkspaceId =
         args.id.parse().map_err(|error| CommandError::usage(format!("{error}")))?;
     // Backups are in the repository, so they are found also where the database knows nothing of them.
-    let opened = session.open()?;
-    let mut desk = Desk::open(session, &opened.store)?;
+    let store = Desk::opened(session).await?;
+    let mut desk = Desk::open(session, &store)?;
     if let Some(known) = desk.find(&id).await? {
         desk = desk.at(&known)?;
     }

@@ -11,7 +11,6 @@ use super::inside;
 use crate::config::workspace::WantedKind;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
-use crate::start;
 use crate::workspace::desk::Desk;
 use crate::workspace::{choose, setup};
 
@@ -58,9 +57,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     let kind = kind.ok_or_else(|| CommandError::usage("there can be no workspace here"))?;
     setup::check(session, args.allow_setup)?;
-    let opened = session.open()?;
-    let prepared = start::adopt(&opened.store, session.location()?, opened.prepared).await?;
-    start::register_project(&opened.store, &prepared).await?;
+    let store = Desk::opened(session).await?;
     let wanted = Wanted {
         id,
         kind,
@@ -69,7 +66,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         run: None,
         now: SystemClock.now(),
     };
-    let desk = Desk::open(session, &opened.store)?;
+    let desk = Desk::open(session, &store)?;
     let open = desk.work(move |yard| yard.open(&wanted)).await?;
     let path = open.workspace.path.display().to_string();
     match open.how {
@@ -81,7 +78,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     open.notes.iter().for_each(|note| session.output.note(note));
     drop(open.lock);
-    inside::set_up(session, &opened.store, &open.workspace).await?;
+    inside::set_up(session, &store, &open.workspace).await?;
     let env = inside::direnv(session, &open.workspace, args.allow_direnv)?;
     inside::execute(session, &desk, (open.workspace, env), &args.command).await
 }

@@ -24,7 +24,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let id: WorkspaceId =
         args.id.parse().map_err(|error| CommandError::usage(format!("{error}")))?;
-    let Some(_) = session.look()? else { return Err(not_found(&args.id)) };
+    let Some(_) = Desk::settled(session).await? else { return Err(not_found(&args.id)) };
     let opened = session.open()?;
     let desk = Desk::open(session, &opened.store)?;
     let found = desk.find(&id).await?;

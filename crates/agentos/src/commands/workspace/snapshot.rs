@@ -18,7 +18,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let Some(_) = session.look()? else { return Err(not_found(&args.id)) };
+    let Some(_) = Desk::settled(session).await? else { return Err(not_found(&args.id)) };
     let opened = session.open()?;
     let desk = Desk::open(session, &opened.store)?;
     let all = desk.all().await?;

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::not_found;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
+use crate::workspace::desk::Desk;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -24,7 +25,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let rows = match session.look()? {
+    let rows = match Desk::settled(session).await? {
         Some(store) => store.workspaces().await?,
         None => Vec::new(),
     };

@@ -3,8 +3,8 @@
 //! Trailers are the last paragraph of a message, and a message may bring some of its own. They are joined here and not by
 //! git: git can be configured to write them in other ways, and puts them before lines that begin with its sign for comments.
 
-use super::super::mark::Mark;
-use super::super::request::NewCommit;
+use super::mark::Mark;
+use super::request::NewCommit;
 
 /// What is to be committed as the message, with its mark on a line of its own.
 pub(super) fn whole_message(commit: &NewCommit, mark: &Mark) -> String {
@@ -45,7 +45,7 @@ fn is_trailer(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::request::Trailer;
+    use super::super::request::Trailer;
     use super::*;
 
     fn whole(message: &str) -> String {

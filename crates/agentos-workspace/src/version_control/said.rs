@@ -1,8 +1,8 @@
-//! What git complained of, for people: the end of it, where the reason is.
+//! What git or jj complained of, for people: the end of it, where the reason is.
 
 use agentos_process::tool::Answer;
 
-use super::super::bounds::SAID_BYTES;
+use super::bounds::SAID_BYTES;
 
 /// The end of what was complained of, or else of what was said.
 pub(super) fn last_words(answer: &Answer) -> String {

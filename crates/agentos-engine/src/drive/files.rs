@@ -1,0 +1,96 @@
+//! The files of a run, seen to before anything is done with them: kept, or taken back.
+
+use agentos_core::codec::Chunk;
+use agentos_core::effect::Effect;
+use agentos_core::entry::{OperationResult, Record};
+use agentos_core::failure::{Failure, FailureKind};
+use agentos_core::id::Seq;
+use agentos_core::path::OperationId;
+use agentos_core::standing::Standing;
+use agentos_store::log::load_whole_log;
+
+use super::Drive;
+use crate::performer::{News, Performed};
+use crate::travel::{Due, History, Moment, Rollback, attempt_around, refused};
+
+impl Drive {
+    /// Takes in what a turn has decided. If that is the run's end, the files are kept as they are; what keeps them alive may
+    /// be gone when it is known to others.
+    pub(super) async fn note_files(&mut self, chunk: &Chunk, standing: Standing) {
+        let first = chunk.first.0;
+        for (seq, entry) in (first..).map(Seq).zip(&chunk.entries) {
+            self.track.note(seq, entry);
+        }
+        if standing.is_ended() && self.track.has_touched() && self.shared.snapshots.is_there() {
+            let position = Seq(first + (chunk.entries.len() as u64).saturating_sub(1));
+            let moment = Moment { run: self.run, home: self.home.clone(), before: None, position };
+            self.shared.snapshots.keep(moment).await;
+        }
+    }
+
+    /// What has to be done about files before this is performed.
+    pub(super) async fn see_to_files(&mut self, effect: &Effect) -> Result<(), Failure> {
+        let Effect::Perform { operation, .. } = effect else { return Ok(()) };
+        let mut has_returned = false;
+        for due in self.track.dues(operation) {
+            has_returned |= self.take_back(operation, due).await?;
+        }
+        let Some(mark) = self.track.mark(operation).filter(|mark| mark.keeps) else {
+            return Ok(());
+        };
+        self.track.kept(operation);
+        if !has_returned {
+            let step = self.execution.journal().step_of(operation).map(|(number, _)| number);
+            let before = step.map(|number| (number, attempt_around(&operation.scope())));
+            let home = self.home.clone();
+            let moment = Moment { run: self.run, home, before, position: mark.position };
+            self.shared.snapshots.keep(moment).await;
+        }
+        Ok(())
+    }
+
+    /// Takes the files back to the start of a step; whether there was anything to do.
+    async fn take_back(&mut self, operation: &OperationId, due: Due) -> Result<bool, Failure> {
+        let name = due.step.name().map(|name| name.to_string()).unwrap_or_default();
+        let position = self.track.mark(operation).map_or(due.until, |mark| mark.position);
+        let before = Some((due.number, due.attempt));
+        let moment = Moment { run: self.run, home: self.home.clone(), before, position };
+        let (since, until) = (due.since, due.until);
+        let rollback = Rollback { moment, step: name.clone(), since, until };
+        let is_due = match self.shared.snapshots.is_done(&rollback).await? {
+            true => false,
+            false => self.is_due(&due, &name).await?,
+        };
+        if is_due {
+            self.shared.snapshots.roll_back(rollback).await?;
+        }
+        self.track.settle(due.scope);
+        Ok(is_due)
+    }
+
+    /// Whether earlier attempts at a step have changed files; if so, nobody else may have.
+    async fn is_due(&self, due: &Due, name: &str) -> Result<bool, Failure> {
+        let log = load_whole_log(&*self.shared.store, self.run).await.map_err(|error| {
+            Failure::new(FailureKind::Error, format!("the run's log can't be read: {error}"))
+        })?;
+        let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
+        let history = History::of(&log);
+        if !history.has_worked(&due.step, due.until) {
+            return Ok(false);
+        }
+        match history.beside(&due.step, due.since) {
+            None => Ok(true),
+            Some(other) => {
+                let other = other.step_name();
+                Err(refused(name, &format!("`{other}` worked on them at the same time")))
+            }
+        }
+    }
+
+    /// Says that something was not done.
+    pub(super) fn refuse(&self, effect: Effect, failure: Failure) {
+        let Effect::Perform { operation, r#try, .. } = effect else { return };
+        let performed = Performed::Ended(OperationResult::Failed { failure });
+        let _unheard = self.in_flight.sender.send(News::Performed { operation, r#try, performed });
+    }
+}

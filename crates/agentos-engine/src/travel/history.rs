@@ -1,0 +1,208 @@
+//! When which step's work on the files was under way, read out of a log.
+
+use std::collections::HashMap;
+
+use agentos_core::entry::{Entry, Record};
+use agentos_core::id::{Seq, StepNumber};
+use agentos_core::path::{OperationId, StepPath};
+
+use super::touches_files;
+
+/// One operation that may have changed files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// The operation.
+    pub operation: OperationId,
+    /// Where it was ordered.
+    pub from: Seq,
+    /// Where it ended, if it has.
+    pub to: Option<Seq>,
+}
+
+/// Where a step, or an operation that is one by itself, was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Its identity.
+    pub path: String,
+    /// What people call it.
+    pub name: String,
+    /// Its number, under the latest source.
+    pub number: StepNumber,
+    /// Where it was first asked for, under whichever source.
+    pub at: Seq,
+    /// Where it ended, if it has.
+    pub ended: Option<Seq>,
+}
+
+/// What a log says about files.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    works: Vec<Work>,
+    asked: Vec<Asked>,
+    /// Where the last work stands that another run had done, with which this one began.
+    inherited: Option<Seq>,
+}
+
+impl History {
+    /// What this log says.
+    #[must_use]
+    pub fn of(log: &[Record]) -> Self {
+        let mut reading = Reading::default();
+        log.iter().for_each(|record| reading.read(record));
+        reading.history
+    }
+
+    /// Where the step of this number was asked for.
+    #[must_use]
+    pub fn numbered(&self, number: StepNumber) -> Option<&Asked> {
+        self.asked.iter().find(|asked| asked.number == number)
+    }
+
+    /// All steps that were ever asked for. Those that the latest source does not know have the number 0.
+    #[must_use]
+    pub fn asked(&self) -> &[Asked] {
+        &self.asked
+    }
+
+    /// Where the step of this identity was asked for.
+    #[must_use]
+    pub fn asked_for(&self, path: &str) -> Option<&Asked> {
+        self.asked.iter().find(|asked| asked.path == path)
+    }
+
+    /// Whether files were changed from this position on by the run that this one began with.
+    #[must_use]
+    pub fn is_inherited(&self, at: Seq) -> bool {
+        self.inherited.is_some_and(|last| at <= last)
+    }
+
+    /// Who was changing files at this position.
+    #[must_use]
+    pub fn at_work(&self, at: Seq) -> Option<&Work> {
+        self.works.iter().find(|work| work.from < at && work.to.is_none_or(|to| to >= at))
+    }
+
+    /// Whoever else than this step was changing files from its start on.
+    #[must_use]
+    pub fn beside(&self, step: &StepPath, since: Seq) -> Option<&Work> {
+        self.works.iter().find(|work| {
+            !work.operation.scope().is_within(step) && work.to.is_none_or(|to| to >= since)
+        })
+    }
+
+    /// Whether anything in this step was about to change files before this position.
+    #[must_use]
+    pub fn has_worked(&self, step: &StepPath, until: Seq) -> bool {
+        let own = |work: &&Work| work.operation.scope().is_within(step);
+        self.works.iter().filter(own).any(|work| work.from < until)
+    }
+
+    /// Whoever else than this step, named by its identity, was changing files between two positions.
+    #[must_use]
+    pub fn beside_between(&self, path: &str, from: Seq, to: Option<Seq>) -> Option<&Work> {
+        self.works.iter().find(|work| {
+            let id = work.operation.as_str();
+            let is_own =
+                id == path || id.strip_prefix(path).is_some_and(|rest| rest.starts_with('@'));
+            let is_over = work.to.is_some_and(|end| end < from);
+            !is_own && !is_over && to.is_none_or(|to| work.from < to)
+        })
+    }
+
+    /// Whether this run itself has done anything that may have changed files.
+    #[must_use]
+    pub fn has_any_work(&self) -> bool {
+        !self.works.is_empty()
+    }
+
+    /// The first work that was ordered from this position on.
+    #[must_use]
+    pub fn next_work(&self, at: Seq) -> Option<&Work> {
+        self.works.iter().filter(|work| work.from >= at).min_by_key(|work| work.from)
+    }
+}
+
+impl Work {
+    /// What people call the step that it belongs to: itself, if it is one.
+    #[must_use]
+    pub fn step_name(&self) -> String {
+        let around =
+            std::iter::successors(self.operation.scope().owner(), |step| step.scope().owner());
+        let step = around.into_iter().find(|step| !step.is_phase());
+        let own = || self.operation.name().map(|name| name.to_string());
+        let name = step.and_then(|step| step.name()).map(|name| name.to_string()).or_else(own);
+        name.unwrap_or_else(|| self.operation.to_string())
+    }
+}
+
+/// A log, read entry by entry.
+#[derive(Default)]
+struct Reading {
+    history: History,
+    by_operation: HashMap<OperationId, usize>,
+    by_path: HashMap<String, usize>,
+    /// How many sources the run has had.
+    sources: u32,
+}
+
+impl Reading {
+    fn read(&mut self, record: &Record) {
+        match &record.entry {
+            // Under another source steps have other numbers; where they began stays.
+            Entry::RunStarted(_) => {
+                self.sources += 1;
+                self.history.asked.iter_mut().for_each(|asked| asked.number = StepNumber(0));
+            }
+            Entry::RunRebased { .. } if self.sources == 1 => self.begin_to_live(),
+            Entry::StepRequested { step, number: Some(number), .. } => {
+                let name = step.name().map(|name| name.to_string()).unwrap_or_default();
+                self.asked_for(step.to_string(), name, (*number, record.seq));
+            }
+            Entry::OperationOrdered { operation, number, args, .. } => {
+                if let Some(number) = number {
+                    let name = operation.name().map(|name| name.to_string()).unwrap_or_default();
+                    self.asked_for(operation.to_string(), name, (*number, record.seq));
+                }
+                if touches_files(operation, args) && !self.by_operation.contains_key(operation) {
+                    self.by_operation.insert(operation.clone(), self.history.works.len());
+                    let (operation, from) = (operation.clone(), record.seq);
+                    self.history.works.push(Work { operation, from, to: None });
+                }
+            }
+            Entry::StepEnded { step, .. } => self.ended(step.as_str(), record.seq),
+            Entry::OperationEnded { operation, .. } | Entry::ChildEnded { operation, .. } => {
+                self.ended(operation.as_str(), record.seq);
+                let index = self.by_operation.get(operation);
+                let work = index.and_then(|index| self.history.works.get_mut(*index));
+                if let Some(work) = work.filter(|work| work.to.is_none()) {
+                    work.to = Some(record.seq);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What has ended before was done by another run.
+    fn begin_to_live(&mut self) {
+        let done = self.history.works.iter().filter(|work| work.to.is_some());
+        self.history.inherited = done.map(|work| work.from).max();
+        self.history.works.retain(|work| work.to.is_none());
+        let works = self.history.works.iter().enumerate();
+        self.by_operation = works.map(|(index, work)| (work.operation.clone(), index)).collect();
+    }
+
+    fn ended(&mut self, path: &str, at: Seq) {
+        if let Some(index) = self.by_path.get(path) {
+            self.history.asked[*index].ended.get_or_insert(at);
+        }
+    }
+
+    fn asked_for(&mut self, path: String, name: String, (number, at): (StepNumber, Seq)) {
+        if let Some(index) = self.by_path.get(&path) {
+            self.history.asked[*index].number = number;
+            return;
+        }
+        self.by_path.insert(path.clone(), self.history.asked.len());
+        self.history.asked.push(Asked { path, name, number, at, ended: None });
+    }
+}

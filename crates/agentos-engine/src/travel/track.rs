@@ -1,0 +1,177 @@
+//! What a run that is driven has asked for, as far as its files are concerned: kept beside the journal, entry by entry.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use agentos_core::entry::{Entry, Record};
+use agentos_core::id::{Attempt, Seq, StepNumber};
+use agentos_core::path::{OperationId, ScopePath, StepPath};
+
+use super::{sees_files, touches_files};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Track {
+    /// Whether the run works where files are kept at all.
+    is_isolated: bool,
+    /// Whether something began since files were last about to be changed.
+    is_fresh: bool,
+    /// Whether files were ever about to be changed.
+    has_touched: bool,
+    /// What may be changing files, by position.
+    at_work: BTreeMap<Seq, OperationId>,
+    /// What is open and looks at files: where it was ordered, and whether the files are kept first.
+    open: HashMap<OperationId, Mark>,
+    /// Steps that go back to their start.
+    returning: HashMap<StepPath, Returning>,
+    /// What was ordered under an earlier source.
+    earlier: HashSet<OperationId>,
+    /// Attempts whose files have gone back, or need not.
+    settled: HashSet<ScopePath>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    pub(crate) position: Seq,
+    pub(crate) keeps: bool,
+}
+
+#[derive(Debug)]
+struct Returning {
+    number: StepNumber,
+    began: Seq,
+    attempts: HashMap<Attempt, Seq>,
+}
+
+/// A return that may be due before an operation.
+#[derive(Debug, Clone)]
+pub(crate) struct Due {
+    pub(crate) scope: ScopePath,
+    pub(crate) step: StepPath,
+    pub(crate) number: StepNumber,
+    pub(crate) attempt: Attempt,
+    pub(crate) since: Seq,
+    pub(crate) until: Seq,
+}
+
+impl Track {
+    /// What a log says.
+    pub(crate) fn of(log: &[Record], is_isolated: bool) -> Self {
+        let mut track = Self { is_isolated, ..Self::default() };
+        let switch =
+            log.iter().rposition(|record| matches!(record.entry, Entry::SourceSwitched { .. }));
+        for record in &log[..switch.unwrap_or(0)] {
+            if let Entry::OperationOrdered { operation, .. } = &record.entry {
+                track.earlier.insert(operation.clone());
+            }
+        }
+        log.iter().for_each(|record| track.note(record.seq, &record.entry));
+        track
+    }
+
+    /// Takes in one entry.
+    pub(crate) fn note(&mut self, seq: Seq, entry: &Entry) {
+        match entry {
+            Entry::SourceSwitched { .. } => {
+                self.open.clear();
+                self.at_work.clear();
+            }
+            Entry::StepRequested { step, number: Some(number), rolls_back, .. } => {
+                self.is_fresh = true;
+                if *rolls_back {
+                    // Under another source it is asked for again; it began when it was asked for first.
+                    let (number, attempts) = (*number, HashMap::new());
+                    let returning = Returning { number, began: seq, attempts };
+                    self.returning.entry(step.clone()).or_insert(returning);
+                }
+            }
+            Entry::AttemptStarted { scope, .. } => {
+                self.is_fresh = true;
+                let step = scope.owner().and_then(|step| self.returning.get_mut(&step));
+                if let Some(step) = step {
+                    step.attempts.entry(scope.attempt()).or_insert(seq);
+                }
+            }
+            Entry::OperationOrdered { operation, number, args, .. } => {
+                self.is_fresh |= number.is_some();
+                if self.is_isolated && sees_files(operation) {
+                    self.ordered(seq, operation, touches_files(operation, args));
+                }
+            }
+            Entry::OperationEnded { operation, .. } | Entry::ChildEnded { operation, .. } => {
+                if let Some(mark) = self.open.remove(operation) {
+                    self.at_work.remove(&mark.position);
+                }
+            }
+            Entry::RunRebased { .. } => self.begin_to_live(),
+            _ => {}
+        }
+    }
+
+    fn ordered(&mut self, seq: Seq, operation: &OperationId, touches: bool) {
+        let is_new = !self.earlier.contains(operation);
+        let keeps = touches && is_new && self.is_fresh && self.at_work.is_empty();
+        self.open.insert(operation.clone(), Mark { position: seq, keeps });
+        if touches {
+            self.at_work.insert(seq, operation.clone());
+            self.is_fresh = false;
+            self.has_touched = true;
+        }
+    }
+
+    /// What stands before was executed anew; from here on operations are performed. The first of them sees files that nobody
+    /// has kept for this run.
+    fn begin_to_live(&mut self) {
+        self.is_fresh = true;
+        let first = self.at_work.values().next();
+        let first = first.filter(|operation| !self.earlier.contains(*operation));
+        if let Some(mark) = first.and_then(|first| self.open.get_mut(first)) {
+            mark.keeps = true;
+            self.is_fresh = false;
+        }
+    }
+
+    /// Whether files may have been changed by what the run did.
+    pub(crate) const fn has_touched(&self) -> bool {
+        self.has_touched
+    }
+
+    /// Where an operation that is open was ordered.
+    pub(crate) fn mark(&self, operation: &OperationId) -> Option<Mark> {
+        self.open.get(operation).copied()
+    }
+
+    /// The files before an operation are kept, or can't be.
+    pub(crate) fn kept(&mut self, operation: &OperationId) {
+        if let Some(mark) = self.open.get_mut(operation) {
+            mark.keeps = false;
+        }
+    }
+
+    /// What may have to go back before this operation, from the outside in.
+    pub(crate) fn dues(&self, operation: &OperationId) -> Vec<Due> {
+        if self.returning.is_empty() || !sees_files(operation) {
+            return Vec::new();
+        }
+        let scopes = std::iter::successors(Some(operation.scope()), |scope| {
+            scope.owner().map(|step| step.scope())
+        });
+        let mut dues: Vec<Due> = scopes.filter_map(|scope| self.due(scope)).collect();
+        dues.reverse();
+        dues
+    }
+
+    fn due(&self, scope: ScopePath) -> Option<Due> {
+        let (step, attempt) = (scope.owner()?, scope.attempt());
+        if attempt == Attempt::FIRST || self.settled.contains(&scope) {
+            return None;
+        }
+        let Returning { number, began, attempts } = self.returning.get(&step)?;
+        let until = attempts.get(&attempt).copied()?;
+        Some(Due { scope, step, number: *number, attempt, since: *began, until })
+    }
+
+    /// The files of an attempt have gone back, or need not.
+    pub(crate) fn settle(&mut self, scope: ScopePath) {
+        self.settled.insert(scope);
+    }
+}

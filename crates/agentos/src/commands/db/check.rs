@@ -1,0 +1,192 @@
+//! `agentos db check`: looks the database through, and what lies beside it; with `--fix` it mends what is safe to mend.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentos_store::registry::Registry;
+use agentos_store::sqlite::{Finding, OpenError, Sizes, SqliteStore};
+use agentos_workspace::link;
+use serde::Serialize;
+
+use crate::databases::litter::{self, Litter};
+use crate::databases::source::Source;
+use crate::databases::{counted, folders};
+use crate::error::{ErrorKind, Result};
+use crate::session::Session;
+use crate::terminal::bytes;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Mend what can be mended without losing anything
+    #[arg(long)]
+    fix: bool,
+
+    /// Print a document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    database: PathBuf,
+    runs: u64,
+    interrupted: u64,
+    sizes: Amounts,
+    problems: Vec<Problem>,
+}
+
+#[derive(Serialize)]
+struct Amounts {
+    #[serde(flatten)]
+    inside: Sizes,
+    /// Everything in the folders of runs.
+    folders: u64,
+}
+
+#[derive(Serialize)]
+struct Problem {
+    message: String,
+    /// What was done about it.
+    mended: Option<String>,
+    #[serde(flatten)]
+    what: What,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum What {
+    Inside(Finding),
+    Beside(Litter),
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let path = session.database()?.to_owned();
+    let looked_at = match SqliteStore::open_to_look(&path) {
+        Err(OpenError::NotFound { .. }) => {
+            session.output.lines([format!("there is no database at {} yet", path.display())])?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        looked => looked.map(|_| ()),
+    };
+    if !matches!(looked_at, Err(OpenError::NoIndex { .. })) {
+        looked_at?;
+    }
+    let mut report = look(session, &path).await?;
+    if args.fix && !report.problems.is_empty() {
+        mend(session, &mut report).await?;
+    }
+    if args.json {
+        session.output.document(&report)?;
+    } else {
+        session.output.lines(lines(&report, args.fix))?;
+    }
+    let is_fine = report.problems.iter().all(|problem| problem.mended.is_some());
+    Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn look(session: &Session, path: &std::path::Path) -> Result<Report> {
+    let source = Source::open(path)?;
+    let found = source.store.examine().await?;
+    let inside = found.findings.into_iter().map(|finding| Problem {
+        message: finding.message.clone(),
+        mended: None,
+        what: What::Inside(finding),
+    });
+    let mut problems: Vec<Problem> = inside.collect();
+    let others = others(session, &source);
+    // A file that is damaged may not be able to say which runs there are.
+    let beside = litter::find(&source.store, &source.path, &others).await.unwrap_or_default();
+    problems.extend(beside.into_iter().map(|litter| Problem {
+        message: litter.words(),
+        mended: None,
+        what: What::Beside(litter),
+    }));
+    let projects = source.store.candidates().await.unwrap_or_default();
+    let projects: std::collections::BTreeSet<PathBuf> =
+        projects.into_iter().filter_map(|run| run.work_dir.map(PathBuf::from)).collect();
+    let folders = projects
+        .iter()
+        .map(|project| folders::measure(&agentos_store::folder::executions(project)).bytes)
+        .sum();
+    let sizes = Amounts { inside: found.sizes, folders };
+    let (runs, interrupted) = (found.runs, found.interrupted);
+    Ok(Report { database: source.path, runs, interrupted, sizes, problems })
+}
+
+/// Databases of this repository that may know runs which this one does not.
+fn others(session: &Session, source: &Source) -> Vec<PathBuf> {
+    let location = session.location().ok();
+    let checkout = location.and_then(|location| location.checkout.as_ref().ok()?.as_ref());
+    let registry = session.surroundings.registry_file().map(Registry::at);
+    let known = checkout
+        .zip(registry)
+        .and_then(|(checkout, registry)| registry.databases_of(&checkout.repository).ok());
+    let own = checkout.map(link::own_database);
+    let all = known.unwrap_or_default().into_iter().chain(own);
+    all.filter(|path| path.canonicalize().is_ok_and(|path| path != source.path)).collect()
+}
+
+async fn mend(session: &Session, report: &mut Report) -> Result<()> {
+    let store = session.open()?.store;
+    for problem in &mut report.problems {
+        let done = match &problem.what {
+            What::Inside(finding) => match store.mend(finding).await {
+                Ok(true) => Some("made again from what is sound".to_owned()),
+                Ok(false) => None,
+                Err(error) => return Err(error.into()),
+            },
+            What::Beside(litter) => match litter::clear(litter) {
+                Ok(done) => done,
+                Err(error) if error.kind == ErrorKind::Failed => {
+                    session.output.note(&error.message);
+                    None
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        problem.mended = done;
+    }
+    Ok(())
+}
+
+fn lines(report: &Report, is_fixing: bool) -> Vec<String> {
+    let inside = report.sizes.inside;
+    let mut lines = vec![
+        report.database.display().to_string(),
+        format!(
+            "  {}, {} interrupted",
+            counted(usize::try_from(report.runs).unwrap_or(0), "run"),
+            report.interrupted
+        ),
+        format!(
+            "  database {} ({} free), write-ahead log {}",
+            bytes::size(inside.database),
+            bytes::size(inside.free),
+            bytes::size(inside.wal)
+        ),
+        format!(
+            "  logs of runs {}, large values {}, artifacts {}, folders of runs {}",
+            bytes::size(inside.log),
+            bytes::size(inside.values),
+            bytes::size(inside.artifacts),
+            bytes::size(report.sizes.folders)
+        ),
+    ];
+    for problem in &report.problems {
+        let done = match &problem.mended {
+            Some(done) => format!(" (mended: {done})"),
+            None if is_fixing => " (left: it can't be mended safely)".to_owned(),
+            None => String::new(),
+        };
+        lines.push(format!("problem: {}{done}", problem.message));
+    }
+    let open = report.problems.iter().filter(|problem| problem.mended.is_none()).count();
+    lines.push(match (open, is_fixing) {
+        (0, _) => "everything is fine".to_owned(),
+        (open, false) => {
+            format!("{}; `agentos db check --fix` mends what it can", counted(open, "problem"))
+        }
+        (open, true) => format!("{} left", counted(open, "problem")),
+    });
+    lines
+}

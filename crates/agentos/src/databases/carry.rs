@@ -1,0 +1,257 @@
+//! Copying runs from one database to another, one by one, each whole or not at all.
+//!
+//! Files come first, rows second: whoever is killed in between has left a folder that nobody refers to, and finds it again
+//! the next time. A run that has ended becomes one of the checkout that it is copied into. One that has not goes on where
+//! its log says that it began, so it stays there, with its files.
+
+use std::path::{Path, PathBuf};
+
+use agentos_core::id::RunId;
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_store::folder::{RunFolder, executions, make_self_ignoring};
+use agentos_store::records::{Project, RecordError, Records as _, Workspace};
+use agentos_store::sqlite::SqliteStore;
+use agentos_store::transfer::{Candidate, RunCopy, Taken, TransferError};
+use serde::Serialize;
+
+use super::commands;
+use super::folders::{self, Carried};
+use super::source::Source;
+use crate::error::{CommandError, Result};
+
+/// The checkout that runs are copied into.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    pub(crate) project: Project,
+    pub(crate) worktree_id: String,
+}
+
+impl Home {
+    pub(crate) fn new(id: uuid::Uuid, path: &Path, worktree_id: String) -> Self {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let (now, path) = (SystemClock.now(), path.to_string_lossy().into_owned());
+        let name = name.unwrap_or_else(|| path.clone());
+        let project = Project { id, name, path, created_at: now, updated_at: now };
+        Self { project, worktree_id }
+    }
+}
+
+/// What became of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// It was not there, and is now, or would be.
+    Copied,
+    /// An earlier state of it was there.
+    Updated,
+    /// All of it was there.
+    AlreadyThere,
+    /// All of it was there, and it has gone on.
+    WentOn,
+    /// Somebody is at work with it.
+    Skipped,
+    /// It would be mixed with something else.
+    Refused,
+    /// It can't be read or written.
+    Failed,
+}
+
+impl Outcome {
+    const fn of(taken: Taken) -> Self {
+        match taken {
+            Taken::New => Self::Copied,
+            Taken::BroughtUpToDate => Self::Updated,
+            Taken::AlreadyThere => Self::AlreadyThere,
+            Taken::WentOn => Self::WentOn,
+        }
+    }
+
+    /// Whether something is to be written for it.
+    pub(crate) const fn is_new(self) -> bool {
+        matches!(self, Self::Copied | Self::Updated)
+    }
+
+    pub(crate) const fn word(self, is_trial: bool) -> &'static str {
+        match (self, is_trial) {
+            (Self::Copied, false) => "copied",
+            (Self::Copied, true) => "would copy",
+            (Self::Updated, false) => "brought up to date",
+            (Self::Updated, true) => "would bring up to date",
+            (Self::AlreadyThere, _) => "already there",
+            (Self::WentOn, _) => "already there, and went on",
+            (Self::Skipped, _) => "skipped",
+            (Self::Refused, _) => "refused",
+            (Self::Failed, _) => "failed",
+        }
+    }
+}
+
+/// What became of one run, and why.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Copied {
+    pub(crate) id: RunId,
+    pub(crate) run_id: String,
+    pub(crate) outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    pub(crate) files: Carried,
+}
+
+/// From where to where.
+pub(crate) struct Carrier<'a> {
+    pub(crate) source: &'a Source,
+    /// None if there is no database yet, and only a trial is made.
+    pub(crate) target: Option<&'a SqliteStore>,
+    /// None if runs stay where they are at home.
+    pub(crate) home: Option<Home>,
+    pub(crate) is_trial: bool,
+}
+
+impl Carrier<'_> {
+    pub(crate) async fn carry(&self, candidate: &Candidate) -> Copied {
+        let mut files = Carried::default();
+        let (outcome, reason) = match self.try_to_carry(candidate, &mut files).await {
+            Ok((outcome, reason)) => (outcome, reason),
+            Err(stop) => (stop.outcome, Some(stop.reason)),
+        };
+        let (id, run_id) = (candidate.run, candidate.run_id.clone());
+        Copied { id, run_id, outcome, reason, files }
+    }
+
+    async fn try_to_carry(
+        &self,
+        candidate: &Candidate,
+        files: &mut Carried,
+    ) -> Result<(Outcome, Option<String>), Stop> {
+        if let Some(why) = self.is_busy(candidate) {
+            return Err(Stop { outcome: Outcome::Skipped, reason: why });
+        }
+        let copy = self.source.store.copy_of(candidate.run).await?;
+        let taken = match self.target {
+            Some(target) => target.compare(copy.clone()).await?,
+            None => Taken::New,
+        };
+        let outcome = Outcome::of(taken);
+        let stays = (!copy.is_ended() && self.moves(&copy)).then(|| {
+            let place = copy.work_dir().unwrap_or_default();
+            format!("it has not ended and goes on in {place}, where its files stay")
+        });
+        if self.is_trial {
+            return Ok((outcome, stays));
+        }
+        let Some(target) = self.target else { return Ok((outcome, stays)) };
+        let copy = self.bring_home(copy, outcome, files)?;
+        if !copy.is_ended() {
+            commands::carry(&self.source.path, target.path(), copy.run())?;
+        }
+        let workspace = copy.workspace.clone();
+        let taken = target.take_in(copy).await?;
+        if let Some(workspace) = workspace {
+            copy_workspaces(target, vec![workspace]).await?;
+        }
+        Ok((Outcome::of(taken), stays))
+    }
+
+    /// Why it can't be copied now: two who drive one run would do everything twice.
+    fn is_busy(&self, candidate: &Candidate) -> Option<String> {
+        if candidate.is_driven {
+            return Some("somebody drives it at this moment; copy it when that is over".to_owned());
+        }
+        if candidate.is_ended {
+            return None;
+        }
+        if !self.source.owners.is_empty() {
+            return Some(
+                "it has not ended, and somebody at work in that database may go on with it"
+                    .to_owned(),
+            );
+        }
+        commands::is_at_work(&self.source.path, candidate.run).then(|| {
+            "a command that it has started is still at work; resume it where it is".to_owned()
+        })
+    }
+
+    /// Whether the run belongs to another checkout than the one that it is copied into.
+    fn moves(&self, copy: &RunCopy) -> bool {
+        self.home.as_ref().is_some_and(|home| copy.work_dir() != Some(&home.project.path))
+    }
+
+    fn bring_home(
+        &self,
+        copy: RunCopy,
+        outcome: Outcome,
+        files: &mut Carried,
+    ) -> Result<RunCopy, Stop> {
+        let Some(home) = self.home.as_ref().filter(|_| copy.is_ended() && self.moves(&copy)) else {
+            return Ok(copy);
+        };
+        if let Some(before) = copy.work_dir().map(PathBuf::from) {
+            *files = carry_folder(&before, Path::new(&home.project.path), copy.run(), outcome)?;
+        }
+        Ok(copy.at_home_in(home.project.clone(), home.worktree_id.clone()))
+    }
+}
+
+/// Writes workspaces down where they are not known yet.
+pub(crate) async fn copy_workspaces(target: &SqliteStore, all: Vec<Workspace>) -> Result<()> {
+    let (known, projects) = (target.workspaces().await?, target.projects().await?);
+    for mut workspace in all {
+        if known.iter().any(|known| known.id == workspace.id) {
+            continue;
+        }
+        workspace.project_id =
+            workspace.project_id.filter(|id| projects.iter().any(|project| project.id == *id));
+        match target.put_workspace(workspace, 0).await {
+            // Somebody else was faster.
+            Ok(_) | Err(RecordError::Outdated { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Copies the folder of a run from one checkout to another.
+fn carry_folder(from: &Path, to: &Path, run: RunId, outcome: Outcome) -> Result<Carried, Stop> {
+    let (before, after) = (RunFolder::new(from, run).path(), RunFolder::new(to, run).path());
+    if !before.is_dir() {
+        return Ok(Carried::default());
+    }
+    if after.exists() {
+        let is_same = folders::is_same(&before, &after).map_err(CommandError::from)?;
+        // What is known there has files of its own.
+        if is_same || !outcome.is_new() {
+            return Ok(Carried::default());
+        }
+        let reason = format!("{} is there with other files; move it away", after.display());
+        return Err(Stop { outcome: Outcome::Refused, reason });
+    }
+    let folder = executions(to);
+    make_self_ignoring(&folder).map_err(|error| CommandError::failed(error.to_string()))?;
+    Ok(folders::copy(&before, &after)?)
+}
+
+/// Why a run was left.
+struct Stop {
+    outcome: Outcome,
+    reason: String,
+}
+
+impl From<TransferError> for Stop {
+    fn from(error: TransferError) -> Self {
+        let outcome = match error {
+            TransferError::Different { .. }
+            | TransferError::NameTaken { .. }
+            | TransferError::Busy { .. } => Outcome::Refused,
+            TransferError::NotFound { .. }
+            | TransferError::Damaged { .. }
+            | TransferError::Backend(_) => Outcome::Failed,
+        };
+        Self { outcome, reason: error.to_string() }
+    }
+}
+
+impl From<CommandError> for Stop {
+    fn from(error: CommandError) -> Self {
+        Self { outcome: Outcome::Failed, reason: error.message }
+    }
+}

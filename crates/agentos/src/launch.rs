@@ -1,0 +1,94 @@
+//! From what somebody asks for to a run that is there: checked, placed, written down, and in somebody's hands.
+
+use std::collections::BTreeMap;
+
+use agentos_core::id::RunId;
+use agentos_core::value::Value;
+use agentos_sdk::check_input;
+use agentos_store::records::Records as _;
+use agentos_store::sqlite::{Owner, SqliteStore};
+
+use crate::catalog::Listed;
+use crate::error::{CommandError, Result};
+use crate::inputs::FileInput;
+use crate::session::{Opened, Session};
+use crate::start::{self, NewRunRequest, RunNames};
+use crate::workspace::choose::Choice;
+use crate::workspace::{self, Placed, WorkspaceArgs, choose, setup, tend};
+use crate::{executor, foreground, scribe};
+
+/// What is asked for.
+pub(crate) struct Order<'a> {
+    pub(crate) workflow: &'a Listed,
+    /// It has been [checked](check).
+    pub(crate) input: Value,
+    /// The files that the input names.
+    pub(crate) files: Vec<FileInput>,
+    /// Who works in the place of which agent.
+    pub(crate) agents: BTreeMap<String, String>,
+    pub(crate) place: &'a WorkspaceArgs,
+    /// Whether it is left to the background executor.
+    pub(crate) is_detached: bool,
+}
+
+/// A run that is there.
+pub(crate) struct Launched {
+    pub(crate) store: SqliteStore,
+    pub(crate) run: RunId,
+    /// Who has to drive it, if it is not left to the background executor.
+    pub(crate) owner: Option<Owner>,
+}
+
+/// Starts a run.
+pub(crate) async fn launch(session: &Session, order: Order<'_>) -> Result<Launched> {
+    let choice = choose::choose(session, order.place, order.workflow.workspace.as_deref())?;
+    if choice != Choice::Checkout && order.place.allow_setup {
+        setup::allow(session)?;
+    }
+    let Opened { store, prepared } = session.open()?;
+    let prepared = start::adopt(&store, session.location()?, prepared).await?;
+    // What is seen to its end here is ours from the start: an executor that lives must not find it first.
+    let owner = if order.is_detached { None } else { Some(foreground::enlist(&store)?) };
+    let owned_by = owner.as_ref().map(Owner::id);
+    start::register_project(&store, &prepared).await?;
+    let names = RunNames::new(&store, &order.workflow.name).await?;
+    let (run, called) = (names.run, (names.run.to_string(), names.run_id.clone()));
+    let placed =
+        workspace::place(session, &store, (choice, order.place.base.clone()), called).await?;
+    let request = NewRunRequest {
+        workflow: order.workflow,
+        input: order.input,
+        files: order.files,
+        agents: order.agents,
+        owner: owned_by,
+        names,
+        placed: &placed,
+    };
+    start::create(&store, &prepared, request).await?;
+    begin(session, &store, run, placed).await?;
+    scribe::write(&store, run).await;
+    if owner.is_none() {
+        executor::ensure(&store, &prepared.project_path).await?;
+    }
+    Ok(Launched { store, run, owner })
+}
+
+/// The run is there, so its workspace is in use.
+async fn begin(session: &Session, store: &SqliteStore, run: RunId, placed: Placed) -> Result<()> {
+    match placed.workspace {
+        Some(workspace) if !placed.is_shared => {
+            let record = store.run_detail(run).await?.run;
+            tend::occupy(session, store, &record, workspace).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an input that is not what the workflow takes.
+pub(crate) fn check(workflow: &str, schema: Option<&Value>, input: &Value) -> Result<()> {
+    let Some(schema) = schema else { return Ok(()) };
+    check_input(schema, input).map_err(|error| {
+        CommandError::usage(error.to_string())
+            .hint(format!("`agentos run {workflow} --help` lists the inputs"))
+    })
+}

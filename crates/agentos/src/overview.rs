@@ -1,0 +1,174 @@
+//! Which databases are seen from here: those of every checkout of the repository, each real file once.
+//!
+//! git lists the worktrees. What git does not know (workspaces of jj, databases that were named by hand) is in the user's
+//! registry. A database that was named for this command is seen alone, and so is the global one outside of repositories;
+//! from inside of one the global one is never looked at.
+//!
+//! Nothing here is tied to a terminal: whoever answers from all of a repository begins here.
+
+pub(crate) mod live;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use agentos_store::registry::{KnownDatabase, Registry};
+use agentos_store::unified::{UnifiedView, Worktree, Worktrees};
+use agentos_workspace::checkout::Checkout;
+use agentos_workspace::identity::MAIN;
+use agentos_workspace::siblings::{Sibling, siblings};
+use agentos_workspace::state::{DATABASE, FOLDER, StateLocation, Why};
+use agentos_workspace::surroundings::Surroundings;
+
+use crate::error::Result;
+use crate::session::Session;
+
+/// How far one looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// This repository.
+    Repository,
+    /// Every repository that the user's registry knows, and this one.
+    Everything,
+}
+
+/// What there is to be looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Places {
+    /// The files, the one that is used here first. Some may not be there.
+    pub(crate) databases: Vec<PathBuf>,
+    /// The checkouts that use them.
+    pub(crate) worktrees: Vec<Worktree>,
+    /// What could not be found out.
+    pub(crate) doubts: Vec<String>,
+}
+
+/// Opens everything that is seen from here. What can't be read is part of the view, unless there is nothing else.
+pub(crate) fn open(session: &Session, scope: Scope) -> Result<UnifiedView> {
+    let own = session.database()?.to_owned();
+    let places = find(&session.surroundings, session.location()?, &own, scope);
+    places.doubts.iter().for_each(|doubt| session.output.note(doubt));
+    let view = open_places(&places);
+    if view.sources().is_empty() && !view.unreadable().is_empty() {
+        session.look()?;
+    }
+    Ok(view)
+}
+
+/// Opens these.
+pub(crate) fn open_places(places: &Places) -> UnifiedView {
+    UnifiedView::open(&places.databases, Worktrees::new(places.worktrees.clone()))
+}
+
+/// Looks for what is seen from here. Opens nothing but the registry.
+pub(crate) fn find(
+    surroundings: &Surroundings,
+    location: &StateLocation,
+    own: &Path,
+    scope: Scope,
+) -> Places {
+    let mut places = Places { databases: vec![own.to_owned()], ..Places::default() };
+    let found = location.checkout.as_ref().ok().and_then(Option::as_ref);
+    let checkout = location.maker.as_ref().or(found);
+    let is_alone = matches!(location.why, Why::Named | Why::Outside);
+    if is_alone && scope == Scope::Repository {
+        return places;
+    }
+    if let Some(checkout) = checkout.filter(|_| !is_alone) {
+        match siblings(surroundings, checkout) {
+            Ok(found) => found.into_iter().for_each(|found| places.add(found, checkout, scope)),
+            Err(error) => places.doubts.push(format!("other worktrees are not shown: {error}")),
+        }
+    }
+    let repository = checkout.map(|checkout| checkout.repository.as_path());
+    let known = known(surroundings, repository, scope).unwrap_or_else(|error| {
+        places.doubts.push(error);
+        Vec::new()
+    });
+    let global = surroundings.home.as_ref().map(|home| home.join(FOLDER).join(DATABASE));
+    let global = global.and_then(|global| global.canonicalize().ok());
+    for known in known {
+        // Nobody looks into the global database from inside of a repository.
+        if global.is_none() || known.path.canonicalize().ok() != global {
+            places.add_known(known, scope);
+        }
+    }
+    places
+}
+
+/// What the user's registry knows.
+fn known(
+    surroundings: &Surroundings,
+    repository: Option<&Path>,
+    scope: Scope,
+) -> Result<Vec<KnownDatabase>, String> {
+    let Some(file) = surroundings.registry_file() else { return Ok(Vec::new()) };
+    let asked = match (scope, repository) {
+        (Scope::Everything, _) => None,
+        (Scope::Repository, Some(repository)) => Some(repository),
+        (Scope::Repository, None) => return Ok(Vec::new()),
+    };
+    Registry::at(file).databases(asked).map_err(|error| error.to_string())
+}
+
+impl Places {
+    fn add(&mut self, found: Sibling, checkout: &Checkout, scope: Scope) {
+        let Some(database) = found.database else { return };
+        let name = match &found.worktree {
+            Some(id) if found.is_workspace || id == MAIN => id.clone(),
+            _ => base_name(&found.root),
+        };
+        self.databases.push(database.clone());
+        self.worktrees.push(Worktree {
+            id: found.worktree,
+            name: named(name, Some(&checkout.repository), scope),
+            path: found.root,
+            project: found.project,
+            database,
+        });
+    }
+
+    fn add_known(&mut self, known: KnownDatabase, scope: Scope) {
+        let KnownDatabase { path, project } = known;
+        self.databases.push(path.clone());
+        let is_listed = |worktree: &Worktree| {
+            worktree.path == project.path || worktree.project == Some(project.id)
+        };
+        // A checkout that is gone says nothing any more about who uses what; its runs still tell where they were.
+        if self.worktrees.iter().any(is_listed) || !project.path.is_dir() {
+            return;
+        }
+        let name = match project.worktree_id.as_str() {
+            MAIN => MAIN.to_owned(),
+            _ => base_name(&project.path),
+        };
+        self.worktrees.push(Worktree {
+            name: named(name, project.repository.as_deref(), scope),
+            id: Some(project.worktree_id),
+            path: project.path,
+            project: Some(project.id),
+            database: path,
+        });
+    }
+}
+
+/// Where there are several repositories, the name says which.
+fn named(name: String, repository: Option<&Path>, scope: Scope) -> String {
+    match (scope, repository) {
+        (Scope::Everything, Some(repository)) => format!("{}/{name}", repository_name(repository)),
+        _ => name,
+    }
+}
+
+/// What a repository is called: the folder around its git directory, or a bare one's own name.
+fn repository_name(repository: &Path) -> String {
+    let folder = match repository.file_name() {
+        Some(name) if name == OsStr::new(".git") => repository.parent().unwrap_or(repository),
+        _ => repository,
+    };
+    let name = base_name(folder);
+    name.strip_suffix(".git").unwrap_or(&name).to_owned()
+}
+
+fn base_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

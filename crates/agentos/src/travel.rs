@@ -1,0 +1,8 @@
+//! Runs with their files: who keeps these while a run goes on, and where they are found again.
+
+pub(crate) mod album;
+pub(crate) mod fresh;
+pub(crate) mod keeper;
+pub(crate) mod past;
+pub(crate) mod range;
+pub(crate) mod sequel;

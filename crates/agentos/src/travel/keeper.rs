@@ -1,0 +1,186 @@
+//! Keeps the files of runs while they are driven, and takes them back.
+//!
+//! A run's files are kept where the run has a workspace to itself: not in the checkout, which is the user's, and not where
+//! it works in that of another run, which has its own. What can't be kept does not stop a run. It is told on the run once,
+//! and from then on nothing more is kept: whoever comes after a crash could not tell what was never kept from what was about
+//! to be, and would keep it when it has changed already.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use agentos_core::failure::{Failure, FailureKind};
+use agentos_core::id::RunId;
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::travel::{Moment, Rollback, Snapshots, refused};
+use agentos_store::records::{NewComment, Records as _};
+use agentos_store::sqlite::SqliteStore;
+use agentos_workspace::workspace::Workspace;
+use agentos_workspace::workspace::snapshot::{Label, Side};
+use async_trait::async_trait;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::album;
+use crate::error::Result;
+use crate::session::Session;
+use crate::workspace::desk::Desk;
+
+/// Tells the remark on a run from all others.
+const REMARK: u128 = 0xA6E7_0012;
+
+/// Keeps files at a desk, if there is one.
+pub(crate) struct DeskSnapshots {
+    desk: Option<Desk>,
+    store: SqliteStore,
+    is_wanted: bool,
+    /// Whose files are kept here, as far as it is known.
+    keeps: Mutex<HashMap<RunId, bool>>,
+}
+
+impl DeskSnapshots {
+    pub(crate) fn new(session: &Session, store: &SqliteStore) -> Self {
+        Self {
+            desk: Desk::open(session, store).ok(),
+            store: store.clone(),
+            is_wanted: session.config.workspace.has_snapshots(),
+            keeps: Mutex::default(),
+        }
+    }
+
+    /// The workspace whose files are kept for a run; none if they are not.
+    async fn workspace(&self, moment: &Moment) -> Result<Option<(Desk, Workspace)>> {
+        let Some(desk) = self.desk.clone().filter(|_| self.is_wanted) else { return Ok(None) };
+        let all = desk.all().await?;
+        let path = std::path::Path::new(&moment.home.workspace_path);
+        let found = all.into_iter().find(|known| known.path == path && known.state.is_there());
+        let Some(workspace) = found else { return Ok(None) };
+        if !self.keeps(moment.run, &workspace).await? {
+            return Ok(None);
+        }
+        Ok(Some((desk.at(&workspace)?, workspace)))
+    }
+
+    async fn keeps(&self, run: RunId, workspace: &Workspace) -> Result<bool> {
+        if let Some(known) = self.known().get(&run) {
+            return Ok(*known);
+        }
+        let detail = self.store.run_detail(run).await?;
+        let has_given_up = detail.comments.iter().any(|comment| comment.id == remark_id(run));
+        let keeps = !has_given_up && album::belongs(workspace, &detail.run);
+        self.known().insert(run, keeps);
+        Ok(keeps)
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, bool>> {
+        self.keeps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn try_keep(&self, moment: &Moment) -> Result<()> {
+        let Some((desk, workspace)) = self.workspace(moment).await? else { return Ok(()) };
+        let side = if moment.before.is_some() { Side::Before } else { Side::End };
+        album::take(&desk, workspace, label(moment, side)).await?;
+        Ok(())
+    }
+
+    /// Nothing more is kept of this run.
+    async fn give_up(&self, moment: &Moment, why: &str) {
+        let run = moment.run;
+        self.known().insert(run, false);
+        let from = match moment.before {
+            Some((step, _)) => format!("from step {step} on"),
+            None => "at its end".to_owned(),
+        };
+        let comment = NewComment {
+            id: remark_id(run),
+            run,
+            step: None,
+            message: format!(
+                "The files are not kept {from}, so there is no way back to where they were: {why}"
+            ),
+            metadata: Some(json!({ "not_kept_from": moment.position })),
+            author: "agentos".to_owned(),
+            at: SystemClock.now(),
+        };
+        if let Err(error) = self.store.add_comment(comment).await {
+            tracing::warn!(%run, %error, "it can't be told that a run's files are not kept");
+        }
+        tracing::warn!(%run, why, "the run's files are not kept");
+    }
+
+    async fn return_to_start(&self, rollback: &Rollback) -> Result<Option<&'static str>> {
+        let moment = &rollback.moment;
+        let home = &moment.home;
+        if home.workspace_path == home.project_path {
+            return Ok(Some("the run works in the checkout itself, whose files are yours"));
+        }
+        if !self.is_wanted {
+            return Ok(Some("snapshots are switched off (`workspace.snapshots`)"));
+        }
+        let Some((desk, workspace)) = self.workspace(moment).await? else {
+            return Ok(Some(
+                "they were not kept; the run's comments say why, or it works in the workspace of another run",
+            ));
+        };
+        let chain = album::chain(&desk, moment.run.to_string()).await?;
+        let kept = album::first_from(&chain, rollback.since);
+        let kept = kept.filter(|found| found.label.position < rollback.until.0);
+        let Some(kept) = kept.cloned() else {
+            return Ok(Some("they were not kept when it began"));
+        };
+        album::return_to(&desk, workspace.clone(), kept).await?;
+        album::take(&desk, workspace, label(moment, Side::RolledBack)).await?;
+        Ok(None)
+    }
+}
+
+#[async_trait]
+impl Snapshots for DeskSnapshots {
+    async fn keep(&self, moment: Moment) {
+        if let Err(error) = self.try_keep(&moment).await {
+            self.give_up(&moment, &error.message).await;
+        }
+    }
+
+    async fn is_done(&self, rollback: &Rollback) -> Result<bool, Failure> {
+        let found = self.workspace(&rollback.moment).await.map_err(|error| trouble(&error))?;
+        let Some((desk, _)) = found else { return Ok(false) };
+        let chain = album::chain(&desk, rollback.moment.run.to_string()).await;
+        let chain = chain.map_err(|error| trouble(&error))?;
+        let wanted = label(&rollback.moment, Side::RolledBack);
+        Ok(chain.iter().any(|found| {
+            let found = &found.label;
+            found.side == Side::RolledBack
+                && (found.step, found.attempt) == (wanted.step, wanted.attempt)
+        }))
+    }
+
+    async fn roll_back(&self, rollback: Rollback) -> Result<(), Failure> {
+        match self.return_to_start(&rollback).await {
+            Ok(None) => Ok(()),
+            Ok(Some(why)) => Err(refused(&rollback.step, why)),
+            Err(error) => Err(trouble(&error)),
+        }
+    }
+}
+
+/// What may be better the next time.
+fn trouble(error: &crate::error::CommandError) -> Failure {
+    let message = format!("the files could not go back to the step's start: {}", error.message);
+    Failure::new(FailureKind::Error, message)
+}
+
+fn remark_id(run: RunId) -> Uuid {
+    Uuid::from_u128(run.0.as_u128() ^ REMARK)
+}
+
+fn label(moment: &Moment, side: Side) -> Label {
+    let (step, attempt) = moment.before.map_or((0, 1), |(step, attempt)| (step.0, attempt.0));
+    Label {
+        run: moment.run.to_string(),
+        step,
+        attempt,
+        side,
+        position: moment.position.0,
+        note: None,
+    }
+}

@@ -1,0 +1,126 @@
+//! A run that is made out of another one: what it is called, and where it works.
+
+use std::path::Path;
+
+use agentos_core::entry::Home;
+use agentos_core::id::{OwnerId, RunId};
+use agentos_core::rebase::Names;
+use agentos_core::value::Value;
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::fork::{ForkAt, ForkRequest};
+use agentos_store::folder::RunFolder;
+use agentos_store::place::Place;
+use agentos_store::records::RunRecord;
+
+/// What becomes of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Sequel<'a> {
+    old: &'a RunRecord,
+    run: RunId,
+    home: Home,
+    workspace_id: Option<String>,
+    branch: Option<String>,
+    input: Option<Value>,
+}
+
+impl<'a> Sequel<'a> {
+    /// One that works where the old one did, with the same agents.
+    pub(crate) fn in_the_same_place(old: &'a RunRecord, run: RunId, run_id: String) -> Self {
+        let home = Home {
+            run_id,
+            project_id: old.project_id.map(|id| id.to_string()).unwrap_or_default(),
+            project_path: old.work_dir.clone().unwrap_or_default(),
+            workspace_path: old.workspace_dir.clone().unwrap_or_default(),
+            context_path: old.context_dir.clone().unwrap_or_default(),
+            // That of the old run.
+            setup: String::new(),
+            depth: 0,
+            agents: [].into(),
+        };
+        let (workspace_id, branch) = (old.workspace_id.clone(), old.branch_name.clone());
+        Self { old, run, home, workspace_id, branch, input: None }
+    }
+
+    /// The same in another workspace.
+    pub(crate) fn in_workspace(mut self, path: &Path, id: &str, branch: Option<String>) -> Self {
+        self.home.workspace_path = path.to_string_lossy().into_owned();
+        self.workspace_id = Some(id.to_owned());
+        self.branch = branch;
+        self
+    }
+
+    /// The same with another input, and where the files are that belong to it.
+    pub(crate) fn with_input(mut self, input: Value, context: &Path) -> Self {
+        self.home.context_path = context.to_string_lossy().into_owned();
+        self.input = Some(input);
+        self
+    }
+
+    /// The same with other agents.
+    pub(crate) fn with_agents(
+        mut self,
+        agents: std::collections::BTreeMap<String, String>,
+    ) -> Self {
+        self.home.agents = agents;
+        self
+    }
+
+    /// What the engine is asked for.
+    pub(crate) fn request(&self, at: ForkAt, owner: Option<OwnerId>) -> ForkRequest {
+        ForkRequest {
+            of: self.old.id,
+            at,
+            run: self.run,
+            home: self.home.clone(),
+            input: self.input.clone(),
+            place: self.place(),
+            owner,
+            old_names: self.old_names(),
+            new_names: self.new_names(),
+            now: SystemClock.now(),
+        }
+    }
+
+    fn place(&self) -> Place {
+        let (old, home) = (self.old, &self.home);
+        let said = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let folder = RunFolder::new(Path::new(&home.project_path), self.run);
+        Place {
+            project: old.project_id,
+            definition: old.workflow_def_id,
+            definition_version: old.definition_version,
+            run_id: None,
+            worktree_id: old.worktree_id.clone(),
+            work_dir: old.work_dir.clone(),
+            workspace_dir: said(&home.workspace_path),
+            workspace_id: self.workspace_id.clone(),
+            context_dir: said(&home.context_path),
+            branch_name: self.branch.clone(),
+            log_file_path: Some(folder.log_file().to_string_lossy().into_owned()),
+        }
+    }
+
+    /// What the old run calls itself and its places.
+    fn old_names(&self) -> Names {
+        let old = self.old;
+        let names = named(&old.run_id, &old.id.to_string());
+        let path = |path: &Option<String>| path.clone().unwrap_or_default();
+        names
+            .with(path(&old.workspace_dir), "{workspace}")
+            .with(path(&old.context_dir), "{context}")
+            .with(path(&old.branch_name), "{branch}")
+    }
+
+    fn new_names(&self) -> Names {
+        let home = &self.home;
+        let names = named(&home.run_id, &self.run.to_string());
+        names
+            .with(home.workspace_path.clone(), "{workspace}")
+            .with(home.context_path.clone(), "{context}")
+            .with(self.branch.clone().unwrap_or_default(), "{branch}")
+    }
+}
+
+fn named(run_id: &str, id: &str) -> Names {
+    Names::default().with(run_id, "{run_id}").with(id, "{id}")
+}

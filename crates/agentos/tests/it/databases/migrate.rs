@@ -1,0 +1,243 @@
+//! `db migrate`: runs come with everything, the source stays as it is, and being killed does no harm.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agentos_testing::repo::snapshot;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::linked::{foreign, sqlite};
+use super::{DATABASE, numbers, own_runs};
+use crate::support::{Stand, lines, name, until};
+
+/// A user with an old global database, in which a repository has kept its runs.
+struct Legacy {
+    stand: Stand,
+    root: PathBuf,
+    old: PathBuf,
+}
+
+impl Legacy {
+    fn new() -> Self {
+        let (stand, root) = Stand::with_repository();
+        let old = stand.home().join(".agentos/issue_workflow.db");
+        Self { stand, root, old }
+    }
+
+    /// In the old database.
+    fn before(&self, arguments: &[&str]) -> crate::support::Call {
+        self.stand
+            .call(&self.root, arguments)
+            .env("AGENTOS_WORKFLOW_DB", "~/.agentos/issue_workflow.db")
+    }
+
+    fn migrate(&self, arguments: &[&str]) -> crate::support::Call {
+        let words =
+            [&["db", "migrate", "--from", "~/.agentos/issue_workflow.db"], arguments].concat();
+        self.stand.call(&self.root, &words)
+    }
+
+    fn state(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        files_in(self.old.parent().expect("a folder"))
+    }
+}
+
+/// Every file of a folder but locks, with its bytes.
+fn files_in(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found: Vec<(PathBuf, Vec<u8>)> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .map(|entry| (entry.path(), fs::read(entry.path()).expect("it can be read")))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn work_of_the_old_global_database_goes_on_in_the_repository() {
+    let legacy = Legacy::new();
+    let (stand, root) = (&legacy.stand, &legacy.root);
+    let counted = stand.at("counted");
+    let given = format!("file={}", counted.display());
+    let count = ["run", "count", "--input", &given, "--input", "steps=4", "--input", "pause=100"];
+    legacy.before(&["run", "greet", "--name", "Ada"]).done().exits(0);
+    let mut process = legacy.before(&count).start();
+    until("two are counted", || lines(&counted).len() >= 2);
+    process.send(Signal::KILL);
+    process.done();
+    // In the repository nothing is found of it, and the variable is the way back.
+    assert!(own_runs(stand, root).is_empty());
+    let before = legacy.state();
+    let trial = legacy.migrate(&["--dry-run"]).done().exits(0);
+    assert!(trial.out.contains("2 runs would be copied"), "{trial:#?}");
+    assert!(!root.join(DATABASE).exists(), "a trial makes nothing");
+    assert!(before == legacy.state(), "the source is as it was");
+    let told = legacy.migrate(&[]).done().exits(0);
+    assert!(told.out.contains("2 runs copied"), "{told:#?}");
+    assert!(before == legacy.state(), "the source is as it was");
+    assert_eq!(own_runs(stand, root).len(), 2);
+    let again = legacy.migrate(&[]).done().exits(0);
+    assert!(
+        again.out.contains("0 runs copied") && again.out.contains("2 already there"),
+        "{again:#?}"
+    );
+    stand.run(root, &["resume", "count"]).exits(0);
+    assert_eq!(stand.only(root, "count")["status"], "COMPLETED");
+    let numbers = lines(&counted);
+    assert_eq!(numbers.last().map(String::as_str), Some("4"));
+    assert!(numbers.len() <= 5, "at most what was under way is done again: {numbers:?}");
+    let after = legacy.migrate(&[]).done().exits(0);
+    assert!(after.out.contains("went on"), "{after:#?}");
+    assert!(before == legacy.state(), "the source is as it was");
+    // The old one can still be used by its name.
+    legacy.before(&["status"]).done().exits(0);
+}
+
+#[test]
+fn logs_artifacts_and_files_come_along_from_another_checkout() {
+    let (stand, old) = Stand::with_repository();
+    let new = stand.repository("new");
+    fs::write(old.join("brief.md"), "a brief").unwrap();
+    let greet = ["run", "greet", "--json", "--name", "Ada", "--brief", "brief.md"];
+    let run = stand.run(&old, &greet).exits(0).document();
+    let tree = stand.run(&old, &["run", "keep", "--json"]);
+    let from = old.to_string_lossy().into_owned();
+    let before = snapshot(&old);
+    let report = stand.run(&new, &["db", "migrate", "--from", &from, "--json"]).exits(0).document();
+    assert_eq!(report["items"][0]["outcome"], "copied");
+    assert!(report["items"][0]["files"]["files"].as_u64() > Some(0), "{report}");
+    assert!(before == snapshot(&old), "the source is as it was");
+    drop(tree);
+    fs::remove_dir_all(&old).unwrap();
+    let shown = stand.show(&new, run["id"].as_str().unwrap());
+    assert_eq!(shown["work_dir"], *new.to_string_lossy());
+    assert_eq!(shown["worktree_id"], "main");
+    assert_eq!(shown["output"], run["output"]);
+    let logs = stand.run(&new, &["logs", &name(&run)]).exits(0);
+    assert!(logs.out.contains("greeting Ada"), "{}", logs.out);
+    let context = Path::new(shown["context_dir"].as_str().unwrap());
+    assert!(context.starts_with(&new) && fs::read_dir(context).unwrap().next().is_some());
+    assert_eq!(stand.git(&new, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn chosen_runs_are_copied_and_wrong_sources_are_refused() {
+    let legacy = Legacy::new();
+    let (stand, root) = (&legacy.stand, &legacy.root);
+    for name in ["one", "two", "three"] {
+        legacy.before(&["run", "greet", "--name", name]).done().exits(0);
+    }
+    let all = legacy.before(&["status", "--json"]).done().document();
+    let (first, second) = (name(&all["items"][0]), name(&all["items"][1]));
+    legacy.migrate(&["--run", &first, "--run", &second]).done().exits(0);
+    assert_eq!(own_runs(stand, root).len(), 2);
+    legacy.migrate(&["--run", "nobody"]).done().exits(3);
+    foreign(&stand.at("langgraph.db"));
+    fs::write(stand.at("empty.db"), "").unwrap();
+    let before = files_in(&stand.at(""));
+    for (from, code, word) in [
+        ("langgraph.db", 4, "LangGraph"),
+        ("missing.db", 3, "there is no database"),
+        ("empty.db", 3, "there is no database"),
+        ("repo/.agentos/issue_workflow.db", 2, "the database itself"),
+    ] {
+        let from = stand.at(from).to_string_lossy().into_owned();
+        let refused = stand.run(root, &["db", "migrate", "--from", &from]).exits(code);
+        assert!(refused.err.contains(word), "{from}: {refused:#?}");
+    }
+    assert!(before == files_in(&stand.at("")), "nothing was made");
+    let elsewhere = stand.at("elsewhere/mine.db").to_string_lossy().into_owned();
+    legacy.migrate(&["--to", &elsewhere]).done().exits(0);
+    let there = stand.call(root, &["status", "--json"]).env("AGENTOS_WORKFLOW_DB", &elsewhere);
+    assert_eq!(there.done().document()["total"], 3);
+}
+
+#[test]
+fn a_run_that_differs_is_refused_and_the_others_are_copied() {
+    let legacy = Legacy::new();
+    let (stand, root) = (&legacy.stand, &legacy.root);
+    let start = |call: crate::support::Call| call.start();
+    let mut process = start(legacy.before(&["run", "listen"]));
+    until("it waits", || waits(&legacy.before(&["status", "--json"]).done().document()));
+    let live = legacy.migrate(&["--json"]).done().exits(0).document();
+    assert_eq!(live["items"][0]["outcome"], "skipped", "{live}");
+    assert!(own_runs(stand, root).is_empty());
+    process.send(Signal::INT);
+    process.done().exits(130);
+    legacy.migrate(&[]).done().exits(0);
+    // Both go on, each on its own.
+    stand.run(root, &["cancel", "listen"]).exits(0);
+    legacy.before(&["signal", "listen", "go"]).done().exits(0);
+    until("it ends", || {
+        let all = legacy.before(&["status", "--json", "--all"]).done().document();
+        all["items"][0]["status"] == "COMPLETED"
+    });
+    legacy.before(&["run", "greet", "--name", "Ada"]).done().exits(0);
+    until("nobody is at work there", || stand.executors().is_empty());
+    let refused = legacy.migrate(&[]).done().exits(4);
+    assert!(refused.out.contains("another history"), "{refused:#?}");
+    assert!(refused.out.contains("1 run copied"), "{refused:#?}");
+    assert_eq!(own_runs(stand, root).len(), 2);
+}
+
+fn waits(listing: &Value) -> bool {
+    listing["items"]
+        .as_array()
+        .is_some_and(|items| items.iter().any(|run| run["waiting"]["kind"] == "signal"))
+}
+
+#[test]
+fn a_damaged_run_is_told_and_the_others_are_copied() {
+    let legacy = Legacy::new();
+    let (stand, root) = (&legacy.stand, &legacy.root);
+    for name in ["one", "two"] {
+        legacy.before(&["run", "greet", "--name", name]).done().exits(0);
+    }
+    sqlite(&legacy.old, include_str!("sql/damaged_log.sql"));
+    let before = legacy.state();
+    let told = legacy.migrate(&[]).done().exits(1);
+    assert!(told.out.contains("is damaged") && told.out.contains("1 run copied"), "{told:#?}");
+    assert_eq!(own_runs(stand, root).len(), 1);
+    // Half of the file is missing: nothing is guessed.
+    let bytes = fs::read(&legacy.old).unwrap();
+    fs::write(&legacy.old, &bytes[..bytes.len() / 2]).unwrap();
+    let cut = legacy.migrate(&[]).done().exits(4);
+    assert!(cut.err.contains("cut off"), "{cut:#?}");
+    assert_eq!(own_runs(stand, root).len(), 1);
+    fs::write(&legacy.old, bytes).unwrap();
+    assert!(before == legacy.state());
+}
+
+#[test]
+fn whoever_is_killed_while_copying_can_copy_again() {
+    let (stand, old) = Stand::with_repository();
+    let new = stand.repository("new");
+    for number in 0..6 {
+        stand.run(&old, &["run", "greet", "--name", &number.to_string()]).exits(0);
+    }
+    let from = old.to_string_lossy().into_owned();
+    let before = snapshot(&old);
+    let words = ["db", "migrate", "--from", &from];
+    for round in 0..numbers(8, 200) {
+        let mut process = stand.call(&new, &words).start();
+        let pause = rustix::thread::Timespec {
+            tv_sec: 0,
+            tv_nsec: i64::try_from(round % 40).unwrap_or(0) * 6_000_000,
+        };
+        let _slept = rustix::thread::nanosleep(&pause);
+        process.send(Signal::KILL);
+        process.done();
+        for run in own_runs(&stand, &new) {
+            let shown = stand.show(&new, run["id"].as_str().expect("an id"));
+            assert_eq!(shown["status"], "COMPLETED", "what is there is whole");
+            let logs = stand.run(&new, &["logs", &name(&run)]).exits(0);
+            assert!(logs.out.contains("greeting"), "and has its files");
+        }
+    }
+    stand.run(&new, &words).exits(0);
+    assert_eq!(own_runs(&stand, &new).len(), 6);
+    assert!(before == snapshot(&old), "the source is as it was");
+}

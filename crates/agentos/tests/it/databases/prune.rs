@@ -1,0 +1,111 @@
+//! `db prune`: nothing goes unless somebody says so, and only what is over.
+
+use std::fs;
+
+use super::{DATABASE, own_runs};
+use crate::support::{Stand, name, until};
+
+fn greet(stand: &Stand, root: &std::path::Path, whom: &str) -> serde_json::Value {
+    stand.run(root, &["run", "greet", "--json", "--name", whom]).exits(0).document()
+}
+
+#[test]
+fn everything_is_kept_for_ever_unless_somebody_says_otherwise() {
+    let (stand, root) = Stand::with_repository();
+    stand.run(&root, &["db", "prune"]).exits(0);
+    greet(&stand, &root, "Ada");
+    let told = stand.run(&root, &["db", "prune"]).exits(0);
+    assert!(told.out.contains("for ever"), "{told:#?}");
+    assert_eq!(own_runs(&stand, &root).len(), 1);
+    stand.run(&root, &["db", "prune", "--older-than", "soon"]).exits(2);
+    stand.run(&root, &["db", "prune", "--status", "running"]).exits(2);
+}
+
+#[test]
+fn old_runs_go_with_their_files_and_the_newest_stay() {
+    let (stand, root) = Stand::with_repository();
+    let runs: Vec<_> = ["one", "two", "three"].map(|whom| greet(&stand, &root, whom)).to_vec();
+    let executions = root.join(".agent/workflows/executions");
+    let folder = |run: &serde_json::Value| executions.join(run["id"].as_str().expect("an id"));
+    let fresh = stand.run(&root, &["db", "prune", "--older-than", "1d"]).exits(0);
+    assert!(fresh.out.contains("0 runs gone"), "{fresh:#?}");
+    let trial = stand.run(&root, &["db", "prune", "--keep", "1", "--dry-run"]).exits(0);
+    assert!(trial.out.contains("2 runs would go"), "{trial:#?}");
+    assert_eq!(own_runs(&stand, &root).len(), 3);
+    let done = stand.run(&root, &["db", "prune", "--keep", "1"]).exits(0);
+    assert!(done.out.contains("2 runs gone"), "{done:#?}");
+    assert_eq!(own_runs(&stand, &root).iter().map(name).collect::<Vec<_>>(), [name(&runs[2])]);
+    assert!(!folder(&runs[0]).exists() && !folder(&runs[1]).exists() && folder(&runs[2]).is_dir());
+    stand.run(&root, &["db", "check"]).exits(0);
+    greet(&stand, &root, "four");
+    let failed = stand.run(&root, &["db", "prune", "--keep", "0", "--status", "failed"]).exits(0);
+    assert!(failed.out.contains("0 runs gone"), "{failed:#?}");
+    let all =
+        stand.run(&root, &["db", "prune", "--older-than", "0m", "--json"]).exits(0).document();
+    assert_eq!(all["removed"].as_array().map(Vec::len), Some(2), "{all}");
+    assert!(all["freed"].as_u64() > Some(0) && all["reclaimed"] == true, "{all}");
+}
+
+#[test]
+fn the_configuration_says_how_long_each_kind_is_kept() {
+    let (stand, root) = Stand::with_repository();
+    fs::create_dir_all(root.join(".agent")).unwrap();
+    fs::write(root.join(".agent/config.toml"), "[retention]\ncompleted = \"90d\"\nlogs = \"0m\"\n")
+        .unwrap();
+    let run = greet(&stand, &root, "Ada");
+    let told = stand.run(&root, &["db", "prune"]).exits(0);
+    assert!(told.out.contains("removed the logs of"), "{told:#?}");
+    assert_eq!(own_runs(&stand, &root).len(), 1);
+    let again = stand.run(&root, &["db", "prune"]).exits(0);
+    assert!(!again.out.contains("the logs of"), "{again:#?}");
+    stand.run(&root, &["show", &name(&run)]).exits(0);
+    stand.run(&root, &["db", "check"]).exits(0);
+    fs::write(root.join(".agent/config.toml"), "[retention]\ncompleted = \"soon\"\n").unwrap();
+    stand.run(&root, &["db", "prune"]).exits(2);
+}
+
+#[test]
+fn what_has_not_ended_stays_whatever_is_said() {
+    let (stand, root) = Stand::with_repository();
+    let mut process = stand.call(&root, &["run", "listen"]).start();
+    until("it waits", || stand.runs(&root).iter().any(|run| run["waiting"]["kind"] == "signal"));
+    greet(&stand, &root, "Ada");
+    let told = stand.run(&root, &["db", "prune", "--older-than", "0m"]).exits(0);
+    assert!(told.out.contains("1 run gone") && told.out.contains("another time"), "{told:#?}");
+    assert_eq!(own_runs(&stand, &root).len(), 1);
+    stand.run(&root, &["signal", "listen", "go"]).exits(0);
+    process.child().wait().expect("it ends");
+    stand.until_status(&root, "listen", "COMPLETED");
+}
+
+#[test]
+fn whoever_is_killed_while_pruning_leaves_nothing_that_can_not_be_mended() {
+    let (stand, root) = Stand::with_repository();
+    for round in 0..4_i64 {
+        for whom in ["one", "two", "three"] {
+            greet(&stand, &root, whom);
+        }
+        let mut process = stand.call(&root, &["db", "prune", "--older-than", "0m"]).start();
+        let pause = rustix::thread::Timespec { tv_sec: 0, tv_nsec: (round + 1) * 25_000_000 };
+        let _slept = rustix::thread::nanosleep(&pause);
+        process.send(rustix::process::Signal::KILL);
+        process.done();
+        stand.run(&root, &["db", "check", "--fix"]).exits(0);
+        stand.run(&root, &["db", "check"]).exits(0);
+        for run in own_runs(&stand, &root) {
+            let logs = stand.run(&root, &["logs", &name(&run)]).exits(0);
+            assert!(logs.out.contains("greeting"), "what is there is whole: {logs:#?}");
+        }
+    }
+    assert!(root.join(DATABASE).is_file());
+}
+
+#[test]
+fn what_a_run_has_started_can_not_change_databases() {
+    let (stand, root) = Stand::with_repository();
+    for verb in ["link", "unlink", "prune", "check"] {
+        let call = stand.call(&root, &["db", verb]).env("AGENTOS_OPERATION", "0123");
+        call.done().exits(4);
+    }
+    assert!(!root.join(".agentos").exists());
+}

@@ -1,0 +1,3 @@
+-- What a LangGraph checkpoint file looks like.
+CREATE TABLE checkpoints (x);
+CREATE TABLE writes (x);

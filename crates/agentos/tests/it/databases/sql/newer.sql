@@ -1,0 +1,2 @@
+-- A schema of the future.
+PRAGMA user_version = 99;
