@@ -186,15 +186,10 @@ impl Journal {
                 self.progress(at, &operation, &Progress::Retried { r#try })
             }
             Entry::OperationHeld { operation, r#try, hold } => {
-                let hold = Placed { seq, value: hold };
-                self.progress(at, &operation, &Progress::Held { r#try, hold })
+                self.operation_held(seq, at, &operation, (r#try, hold))
             }
-            Entry::OperationReleased { operation, granted } => {
-                self.progress(at, &operation, &Progress::Released { granted })
-            }
-            Entry::OperationCancelOrdered { operation } => {
-                self.progress(at, &operation, &Progress::CancelOrdered)
-            }
+            Entry::OperationReleased { operation: id, granted } => self.released(at, &id, granted),
+            Entry::OperationCancelOrdered { operation } => self.cancel_ordered(at, &operation),
             Entry::OperationEnded { operation, result } => {
                 self.progress(at, &operation, &Progress::Ended(Placed { seq, value: result }))
             }

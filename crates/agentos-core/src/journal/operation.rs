@@ -230,6 +230,37 @@ impl Journal {
         Ok(())
     }
 
+    /// An operation waits before it begins.
+    pub(super) fn operation_held(
+        &mut self,
+        seq: Seq,
+        at: Timestamp,
+        id: &OperationId,
+        (r#try, hold): (Try, Hold),
+    ) -> Result<(), Illegal> {
+        let hold = Placed { seq, value: hold };
+        self.progress(at, id, &Progress::Held { r#try, hold })
+    }
+
+    /// An operation that waited may begin.
+    pub(super) fn released(
+        &mut self,
+        at: Timestamp,
+        id: &OperationId,
+        granted: Option<String>,
+    ) -> Result<(), Illegal> {
+        self.progress(at, id, &Progress::Released { granted })
+    }
+
+    /// An operation is to be stopped.
+    pub(super) fn cancel_ordered(
+        &mut self,
+        at: Timestamp,
+        id: &OperationId,
+    ) -> Result<(), Illegal> {
+        self.progress(at, id, &Progress::CancelOrdered)
+    }
+
     /// Moves an operation on.
     pub(super) fn progress(
         &mut self,

@@ -46,10 +46,6 @@ pub struct NoRoom {
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "one digit after the point is all that is shown"
-    )]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = ["kB", "MB", "GB", "TB"];
         let mut amount = self.0 as f64 / 1_000.0;

@@ -55,7 +55,9 @@ pub(crate) async fn run(
     args: Args,
     matches: Option<&ArgMatches>,
 ) -> Result<ExitCode> {
-    let workflow = session.catalog.find(&args.name)?;
+    // Where nobody knows which checkout this is, that is what is wrong.
+    let found = session.catalog.find(&args.name);
+    let workflow = found.map_err(|error| session.location().err().unwrap_or(error))?;
     for twin in session.catalog.twins(&args.name) {
         session.output.note(&twin);
     }

@@ -299,6 +299,46 @@ fn kept_body(retry: RetryPolicy) -> KeptBody {
     }
 }
 
+fn of_holds() -> Vec<Example> {
+    let shell = || op("/a#1@1/shell:npm%3A test#1");
+    vec![
+        (
+            Entry::OperationHeld {
+                operation: shell(),
+                r#try: Try(1),
+                hold: Hold {
+                    kind: HoldKind::Approval,
+                    message: "trust it?".into(),
+                    subject: Some("00ff".into()),
+                    until: None,
+                },
+            },
+            r#"{"kind":"operation.held","operation":"/a#1@1/shell:npm%3A test#1","try":1,"hold":{"kind":"approval","message":"trust it?","subject":"00ff"}}"#,
+        ),
+        (
+            Entry::OperationHeld {
+                operation: shell(),
+                r#try: Try(2),
+                hold: Hold {
+                    kind: HoldKind::Disk,
+                    message: "full".into(),
+                    subject: None,
+                    until: Some(Timestamp(7)),
+                },
+            },
+            r#"{"kind":"operation.held","operation":"/a#1@1/shell:npm%3A test#1","try":2,"hold":{"kind":"disk","message":"full","until":7}}"#,
+        ),
+        (
+            Entry::OperationReleased { operation: shell(), granted: Some("00ff".into()) },
+            r#"{"kind":"operation.released","operation":"/a#1@1/shell:npm%3A test#1","granted":"00ff"}"#,
+        ),
+        (
+            Entry::OperationReleased { operation: shell(), granted: None },
+            r#"{"kind":"operation.released","operation":"/a#1@1/shell:npm%3A test#1"}"#,
+        ),
+    ]
+}
+
 fn of_operations() -> Vec<Example> {
     let shell = || op("/a#1@1/shell:npm%3A test#1");
     let nap = || op("/sleep:nap#1");
@@ -354,40 +394,6 @@ fn of_operations() -> Vec<Example> {
         (
             Entry::OperationRetried { operation: shell(), r#try: Try(2) },
             r#"{"kind":"operation.retried","operation":"/a#1@1/shell:npm%3A test#1","try":2}"#,
-        ),
-        (
-            Entry::OperationHeld {
-                operation: shell(),
-                r#try: Try(1),
-                hold: Hold {
-                    kind: HoldKind::Approval,
-                    message: "trust it?".into(),
-                    subject: Some("00ff".into()),
-                    until: None,
-                },
-            },
-            r#"{"kind":"operation.held","operation":"/a#1@1/shell:npm%3A test#1","try":1,"hold":{"kind":"approval","message":"trust it?","subject":"00ff"}}"#,
-        ),
-        (
-            Entry::OperationHeld {
-                operation: shell(),
-                r#try: Try(2),
-                hold: Hold {
-                    kind: HoldKind::Disk,
-                    message: "full".into(),
-                    subject: None,
-                    until: Some(Timestamp(7)),
-                },
-            },
-            r#"{"kind":"operation.held","operation":"/a#1@1/shell:npm%3A test#1","try":2,"hold":{"kind":"disk","message":"full","until":7}}"#,
-        ),
-        (
-            Entry::OperationReleased { operation: shell(), granted: Some("00ff".into()) },
-            r#"{"kind":"operation.released","operation":"/a#1@1/shell:npm%3A test#1","granted":"00ff"}"#,
-        ),
-        (
-            Entry::OperationReleased { operation: shell(), granted: None },
-            r#"{"kind":"operation.released","operation":"/a#1@1/shell:npm%3A test#1"}"#,
         ),
         (
             Entry::OperationCancelOrdered { operation: shell() },
@@ -508,6 +514,7 @@ pub(crate) fn examples() -> Vec<Example> {
         of_step_ends(),
         of_scopes(),
         of_operations(),
+        of_holds(),
         of_operation_ends(),
         of_other_answers(),
         of_signals_and_notes(),

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use super::site::Site;
 use crate::support::{Call, Done, Process, until};
@@ -23,12 +22,11 @@ impl SmallDisk {
         site.commit("a large file");
         let root = site.stand.folder("workspaces");
         let script = format!(
-            "mount -t tmpfs -o {options} none {} && echo mounted && exec cat",
+            "mount -t tmpfs -o {options} none {} && echo mounted && exec sleep 1000",
             root.display()
         );
         let unshare = Path::new("/usr/bin/unshare");
-        let mut call = site.stand.call_program(unshare, &site.root, &["-rm", "sh", "-c", &script]);
-        call.command.stdin(Stdio::piped());
+        let call = site.stand.call_program(unshare, &site.root, &["-rm", "sh", "-c", &script]);
         let mut holder = call.start();
         let mut said = String::new();
         let out = holder.child().stdout.take().expect("it can be read");

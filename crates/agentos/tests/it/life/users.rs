@@ -92,8 +92,9 @@ fn a_command_that_was_killed_does_not_keep_its_workspace() {
     let refused = site.run(&["run", "work", "--workspace-id", "box"]).exits(4);
     assert!(refused.err.contains("in use by somebody's command"), "{}", refused.err);
     killed.send(Signal::KILL);
-    killed.done();
+    // What it has started lives on, and would keep us waiting.
     fs::write(&end, "").expect("a file");
+    killed.done();
     assert_eq!(site.workspace("box")["status"], "in_use", "nobody could write it down");
     site.run(&["run", "work", "--workspace-id", "box"]).exits(0);
     assert_eq!(site.workspace("box")["status"], "released");
