@@ -8,13 +8,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use agentos_core::entry::Home;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::RunId;
 use agentos_engine::clock::{Clock as _, SystemClock};
-use agentos_engine::shell::Grounds as _;
 use agentos_engine::travel::{Moment, Rollback, Snapshots, refused};
-use agentos_engine::workspaces::CheckedWorkspaces;
 use agentos_store::records::{NewComment, Records as _};
 use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::Workspace;
@@ -26,7 +23,6 @@ use uuid::Uuid;
 use super::album;
 use crate::error::Result;
 use crate::session::Session;
-use crate::supervise;
 use crate::workspace::desk::Desk;
 
 /// Tells the remark on a run from all others.
@@ -37,8 +33,6 @@ pub(crate) struct DeskSnapshots {
     desk: Option<Desk>,
     store: SqliteStore,
     is_wanted: bool,
-    /// Makes workspaces ready: what that does to files is no step's doing.
-    grounds: Option<CheckedWorkspaces>,
     /// Whose files are kept here, as far as it is known.
     keeps: Mutex<HashMap<RunId, bool>>,
 }
@@ -49,7 +43,6 @@ impl DeskSnapshots {
             desk: Desk::open(session, store).ok(),
             store: store.clone(),
             is_wanted: session.config.workspace.has_snapshots(),
-            grounds: supervise::grounds(session, store).ok(),
             keeps: Mutex::default(),
         }
     }
@@ -61,23 +54,19 @@ impl DeskSnapshots {
         let path = std::path::Path::new(&moment.home.workspace_path);
         let found = all.into_iter().find(|known| known.path == path && known.state.is_there());
         let Some(workspace) = found else { return Ok(None) };
-        if !self.keeps(moment.run, &moment.home, &workspace).await? {
+        if !self.keeps(moment.run, &workspace).await? {
             return Ok(None);
         }
         Ok(Some((desk.at(&workspace)?, workspace)))
     }
 
-    async fn keeps(&self, run: RunId, home: &Home, workspace: &Workspace) -> Result<bool> {
+    async fn keeps(&self, run: RunId, workspace: &Workspace) -> Result<bool> {
         if let Some(known) = self.known().get(&run) {
             return Ok(*known);
         }
         let detail = self.store.run_detail(run).await?;
         let has_given_up = detail.comments.iter().any(|comment| comment.id == remark_id(run));
         let keeps = !has_given_up && album::belongs(workspace, &detail.run);
-        if let (true, Some(grounds)) = (keeps, &self.grounds) {
-            // Whoever performs the operation does this again, and says what is wrong.
-            let _unready = grounds.of(home).await;
-        }
         self.known().insert(run, keeps);
         Ok(keeps)
     }
