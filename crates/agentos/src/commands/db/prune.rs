@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use agentos_core::id::RunId;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::shell::run_folder;
 use agentos_store::folder::RunFolder;
@@ -24,6 +25,7 @@ use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::supervise::commands_folder;
 use crate::terminal::bytes;
+use crate::workspace::desk::Desk;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -72,6 +74,7 @@ struct Report {
 
 #[derive(Serialize)]
 struct Removed {
+    id: RunId,
     run_id: String,
     what: &'static str,
     bytes: u64,
@@ -117,6 +120,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     remove_parts(rest, &rules, &mut report)?;
     report.freed = report.removed.iter().map(|removed| removed.bytes).sum();
     if !args.dry_run && !gone.is_empty() {
+        forget_snapshots(session, &store, &report.removed).await;
         let freed = store.reclaim()?;
         report.reclaimed = freed.is_some();
         report.freed += freed.unwrap_or(0);
@@ -214,7 +218,12 @@ async fn remove_runs(
             .map(|project| RunFolder::new(Path::new(project), run.run).path());
         let bytes = folder.as_deref().map_or(0, |folder| folders::measure(folder).bytes);
         if report.dry_run || remove_run(store, run, folder.as_deref(), report).await? {
-            report.removed.push(Removed { run_id: run.run_id.clone(), what: "run", bytes });
+            report.removed.push(Removed {
+                id: run.run,
+                run_id: run.run_id.clone(),
+                what: "run",
+                bytes,
+            });
         }
     }
     Ok(())
@@ -262,6 +271,23 @@ async fn remove_run(
     Ok(true)
 }
 
+/// Forgets the snapshots of runs that are gone (`refs/agentos/runs/…`). Outside of repositories there are none.
+async fn forget_snapshots(session: &Session, store: &SqliteStore, gone: &[Removed]) {
+    let Ok(desk) = Desk::open(session, store) else { return };
+    let gone = gone.iter().filter(|removed| removed.what == "run");
+    let names: Vec<String> =
+        gone.flat_map(|removed| [removed.id.to_string(), removed.run_id.clone()]).collect();
+    let forgotten = desk.work(move |yard| {
+        names.iter().try_for_each(|name| match yard.drop_snapshots(name) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(CommandError::failed(error.to_string())),
+        })
+    });
+    if let Err(error) = forgotten.await {
+        session.output.note(&format!("snapshots of removed runs are left: {}", error.message));
+    }
+}
+
 /// Removes log files and artifacts of runs that stay.
 fn remove_parts<'a>(
     runs: impl Iterator<Item = &'a Candidate>,
@@ -289,7 +315,7 @@ fn remove_parts<'a>(
                     CommandError::failed(format!("{} can't be removed: {error}", folder.display()))
                 })?;
             }
-            report.removed.push(Removed { run_id: run.run_id.clone(), what, bytes });
+            report.removed.push(Removed { id: run.run, run_id: run.run_id.clone(), what, bytes });
         }
     }
     Ok(())
@@ -314,7 +340,7 @@ fn empty(folder: &PathBuf) -> io::Result<()> {
 fn lines(report: &Report) -> Vec<String> {
     let verb = if report.dry_run { "would remove" } else { "removed" };
     let mut lines: Vec<String> = Vec::new();
-    for Removed { run_id, what, bytes } in &report.removed {
+    for Removed { run_id, what, bytes, .. } in &report.removed {
         let size = bytes::size(*bytes);
         lines.push(match *what {
             "run" => format!("{verb} {run_id} ({size} of files)"),

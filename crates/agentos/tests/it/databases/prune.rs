@@ -32,7 +32,10 @@ fn old_runs_go_with_their_files_and_the_newest_stay() {
     let trial = stand.run(&root, &["db", "prune", "--keep", "1", "--dry-run"]).exits(0);
     assert!(trial.out.contains("2 runs would go"), "{trial:#?}");
     assert_eq!(own_runs(&stand, &root).len(), 3);
+    let chain = format!("refs/agentos/runs/{}", runs[0]["id"].as_str().expect("an id"));
+    stand.git(&root, &["update-ref", &chain, "HEAD"]);
     let done = stand.run(&root, &["db", "prune", "--keep", "1"]).exits(0);
+    assert_eq!(stand.git(&root, &["for-each-ref", "refs/agentos"]), "");
     assert!(done.out.contains("2 runs gone"), "{done:#?}");
     assert_eq!(own_runs(&stand, &root).iter().map(name).collect::<Vec<_>>(), [name(&runs[2])]);
     assert!(!folder(&runs[0]).exists() && !folder(&runs[1]).exists() && folder(&runs[2]).is_dir());
