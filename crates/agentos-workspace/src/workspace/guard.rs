@@ -172,20 +172,6 @@ fn changed(key: &str, old: Option<&String>, new: Option<&String>) -> Option<Stri
     (old != new).then(|| format!("{key} was {} and is {}", shown(old), shown(new)))
 }
 
-/// The settings that decide whether a repository can be used at all.
-fn vital(
-    surroundings: &Surroundings,
-    repository: &Path,
-) -> Result<BTreeMap<String, String>, CallError> {
-    let mut vital = BTreeMap::new();
-    for key in VITAL {
-        if let Some(value) = setting(surroundings, repository, key)? {
-            vital.insert(key.to_owned(), value);
-        }
-    }
-    Ok(vital)
-}
-
 /// Tells what has changed since somebody began to work in a workspace, and puts right what nobody can want: one line each.
 /// How it was is forgotten then.
 #[must_use]
