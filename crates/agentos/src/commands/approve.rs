@@ -61,57 +61,24 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let opened = session.open_for(&args.run)?;
     let run = names::find(&opened.store, &args.run).await?;
     let questions = open_questions(&opened.store, run).await?;
-    let asked = choose(args, questions)?;
-    let answer = Answer { is_approved: !args.deny, comment: args.comment.clone() };
-    send(session, &opened, &args.run, (&asked, answer)).await?;
-    let question = asked.question;
+    let Asked { operation, question, key, .. } = choose(args, questions)?;
+    let body = MessageBody::Approval {
+        operation,
+        approved: !args.deny,
+        by: user(session),
+        comment: args.comment.clone(),
+    };
+    signal::send(&opened, &args.run, Message { key, body }).await?;
     let word = if args.deny { "denied" } else { "approved" };
     let answer = Line::of(Tone::Plain, &format!("{word}: {}", question.text));
     session.output.lines(painted(session, [answer].into_iter().chain(question.changes())))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a person says to a question.
-struct Answer {
-    is_approved: bool,
-    comment: Option<String>,
-}
-
-async fn send(
-    session: &Session,
-    opened: &Opened,
-    run: &str,
-    (asked, answer): (&Asked, Answer),
-) -> Result<()> {
-    let body = MessageBody::Approval {
-        operation: asked.operation.clone(),
-        approved: answer.is_approved,
-        by: user(session),
-        comment: answer.comment,
-    };
-    signal::send(opened, run, Message { key: asked.key.clone(), body }).await?;
-    Ok(())
-}
-
 /// What a run asks.
 pub(crate) async fn questions(store: &SqliteStore, run: RunId) -> Result<Vec<Question>> {
     let asked = open_questions(store, run).await?;
     Ok(asked.into_iter().map(|asked| asked.question).collect())
-}
-
-/// Answers the question of this text, and says nothing about it.
-pub(crate) async fn answer(
-    session: &Session,
-    run: &str,
-    text: &str,
-    is_approved: bool,
-) -> Result<()> {
-    let opened = session.open_for(run)?;
-    let found = names::find(&opened.store, run).await?;
-    let questions = open_questions(&opened.store, found).await?;
-    let asked = questions.into_iter().find(|asked| asked.question.text == text);
-    let asked = asked.ok_or_else(|| CommandError::not_found("it does not ask that any more"))?;
-    send(session, &opened, run, (&asked, Answer { is_approved, comment: None })).await
 }
 
 /// Approves what a run waits for, if it is just this.
