@@ -14,6 +14,7 @@ use agentos_store::records::Records;
 use agentos_workspace::metadata;
 use agentos_workspace::surroundings::Surroundings;
 use agentos_workspace::workspace::direnv::DirenvError;
+use agentos_workspace::workspace::snapshot::is_half_returned;
 use agentos_workspace::workspace::verify::{VerifyError, verify_quickly};
 use agentos_workspace::workspace::{Workspace, direnv};
 use async_trait::async_trait;
@@ -31,6 +32,12 @@ pub trait Keeper: Send + Sync + 'static {
     /// # Errors
     /// There can be none, or there is no room for it yet.
     async fn bring_back(&self, run: RunId, home: &Home) -> Result<Workspace, Refusal>;
+
+    /// Finishes what takes the files of a workspace back to where they were, and did not come to its end.
+    ///
+    /// # Errors
+    /// It can't be finished: the files are neither the ones nor the others.
+    async fn finish_return(&self, run: RunId, workspace: &Workspace) -> Result<(), Refusal>;
 }
 
 /// Runs work in their workspaces, which are looked at before.
@@ -97,10 +104,32 @@ impl CheckedWorkspaces {
         let (surroundings, found) = (Arc::clone(&self.surroundings), known.clone());
         let looked = blocking(move || Ok(verify_quickly(&surroundings, &found))).await?;
         match looked {
-            Ok(()) => Ok(known),
+            Ok(()) => {
+                self.finish_return(visitor, &known).await?;
+                Ok(known)
+            }
             Err(VerifyError::Missing { .. }) => self.brought_back(visitor).await,
             Err(error) => Err(refused(format!(
                 "{error}; nothing was done. `agentos workspace status` shows it"
+            ))
+            .into()),
+        }
+    }
+
+    /// Nothing is done where files are halfway back to where they were.
+    async fn finish_return(
+        &self,
+        visitor: Visitor<'_>,
+        workspace: &Workspace,
+    ) -> Result<(), Refusal> {
+        if !is_half_returned(workspace) {
+            return Ok(());
+        }
+        match &self.keeper {
+            Some(keeper) => keeper.finish_return(visitor.run, workspace).await,
+            None => Err(refused(format!(
+                "the files in {} are halfway back to where they were; `agentos retry` brings them there",
+                workspace.path.display()
             ))
             .into()),
         }

@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use super::desk::Desk;
 use super::tend;
 use crate::error::{CommandError, Result};
+use crate::travel::album;
 
 /// How often it is looked whether there is room by now: more seldom the longer a run has been there, because each look is
 /// in its log.
@@ -40,6 +41,26 @@ impl Keeper for DeskKeeper {
                 Err(Failure::new(FailureKind::NonRetryable, message).into())
             }
         }
+    }
+
+    async fn finish_return(
+        &self,
+        run: RunId,
+        workspace: &Workspace,
+    ) -> std::result::Result<(), Refusal> {
+        let desk = self.desk.clone().ok_or_else(|| CommandError::failed("this is no repository"));
+        let finished = match desk.and_then(|desk| desk.at(workspace)) {
+            Ok(desk) => album::finish_return(&desk, &self.store, (run, workspace)).await,
+            Err(error) => Err(error),
+        };
+        finished.map_err(|error| {
+            let message = format!(
+                "the files in {} are halfway back to where they were, and can't be brought there: {}; nothing was done",
+                workspace.path.display(),
+                error.message
+            );
+            Failure::new(FailureKind::NonRetryable, message).into()
+        })
     }
 }
 
@@ -70,13 +91,13 @@ impl DeskKeeper {
             }
             Err(error) => return Err(desk.told(error).await),
         };
-        let Open { workspace, how, lock, .. } = open;
+        let Open { workspace, how, lock, notes } = open;
         drop(lock);
         if how == Opened::Found {
             // Somebody else of this run was faster.
             return Ok(Ok(workspace));
         }
-        self.remark(run, &workspace, known.nonce.is_nil()).await?;
+        self.remark(run, &workspace, (known.nonce.is_nil(), &notes)).await?;
         desk.occupy(&self.user(user.as_deref(), record).await?, workspace).await.map(Ok)
     }
 
@@ -88,12 +109,21 @@ impl DeskKeeper {
         }
     }
 
-    async fn remark(&self, run: RunId, workspace: &Workspace, is_first: bool) -> Result<()> {
+    async fn remark(
+        &self,
+        run: RunId,
+        workspace: &Workspace,
+        (is_first, notes): (bool, &[String]),
+    ) -> Result<()> {
         let path = workspace.path.display();
-        let message = match is_first {
+        let mut message = match is_first {
             true => format!("the workspace {path} was made when there was room for it"),
             false => format!("the workspace {path} was gone; it was made again"),
         };
+        for note in notes {
+            message.push_str("; ");
+            message.push_str(note);
+        }
         let number = 0xA6E7_1000 ^ workspace.nonce.as_u128();
         Ok(self.store.add_comment(tend::said(run, number, message)).await?)
     }
