@@ -133,3 +133,18 @@ fn a_fork_goes_on_in_the_background_and_after_its_workspace_was_cleaned() {
     assert_eq!(forked["output"], first["output"]);
     assert_eq!(step(&forked, "b")["status"], "COMPLETED");
 }
+
+#[test]
+fn a_step_of_a_fork_takes_as_long_as_it_takes_there() {
+    let site = Site::new(
+        r#"
+  await ctx.run("a", async (ctx) => ctx.shell("true"));
+  await ctx.run("b", async (ctx) => ctx.shell("true"));
+"#,
+    );
+    let first = site.ends(&["run", "work"], 0);
+    let over = first["completed_at"].as_str().expect("a time");
+    let forked = site.ends(&["fork", &name(&first), "--from-step", "b"], 0);
+    let began = step(&forked, "b")["started_at"].as_str().expect("a time");
+    assert!(began >= over, "{began} is in the new run, after {over}");
+}
