@@ -17,6 +17,7 @@ mod chain;
 mod darkroom;
 mod difference;
 mod error;
+pub mod filled;
 mod fork;
 mod jujutsu;
 mod label;

@@ -5,6 +5,7 @@ use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::records::{Records as _, RunRecord};
 use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::Workspace;
+use agentos_workspace::workspace::snapshot::filled::settle;
 use agentos_workspace::workspace::snapshot::{
     Label, Side, Snapshot, SnapshotError, is_half_returned,
 };
@@ -59,6 +60,26 @@ pub(crate) async fn finish_return(
     let number = RETURNED ^ u128::from(to.number) ^ workspace.nonce.as_u128();
     store.add_comment(tend::said(run, number, message)).await?;
     Ok(())
+}
+
+/// Keeps files while their workspace is set up.
+pub(crate) async fn put_aside(desk: &Desk, workspace: &Workspace) -> Result<()> {
+    let (step, attempt, side, position, note) = (0, 1, Side::ByHand, 0, None);
+    let label = Label { run: aside(workspace), step, attempt, side, position, note };
+    take(desk, workspace.clone(), label).await.map(drop)
+}
+
+/// Puts back what was put aside. It is known where the files are until they are there.
+pub(crate) async fn put_back(desk: &Desk, workspace: &Workspace) -> Result<()> {
+    if let Some(kept) = chain(desk, aside(workspace)).await?.into_iter().next() {
+        return_to(desk, workspace.clone(), kept).await?;
+    }
+    settle(workspace)?;
+    forget(desk, aside(workspace)).await
+}
+
+fn aside(workspace: &Workspace) -> String {
+    format!("setup-{}", workspace.nonce)
 }
 
 /// Forgets the snapshots of a run.

@@ -48,8 +48,7 @@ impl Keeper for DeskKeeper {
         run: RunId,
         workspace: &Workspace,
     ) -> std::result::Result<(), Refusal> {
-        let desk = self.desk.clone().ok_or_else(|| CommandError::failed("this is no repository"));
-        let finished = match desk.and_then(|desk| desk.at(workspace)) {
+        let finished = match self.desk_of(workspace) {
             Ok(desk) => album::finish_return(&desk, &self.store, (run, workspace)).await,
             Err(error) => Err(error),
         };
@@ -62,9 +61,38 @@ impl Keeper for DeskKeeper {
             Failure::new(FailureKind::NonRetryable, message).into()
         })
     }
+
+    async fn put_aside(&self, workspace: &Workspace) -> std::result::Result<(), Refusal> {
+        let kept = match self.desk_of(workspace) {
+            Ok(desk) => album::put_aside(&desk, workspace).await,
+            Err(error) => Err(error),
+        };
+        kept.map_err(|error| unsettled(&error))
+    }
+
+    async fn put_back(&self, workspace: &Workspace) -> std::result::Result<(), Refusal> {
+        let back = match self.desk_of(workspace) {
+            Ok(desk) => album::put_back(&desk, workspace).await,
+            Err(error) => Err(error),
+        };
+        back.map_err(|error| unsettled(&error))
+    }
+}
+
+/// The next who comes tries again.
+fn unsettled(error: &CommandError) -> Refusal {
+    let message =
+        format!("the files can't be kept while the workspace is set up: {}", error.message);
+    Failure::new(FailureKind::Error, message).into()
 }
 
 impl DeskKeeper {
+    /// A desk where the workspace's snapshots are.
+    fn desk_of(&self, workspace: &Workspace) -> Result<Desk> {
+        let desk = self.desk.clone();
+        desk.ok_or_else(|| CommandError::failed("this is no repository"))?.at(workspace)
+    }
+
     async fn open(&self, run: RunId, home: &Home) -> Result<std::result::Result<Workspace, Hold>> {
         let desk =
             self.desk.clone().ok_or_else(|| CommandError::failed("this is no repository"))?;

@@ -6,7 +6,8 @@
 use super::label::Side;
 use super::notes::Standing;
 use super::state::Kept;
-use super::{Snapshot, SnapshotError};
+use super::{Snapshot, SnapshotError, filled};
+use crate::identity;
 use crate::workspace::Workspace;
 use crate::workspace::plumbing::{Plumbing, Stand};
 use crate::workspace::yard::Yard;
@@ -22,7 +23,7 @@ impl Yard<'_> {
         let Snapshot { number, commit, label, .. } = &newest;
         let of = format!("snapshot {number} of its run ({label})");
         Some(match self.is_ahead(workspace, &newest) {
-            Ok(true) => match self.return_to(workspace, &newest) {
+            Ok(true) => match self.fill(workspace, &newest) {
                 Ok(()) => format!("its files are those of {of}"),
                 Err(error) => format!("its files could not be brought back from {of}: {error}"),
             },
@@ -31,6 +32,12 @@ impl Yard<'_> {
             ),
             Err(error) => format!("its files could not be brought back from {of}: {error}"),
         })
+    }
+
+    fn fill(&self, workspace: &Workspace, from: &Snapshot) -> Result<(), SnapshotError> {
+        self.return_to(workspace, from)?;
+        let private = identity::private_of(&workspace.path);
+        private.map_or(Ok(()), |private| filled::write_down(&private))
     }
 
     fn newest(&self, run: &str) -> Result<Option<Snapshot>, SnapshotError> {
