@@ -3,7 +3,7 @@
 //! - **Snapshots** are lazy. One is taken before the first operation that may change files after something began that a
 //!   person could go back to: a step, an attempt, an operation that is a step by itself. Its label is the operation's
 //!   position in the log, so *the files at some position are those of the first snapshot at or after it*: nothing has
-//!   changed them in between. One more is taken when the run ends.
+//!   changed them in between. One more is taken when the run ends, and when it begins to wait after files were changed.
 //! - **Only while it is quiet.** Whether something else of the run may be changing files is read out of the log, not out of
 //!   memory, so that whoever comes after a crash decides the same. Where it is not quiet there is no snapshot, and whoever
 //!   wants to go back there is refused, with the name of the step that was at work.
@@ -62,8 +62,10 @@ pub struct Moment {
     pub run: RunId,
     /// Where it works.
     pub home: Home,
-    /// Before which step's operation, in which of its attempts; without it, the end of the run.
+    /// Before which step's operation, in which of its attempts; without it, the end of the run, or of its work for now.
     pub before: Option<(StepNumber, Attempt)>,
+    /// Whether the run begins to wait, and may go on much later.
+    pub is_waiting: bool,
     /// The position in the run's log: that of the operation's order, or of the end.
     pub position: Seq,
 }

@@ -168,6 +168,7 @@ impl Projection {
         match entry {
             Entry::RunEnded { outcome } => self.run_ended(at, outcome, changes),
             Entry::SourceSwitched { definition, .. } => self.begin_anew(definition, changes),
+            Entry::RunRebased { .. } if !self.was_switched => self.begin_to_live(at, changes),
             Entry::StateWritten { operation, value } => {
                 if let Some(name) = operation.name() {
                     changes.state.push((name.as_str().to_owned(), value.clone()));

@@ -14,16 +14,21 @@ use crate::performer::{News, Performed};
 use crate::travel::{Due, History, Moment, Rollback, attempt_around, refused};
 
 impl Drive {
-    /// Takes in what a turn has decided. If that is the run's end, the files are kept as they are; what keeps them alive may
-    /// be gone when it is known to others.
+    /// Takes in what a turn has decided. If that is the run's end, or it begins to wait, the files are kept as they are: what
+    /// keeps them alive may be gone when it is known to others, or when it goes on.
     pub(super) async fn note_files(&mut self, chunk: &Chunk, standing: Standing) {
         let first = chunk.first.0;
         for (seq, entry) in (first..).map(Seq).zip(&chunk.entries) {
             self.track.note(seq, entry);
         }
-        if standing.is_ended() && self.track.has_touched() && self.shared.snapshots.is_there() {
+        if !self.shared.snapshots.is_there() {
+            return;
+        }
+        let is_waiting = matches!(standing, Standing::Parked { .. });
+        if standing.is_ended() && self.track.has_touched() || is_waiting && self.track.rests() {
             let position = Seq(first + (chunk.entries.len() as u64).saturating_sub(1));
-            let moment = Moment { run: self.run, home: self.home.clone(), before: None, position };
+            let (run, home) = (self.run, self.home.clone());
+            let moment = Moment { run, home, before: None, is_waiting, position };
             self.shared.snapshots.keep(moment).await;
         }
     }
@@ -43,7 +48,8 @@ impl Drive {
             let step = self.execution.journal().step_of(operation).map(|(number, _)| number);
             let before = step.map(|number| (number, attempt_around(&operation.scope())));
             let home = self.home.clone();
-            let moment = Moment { run: self.run, home, before, position: mark.position };
+            let (run, position, is_waiting) = (self.run, mark.position, false);
+            let moment = Moment { run, home, before, is_waiting, position };
             self.shared.snapshots.keep(moment).await;
         }
         Ok(())
@@ -54,7 +60,8 @@ impl Drive {
         let name = due.step.name().map(|name| name.to_string()).unwrap_or_default();
         let position = self.track.mark(operation).map_or(due.until, |mark| mark.position);
         let before = Some((due.number, due.attempt));
-        let moment = Moment { run: self.run, home: self.home.clone(), before, position };
+        let (run, home, is_waiting) = (self.run, self.home.clone(), false);
+        let moment = Moment { run, home, before, is_waiting, position };
         let (since, until) = (due.since, due.until);
         let rollback = Rollback { moment, step: name.clone(), since, until };
         let is_due = match self.shared.snapshots.is_done(&rollback).await? {

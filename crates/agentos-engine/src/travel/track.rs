@@ -17,6 +17,8 @@ pub(crate) struct Track {
     is_fresh: bool,
     /// Whether files were ever about to be changed.
     has_touched: bool,
+    /// Whether they may have been changed since they were last kept.
+    is_unkept: bool,
     /// What may be changing files, by position.
     at_work: BTreeMap<Seq, OperationId>,
     /// What is open and looks at files: where it was ordered, and whether the files are kept first.
@@ -115,6 +117,7 @@ impl Track {
             self.at_work.insert(seq, operation.clone());
             self.is_fresh = false;
             self.has_touched = true;
+            self.is_unkept = true;
         }
     }
 
@@ -133,6 +136,11 @@ impl Track {
     /// Whether files may have been changed by what the run did.
     pub(crate) const fn has_touched(&self) -> bool {
         self.has_touched
+    }
+
+    /// Whether files may have been changed that nobody has kept, and nothing changes them now. From then on they are kept.
+    pub(crate) fn rests(&mut self) -> bool {
+        self.at_work.is_empty() && std::mem::take(&mut self.is_unkept)
     }
 
     /// Where an operation that is open was ordered.

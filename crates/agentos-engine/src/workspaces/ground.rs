@@ -14,9 +14,12 @@ use agentos_store::records::Records;
 use agentos_workspace::metadata;
 use agentos_workspace::surroundings::Surroundings;
 use agentos_workspace::workspace::direnv::DirenvError;
+use agentos_workspace::workspace::snapshot::filled::{is_filled, settle};
+use agentos_workspace::workspace::snapshot::is_half_returned;
 use agentos_workspace::workspace::verify::{VerifyError, verify_quickly};
 use agentos_workspace::workspace::{Workspace, direnv};
 use async_trait::async_trait;
+use tokio::sync::Mutex;
 
 use super::set_up::SetUp;
 use super::workspace_of;
@@ -31,6 +34,24 @@ pub trait Keeper: Send + Sync + 'static {
     /// # Errors
     /// There can be none, or there is no room for it yet.
     async fn bring_back(&self, run: RunId, home: &Home) -> Result<Workspace, Refusal>;
+
+    /// Finishes what takes the files of a workspace back to where they were, and did not come to its end.
+    ///
+    /// # Errors
+    /// It can't be finished: the files are neither the ones nor the others.
+    async fn finish_return(&self, run: RunId, workspace: &Workspace) -> Result<(), Refusal>;
+
+    /// Keeps the files of a workspace while it is set up. Asked again before they were put back, nothing happens.
+    ///
+    /// # Errors
+    /// They can't be kept.
+    async fn put_aside(&self, workspace: &Workspace) -> Result<(), Refusal>;
+
+    /// Puts back what was put aside.
+    ///
+    /// # Errors
+    /// It can't be put back.
+    async fn put_back(&self, workspace: &Workspace) -> Result<(), Refusal>;
 }
 
 /// Runs work in their workspaces, which are looked at before.
@@ -41,6 +62,8 @@ pub struct CheckedWorkspaces {
     setup: Arc<SetUp>,
     keeper: Option<Arc<dyn Keeper>>,
     has_direnv: bool,
+    /// Held by whoever sets up a workspace that has the files of a snapshot.
+    filling: Arc<Mutex<()>>,
 }
 
 impl CheckedWorkspaces {
@@ -48,7 +71,8 @@ impl CheckedWorkspaces {
     #[must_use]
     pub fn new(records: Arc<dyn Records>, surroundings: Surroundings) -> Self {
         let surroundings = Arc::new(surroundings);
-        Self { records, surroundings, setup: Arc::default(), keeper: None, has_direnv: false }
+        let (setup, filling) = (Arc::default(), Arc::default());
+        Self { records, surroundings, setup, keeper: None, has_direnv: false, filling }
     }
 
     /// With something that is executed in each of them first.
@@ -97,10 +121,32 @@ impl CheckedWorkspaces {
         let (surroundings, found) = (Arc::clone(&self.surroundings), known.clone());
         let looked = blocking(move || Ok(verify_quickly(&surroundings, &found))).await?;
         match looked {
-            Ok(()) => Ok(known),
+            Ok(()) => {
+                self.finish_return(visitor, &known).await?;
+                Ok(known)
+            }
             Err(VerifyError::Missing { .. }) => self.brought_back(visitor).await,
             Err(error) => Err(refused(format!(
                 "{error}; nothing was done. `agentos workspace status` shows it"
+            ))
+            .into()),
+        }
+    }
+
+    /// Nothing is done where files are halfway back to where they were.
+    async fn finish_return(
+        &self,
+        visitor: Visitor<'_>,
+        workspace: &Workspace,
+    ) -> Result<(), Refusal> {
+        if !is_half_returned(workspace) {
+            return Ok(());
+        }
+        match &self.keeper {
+            Some(keeper) => keeper.finish_return(visitor.run, workspace).await,
+            None => Err(refused(format!(
+                "the files in {} are halfway back to where they were; `agentos retry` brings them there",
+                workspace.path.display()
             ))
             .into()),
         }
@@ -132,7 +178,11 @@ impl Grounds for CheckedWorkspaces {
                 let workspace = self.sound(visitor, known).await?;
                 let file = workspace.path.join(metadata::FILE).display().to_string();
                 let id = workspace.id.to_string();
-                self.enter(visitor, workspace, environment(home, id, file)).await?
+                let env = environment(home, id, file);
+                match is_filled(&workspace) {
+                    true => self.enter_filled(visitor, workspace, env).await?,
+                    false => self.enter(visitor, workspace, env).await?,
+                }
             }
             None if home.workspace_path == home.project_path => {
                 environment(home, home.run_id.clone(), String::new())
@@ -150,6 +200,30 @@ impl Grounds for CheckedWorkspaces {
 }
 
 impl CheckedWorkspaces {
+    /// The same where the files are those of a snapshot: they are so again when it is set up.
+    async fn enter_filled(
+        &self,
+        visitor: Visitor<'_>,
+        workspace: Workspace,
+        env: BTreeMap<String, String>,
+    ) -> Result<BTreeMap<String, String>, Refusal> {
+        let _alone = self.filling.lock().await;
+        let is_setup = prelude::is_setup(visitor.home, visitor.operation);
+        let keeper = self.keeper.as_ref().filter(|_| self.setup.setup.is_some() && !is_setup);
+        if !is_filled(&workspace) {
+            return self.enter(visitor, workspace, env).await;
+        }
+        if let Some(keeper) = keeper {
+            keeper.put_aside(&workspace).await?;
+        }
+        let env = self.enter(visitor, workspace.clone(), env).await?;
+        if let Some(keeper) = keeper {
+            keeper.put_back(&workspace).await?;
+        }
+        settle(&workspace).map_err(|error| refused(error.to_string()))?;
+        Ok(env)
+    }
+
     /// The environment that whatever works there finds; set up, if nobody has done that yet.
     async fn enter(
         &self,
@@ -172,7 +246,7 @@ impl CheckedWorkspaces {
             }
             match is_setup {
                 true => setup.check(&workspace, &command, granted)?,
-                false => setup.ensure(&workspace, &env, granted)?,
+                false => setup.ensure(&workspace, (&command, &env), granted)?,
             }
             Ok(env)
         })

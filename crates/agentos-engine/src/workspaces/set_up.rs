@@ -1,7 +1,7 @@
 //! The setup command: who has approved it, and that it was executed in a workspace before anything else is.
 //!
 //! A run executes it as a step of its own before its code begins. Whoever comes later to a workspace that is not set up,
-//! because it was made again or the command is another one by now, has it executed first.
+//! because it was made again or is that of a fork, has it executed first.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -62,20 +62,21 @@ impl SetUp {
         }
     }
 
-    /// Sees to it that the workspace is set up.
+    /// Sees to it that the workspace is set up: with the run's own command, if it has one.
     pub(super) fn ensure(
         &self,
         workspace: &Workspace,
-        env: &BTreeMap<String, String>,
+        (own, env): (&str, &BTreeMap<String, String>),
         granted: Option<&str>,
     ) -> Result<(), Refusal> {
         let Some(known) = &self.setup else { return Ok(()) };
-        if setup::is_done_in(workspace, &known.command) {
+        let command = if own.is_empty() { &known.command } else { own };
+        if setup::is_done_in(workspace, command) {
             return Ok(());
         }
-        self.check(workspace, &known.command, granted)?;
+        self.check(workspace, command, granted)?;
         let env = known.env.clone().into_iter().chain(env.clone()).collect();
-        let setup = Setup { env, ..known.clone() };
+        let setup = Setup { command: command.to_owned(), env, ..known.clone() };
         let done = setup.ensure(workspace);
         done.map_err(|error| Failure::new(FailureKind::Error, error.to_string()).into())
     }

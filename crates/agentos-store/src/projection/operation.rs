@@ -266,16 +266,7 @@ fn end_session(patch: &mut SessionPatch, at: Timestamp, result: &OperationResult
 
 fn end_step(number: Option<u32>, at: Timestamp, outcome: &StepOutcome, changes: &mut Changes) {
     let Some(number) = number else { return };
-    let patch = changes.steps.entry(number).or_insert_with(|| StepPatch {
-        new: None,
-        status: StepStatus::Running,
-        attempt: 1,
-        started_at: None,
-        completed_at: None,
-        output: None,
-        error: None,
-        replaces_error: false,
-    });
+    let patch = changes.steps.entry(number).or_insert_with(StepPatch::running);
     patch.end(at, outcome);
 }
 

@@ -60,6 +60,20 @@ impl StepPatch {
         }
     }
 
+    /// An operation that is a step by itself, and under way.
+    pub(super) const fn running() -> Self {
+        Self {
+            new: None,
+            status: StepStatus::Running,
+            attempt: 1,
+            started_at: None,
+            completed_at: None,
+            output: None,
+            error: None,
+            replaces_error: false,
+        }
+    }
+
     const fn of(step: &OpenStep) -> Self {
         Self {
             new: None,
@@ -133,6 +147,21 @@ impl Projection {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// What stands before was done by another run. What is under way begins now, however long ago that one had begun it.
+    pub(super) fn begin_to_live(&mut self, at: Timestamp, changes: &mut Changes) {
+        for open in self.steps.values_mut().filter(|open| open.started_at.is_some()) {
+            open.started_at = Some(at);
+            if open.retry.is_none() {
+                patch(open, changes);
+            }
+        }
+        let alone = self.operations.values_mut().filter(|open| open.is_open());
+        for number in alone.filter_map(|open| open.number) {
+            let patch = changes.steps.entry(number).or_insert_with(StepPatch::running);
+            patch.started_at = Some(at);
         }
     }
 

@@ -116,6 +116,7 @@ impl Yard<'_> {
         let told = told.map_or_else(|| self.tell_of_backups(&known), |told| Ok(Some(told)))?;
         let (workspace, how, mut notes) = self.make(lock, self.again(lock, known)?)?;
         notes.extend(told);
+        notes.extend(self.bring_newest_back(&workspace));
         Ok((workspace, how, notes))
     }
 

@@ -17,6 +17,7 @@ mod chain;
 mod darkroom;
 mod difference;
 mod error;
+pub mod filled;
 mod fork;
 mod jujutsu;
 mod label;
@@ -26,6 +27,7 @@ mod notes;
 mod put_back;
 mod standing;
 mod state;
+mod vanished;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +41,7 @@ use super::porcelain::Porcelain;
 use super::verify;
 use super::yard::Yard;
 use super::{Kind, Workspace};
-use crate::files;
+use crate::{files, identity};
 use bounds::LOOKS;
 use chain::{Chain, Picture};
 use darkroom::{Darkroom, zero_ended};
@@ -51,6 +53,9 @@ use state::{Kept, Last};
 pub use difference::Comparison;
 pub use error::SnapshotError;
 pub use label::{Label, Side, Snapshot};
+
+/// The file that says so while a workspace is on its way back.
+const RETURNING: &str = "returning.json";
 
 /// What is written down while a workspace is on its way back.
 #[derive(Debug, Serialize, Deserialize)]
@@ -130,19 +135,23 @@ impl Yard<'_> {
         workspace: &Workspace,
         snapshot: &Snapshot,
     ) -> Result<(), SnapshotError> {
-        let room = self.darkroom(workspace)?;
+        self.go_back(&self.darkroom(workspace)?, snapshot)
+    }
+
+    fn go_back(&self, room: &Darkroom<'_>, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+        let workspace = room.workspace;
         let kept = Kept::load(room.porcelain, &workspace.repository, &snapshot.commit)?;
         check_kinds(workspace.kind, kept.notes.kind)?;
         if let Standing::Git { head, branch, .. } = &kept.notes.standing {
-            standing::check_branch(&room, branch.as_deref())?;
-            fetch_missing(&room, head.as_deref(), &snapshot.commit)?;
+            standing::check_branch(room, branch.as_deref())?;
+            fetch_missing(room, head.as_deref(), &snapshot.commit)?;
         }
-        let note = returning(&room);
+        let note = returning(room);
         files::write_json(&note, &Returning { snapshot: snapshot.clone() })?;
-        Last::forget(&room);
+        Last::forget(room);
         self.points.pass(Point::Returning);
         Way { commit: &snapshot.commit, kept: &kept, is_home: true, points: self.points }
-            .go(&room)?;
+            .go(room)?;
         self.points.pass(Point::Returned);
         fs::remove_file(&note).map_err(darkroom::io_error(&note))
     }
@@ -158,6 +167,19 @@ impl Yard<'_> {
         Ok(half.map(|half| half.snapshot))
     }
 
+    /// Finishes a return that did not come to its end, if there is one; where it led to. Of several who come at once, one
+    /// does it, and the others wait.
+    ///
+    /// # Errors
+    /// [`SnapshotError`]; then the workspace is still halfway back.
+    pub fn finish_return(&self, workspace: &Workspace) -> Result<Option<Snapshot>, SnapshotError> {
+        let room = self.darkroom(workspace)?;
+        let half: Option<Returning> = files::load_json(&returning(&room))?;
+        let Some(Returning { snapshot }) = half else { return Ok(None) };
+        self.go_back(&room, &snapshot)?;
+        Ok(Some(snapshot))
+    }
+
     fn calls(&self) -> Porcelain<'_> {
         Porcelain { surroundings: self.surroundings, lock: None }
     }
@@ -170,7 +192,15 @@ impl Yard<'_> {
 
 /// Where it is written down that a workspace is on its way back.
 fn returning(room: &Darkroom<'_>) -> PathBuf {
-    room.folder.join("returning.json")
+    room.folder.join(RETURNING)
+}
+
+/// Whether a workspace seems to be halfway back to a snapshot, without a question to git.
+#[must_use]
+pub fn is_half_returned(workspace: &Workspace) -> bool {
+    let private = identity::private_of(&workspace.path);
+    let folder = private.map(|private| identity::folder_of(&private).join("snapshot"));
+    folder.is_some_and(|folder| folder.join(RETURNING).exists())
 }
 
 fn check_kinds(wanted: Kind, found: Kind) -> Result<(), SnapshotError> {

@@ -67,7 +67,9 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         (None, Some(step)) => range.of_step(&past, step).await,
         (None, None) => range.of_run(&past).await,
     };
-    let wanted = Comparison { has_text: !args.stat, ..Comparison::default() };
+    // What is piped is to be applied.
+    let is_whole = session.output.size.is_none() && !args.json && other.is_none();
+    let wanted = Comparison { has_text: !args.stat, is_whole, ..Comparison::default() };
     let diff = match found {
         Ok(found) => found.difference(&desk, wanted).await,
         // How two runs went can be told without their files.
@@ -98,6 +100,12 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     print(session, (&past, other.as_ref()), &diff, runs.as_ref())?;
+    if is_whole && diff.text_truncated {
+        return Err(CommandError::failed(
+            "the rest is left out, because it is too long: this is no patch that can be applied",
+        )
+        .hint("`--stat` lists the files; `git diff` in the workspace has no such limit"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -128,7 +136,7 @@ fn print(
     }
     lines.extend(shown::patch(output, diff));
     output.lines(lines)?;
-    if diff.text_truncated {
+    if diff.text_truncated && (output.size.is_some() || runs.is_some()) {
         output.note("the rest is left out: it is too long");
     }
     Ok(())

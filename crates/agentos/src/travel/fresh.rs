@@ -58,6 +58,13 @@ impl Fresh {
                     .hint("there are `worktree`, `clone` and `jj`: a fork has files of its own"));
             }
         };
+        if (kind == Kind::Jj) != (old.kind == Kind::Jj) {
+            let message = format!(
+                "{} worked in a workspace of the kind {}, which can't be forked into one of the kind {kind}",
+                run.run_id, old.kind
+            );
+            return Err(CommandError::refused(message).hint("leave `--workspace` out"));
+        }
         Ok(Self { desk: desk.at(&old)?, kind, old })
     }
 

@@ -11,19 +11,22 @@ use std::sync::{Mutex, PoisonError};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::RunId;
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::shell::Refusal;
 use agentos_engine::travel::{Moment, Rollback, Snapshots, refused};
+use agentos_engine::workspaces::Keeper as _;
 use agentos_store::records::{NewComment, Records as _};
 use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::Workspace;
-use agentos_workspace::workspace::snapshot::{Label, Side};
+use agentos_workspace::workspace::snapshot::{Label, Side, is_half_returned};
 use async_trait::async_trait;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::album;
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::workspace::desk::Desk;
+use crate::workspace::keeper::DeskKeeper;
 
 /// Tells the remark on a run from all others.
 const REMARK: u128 = 0xA6E7_0012;
@@ -53,11 +56,24 @@ impl DeskSnapshots {
         let all = desk.all().await?;
         let path = std::path::Path::new(&moment.home.workspace_path);
         let found = all.into_iter().find(|known| known.path == path && known.state.is_there());
-        let Some(workspace) = found else { return Ok(None) };
+        let Some(mut workspace) = found else { return Ok(None) };
         if !self.keeps(moment.run, &workspace).await? {
             return Ok(None);
         }
+        if path.symlink_metadata().is_err() {
+            workspace = self.bring_back(moment).await?;
+        }
         Ok(Some((desk.at(&workspace)?, workspace)))
+    }
+
+    /// The workspace, whose folder has vanished.
+    async fn bring_back(&self, moment: &Moment) -> Result<Workspace> {
+        let keeper = DeskKeeper { desk: self.desk.clone(), store: self.store.clone() };
+        match keeper.bring_back(moment.run, &moment.home).await {
+            Ok(workspace) => Ok(workspace),
+            Err(Refusal::Failed(failure)) => Err(CommandError::failed(failure.message)),
+            Err(Refusal::Held(hold)) => Err(CommandError::failed(hold.message)),
+        }
     }
 
     async fn keeps(&self, run: RunId, workspace: &Workspace) -> Result<bool> {
@@ -77,7 +93,12 @@ impl DeskSnapshots {
 
     async fn try_keep(&self, moment: &Moment) -> Result<()> {
         let Some((desk, workspace)) = self.workspace(moment).await? else { return Ok(()) };
-        let side = if moment.before.is_some() { Side::Before } else { Side::End };
+        album::finish_return(&desk, &self.store, (moment.run, &workspace)).await?;
+        let side = match moment.before {
+            Some(_) => Side::Before,
+            None if moment.is_waiting => Side::After,
+            None => Side::End,
+        };
         album::take(&desk, workspace, label(moment, side)).await?;
         Ok(())
     }
@@ -88,6 +109,7 @@ impl DeskSnapshots {
         self.known().insert(run, false);
         let from = match moment.before {
             Some((step, _)) => format!("from step {step} on"),
+            None if moment.is_waiting => "from where it waited on".to_owned(),
             None => "at its end".to_owned(),
         };
         let comment = NewComment {
@@ -127,6 +149,10 @@ impl DeskSnapshots {
         let Some(kept) = kept.cloned() else {
             return Ok(Some("they were not kept when it began"));
         };
+        if !is_half_returned(&workspace) {
+            // What the attempt has left is nowhere else.
+            album::take(&desk, workspace.clone(), left(rollback)).await?;
+        }
         album::return_to(&desk, workspace.clone(), kept).await?;
         album::take(&desk, workspace, label(moment, Side::RolledBack)).await?;
         Ok(None)
@@ -164,13 +190,19 @@ impl Snapshots for DeskSnapshots {
 }
 
 /// What may be better the next time.
-fn trouble(error: &crate::error::CommandError) -> Failure {
+fn trouble(error: &CommandError) -> Failure {
     let message = format!("the files could not go back to the step's start: {}", error.message);
     Failure::new(FailureKind::Error, message)
 }
 
 fn remark_id(run: RunId) -> Uuid {
     Uuid::from_u128(run.0.as_u128() ^ REMARK)
+}
+
+/// What the attempt has left that is about to be taken back: how the files are where the next one begins.
+fn left(rollback: &Rollback) -> Label {
+    let next = label(&rollback.moment, Side::After);
+    Label { attempt: next.attempt.saturating_sub(1), position: rollback.until.0, ..next }
 }
 
 fn label(moment: &Moment, side: Side) -> Label {

@@ -78,17 +78,17 @@ impl Past {
         let mut line = self.ancestors(store, step).await?;
         // The oldest that has done the step's past itself comes first.
         let Some((oldest, asked)) = line.pop() else {
-            return self.at(desk, step.at, &step.name).await;
+            return self.at(desk, step.at, &began(&step.name)).await;
         };
-        if let Files::Kept(found) = oldest.at(desk, asked.at, &asked.name).await? {
+        if let Files::Kept(found) = oldest.at(desk, asked.at, &began(&asked.name)).await? {
             return Ok(Files::Kept(found));
         }
         for (younger, asked) in line.into_iter().rev() {
-            if let Files::Kept(found) = younger.at(desk, Seq::FIRST, &asked.name).await? {
+            if let Files::Kept(found) = younger.at(desk, Seq::FIRST, &began(&asked.name)).await? {
                 return Ok(Files::Kept(found));
             }
         }
-        self.at(desk, Seq::FIRST, &step.name).await
+        self.at(desk, Seq::FIRST, &began(&step.name)).await
     }
 
     /// The run that did what stands in a step, if that is another one, with the step in it.
@@ -120,13 +120,13 @@ impl Past {
         Ok(found)
     }
 
-    /// The files as this run had them at a position.
-    pub(crate) async fn at(&self, desk: &Desk, at: Seq, step: &str) -> Result<Files> {
+    /// The files as this run had them at a position, which people know by what happened there.
+    pub(crate) async fn at(&self, desk: &Desk, at: Seq, when: &str) -> Result<Files> {
         let run = &self.run.run_id;
         if let Some(other) = self.history.at_work(at) {
             let other = other.step_name();
             let message = format!(
-                "`{other}` was at work on the files of {run} when `{step}` began, so there is no saying how they were"
+                "`{other}` was at work on the files of {run} when {when}, so there is no saying how they were"
             );
             return Err(CommandError::refused(message)
                 .hint("choose a step at which nothing else was at work"));
@@ -141,13 +141,17 @@ impl Past {
                 Ok(Files::Kept(Box::new(kept)))
             }
             (_, Some(_)) => {
-                let message =
-                    format!("the files of {run} were not kept as they were when `{step}` began");
+                let message = format!("the files of {run} were not kept as they were when {when}");
                 Err(CommandError::refused(message).hint(
-                    "files are kept in workspaces of their own, unless `workspace.snapshots` is \"never\"; the run's comments \
-                     say if something was in the way",
+                    "files are kept in workspaces of their own, unless `workspace.snapshots` is \"never\", and not where a step \
+                     ends inside of one that goes on; the run's comments say if something was in the way",
                 ))
             }
         }
     }
+}
+
+/// How people know where a step begins.
+pub(crate) fn began(step: &str) -> String {
+    format!("`{step}` began")
 }

@@ -12,7 +12,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::album;
-use super::past::{Files, Past};
+use super::past::{Files, Past, began};
 use crate::error::{CommandError, Result};
 use crate::names;
 use crate::workspace::desk::Desk;
@@ -34,6 +34,16 @@ pub(crate) enum Unknown {
     Gone {
         /// The run.
         run: String,
+    },
+    /// They are among those of another run.
+    #[error(
+        "{run} works in the workspace {workspace} of another run, so there is no telling apart what each has done"
+    )]
+    Another {
+        /// The run.
+        run: String,
+        /// Where it works.
+        workspace: String,
     },
     /// Two steps have changed files at once.
     #[error(
@@ -90,9 +100,9 @@ impl<'a> Range<'a> {
             return Err(Unknown::Overlapped { step, other }.into());
         }
         self.workspace(past).await?;
-        let from = self.at(past, step.at, &step.name).await?;
+        let from = self.at(past, step.at, &began(&step.name)).await?;
         let to = match step.ended {
-            Some(ended) => self.at(past, ended, &step.name).await?,
+            Some(ended) => self.at(past, ended, &format!("`{}` ended", step.name)).await?,
             None => self.end_of(past).await?,
         };
         Ok(Pair { from, to })
@@ -104,8 +114,8 @@ impl<'a> Range<'a> {
         Ok(Pair { from, to })
     }
 
-    async fn at(&mut self, past: &Past, at: Seq, step: &str) -> Result<Snapshot> {
-        match past.at(self.desk, at, step).await? {
+    async fn at(&mut self, past: &Past, at: Seq, when: &str) -> Result<Snapshot> {
+        match past.at(self.desk, at, when).await? {
             Files::Kept(kept) => Ok(*kept),
             Files::Unchanged => self.end_of(past).await,
         }
@@ -121,6 +131,10 @@ impl<'a> Range<'a> {
         }
         if workspace.state.is_there() && album::belongs(&workspace, &past.run) {
             return self.now(&desk, workspace).await;
+        }
+        if workspace.state.is_there() {
+            let (run, workspace) = (past.run.run_id.clone(), workspace.id.to_string());
+            return Err(Unknown::Another { run, workspace }.into());
         }
         if past.history.has_any_work() || past.run.forked_from.is_some() {
             return Err(Unknown::Gone { run: past.run.run_id.clone() }.into());

@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use super::desk::Desk;
 use super::tend;
 use crate::error::{CommandError, Result};
+use crate::travel::album;
 
 /// How often it is looked whether there is room by now: more seldom the longer a run has been there, because each look is
 /// in its log.
@@ -41,9 +42,57 @@ impl Keeper for DeskKeeper {
             }
         }
     }
+
+    async fn finish_return(
+        &self,
+        run: RunId,
+        workspace: &Workspace,
+    ) -> std::result::Result<(), Refusal> {
+        let finished = match self.desk_of(workspace) {
+            Ok(desk) => album::finish_return(&desk, &self.store, (run, workspace)).await,
+            Err(error) => Err(error),
+        };
+        finished.map_err(|error| {
+            let message = format!(
+                "the files in {} are halfway back to where they were, and can't be brought there: {}; nothing was done",
+                workspace.path.display(),
+                error.message
+            );
+            Failure::new(FailureKind::NonRetryable, message).into()
+        })
+    }
+
+    async fn put_aside(&self, workspace: &Workspace) -> std::result::Result<(), Refusal> {
+        let kept = match self.desk_of(workspace) {
+            Ok(desk) => album::put_aside(&desk, workspace).await,
+            Err(error) => Err(error),
+        };
+        kept.map_err(|error| unsettled(&error))
+    }
+
+    async fn put_back(&self, workspace: &Workspace) -> std::result::Result<(), Refusal> {
+        let back = match self.desk_of(workspace) {
+            Ok(desk) => album::put_back(&desk, workspace).await,
+            Err(error) => Err(error),
+        };
+        back.map_err(|error| unsettled(&error))
+    }
+}
+
+/// The next who comes tries again.
+fn unsettled(error: &CommandError) -> Refusal {
+    let message =
+        format!("the files can't be kept while the workspace is set up: {}", error.message);
+    Failure::new(FailureKind::Error, message).into()
 }
 
 impl DeskKeeper {
+    /// A desk where the workspace's snapshots are.
+    fn desk_of(&self, workspace: &Workspace) -> Result<Desk> {
+        let desk = self.desk.clone();
+        desk.ok_or_else(|| CommandError::failed("this is no repository"))?.at(workspace)
+    }
+
     async fn open(&self, run: RunId, home: &Home) -> Result<std::result::Result<Workspace, Hold>> {
         let desk =
             self.desk.clone().ok_or_else(|| CommandError::failed("this is no repository"))?;
@@ -70,13 +119,13 @@ impl DeskKeeper {
             }
             Err(error) => return Err(desk.told(error).await),
         };
-        let Open { workspace, how, lock, .. } = open;
+        let Open { workspace, how, lock, notes } = open;
         drop(lock);
         if how == Opened::Found {
             // Somebody else of this run was faster.
             return Ok(Ok(workspace));
         }
-        self.remark(run, &workspace, known.nonce.is_nil()).await?;
+        self.remark(run, &workspace, (known.nonce.is_nil(), &notes)).await?;
         desk.occupy(&self.user(user.as_deref(), record).await?, workspace).await.map(Ok)
     }
 
@@ -88,12 +137,21 @@ impl DeskKeeper {
         }
     }
 
-    async fn remark(&self, run: RunId, workspace: &Workspace, is_first: bool) -> Result<()> {
+    async fn remark(
+        &self,
+        run: RunId,
+        workspace: &Workspace,
+        (is_first, notes): (bool, &[String]),
+    ) -> Result<()> {
         let path = workspace.path.display();
-        let message = match is_first {
+        let mut message = match is_first {
             true => format!("the workspace {path} was made when there was room for it"),
             false => format!("the workspace {path} was gone; it was made again"),
         };
+        for note in notes {
+            message.push_str("; ");
+            message.push_str(note);
+        }
         let number = 0xA6E7_1000 ^ workspace.nonce.as_u128();
         Ok(self.store.add_comment(tend::said(run, number, message)).await?)
     }

@@ -142,7 +142,7 @@ fn remark(run: RunId, number: usize, line: &str) -> NewComment {
 }
 
 /// What AgentOS says about a run. Said again under the same number, it is the same.
-pub(super) fn said(run: RunId, number: u128, message: String) -> NewComment {
+pub(crate) fn said(run: RunId, number: u128, message: String) -> NewComment {
     NewComment {
         id: Uuid::from_u128(run.0.as_u128() ^ number),
         run,

@@ -7,3 +7,4 @@ mod refusals;
 mod retries;
 mod rollbacks;
 mod site;
+mod vanished;

@@ -13,6 +13,8 @@ use crate::workspace::yard::Yard;
 pub struct Comparison {
     /// Whether the text is wanted, and not only which files and how many lines.
     pub has_text: bool,
+    /// Whether the text is to be a patch that can be applied, with what is in files that are no text.
+    pub is_whole: bool,
     /// How many files may be named.
     pub files: usize,
     /// How long the text may be, in bytes.
@@ -21,7 +23,7 @@ pub struct Comparison {
 
 impl Default for Comparison {
     fn default() -> Self {
-        Self { has_text: true, files: DIFF_FILES, text_bytes: DIFF_BYTES }
+        Self { has_text: true, is_whole: false, files: DIFF_FILES, text_bytes: DIFF_BYTES }
     }
 }
 
@@ -49,7 +51,11 @@ impl Yard<'_> {
         let said = succeeded("git", repository, &["diff".into()], said)?;
         let mut diff = numbers(&said, wanted.files.min(DIFF_FILES));
         if wanted.has_text {
-            let patch = git(&["--patch"]).cut_output(wanted.text_bytes.min(DIFF_BYTES));
+            let how: &[&str] = match wanted.is_whole {
+                true => &["--patch", "--binary", "--full-index"],
+                false => &["--patch"],
+            };
+            let patch = git(how).cut_output(wanted.text_bytes.min(DIFF_BYTES));
             let said = patch.run().map_err(CallError::from)?;
             diff.text_truncated = said.is_cut;
             let bytes = match said.is_cut {

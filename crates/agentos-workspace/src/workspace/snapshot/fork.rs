@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::darkroom::Darkroom;
 use super::put_back::Way;
 use super::state::Kept;
-use super::{Snapshot, SnapshotError, check_kinds};
+use super::{Snapshot, SnapshotError, check_kinds, filled};
 use crate::files;
 use crate::identity::folder_of;
 use crate::workspace::furnish::furnish;
@@ -97,6 +97,7 @@ impl Yard<'_> {
         furnish(workspace, &found, &self.ledger.database())?;
         include(&site, &workspace.path, &found.private).map_err(OpenError::from)?;
         let origin = origin(&found.private);
+        filled::write_down(&found.private)?;
         let room = Darkroom::enter(site.porcelain(), workspace, found)?;
         Way { commit: &snapshot.commit, kept, is_home: false, points: self.points }.go(&room)?;
         files::write_json(&origin, &Origin { commit: snapshot.commit.clone() })?;

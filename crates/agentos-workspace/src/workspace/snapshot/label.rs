@@ -17,7 +17,7 @@ pub enum Side {
     Before,
     /// The attempt is over.
     After,
-    /// The attempt is over and about to be taken back.
+    /// What came before the attempt was taken back.
     RolledBack,
     /// The run is over.
     End,

@@ -21,7 +21,9 @@ fn a_run_that_waits_goes_on_in_the_background_in_a_workspace_that_is_brought_bac
     // What was not committed comes out of the backup.
     assert_eq!(run["output"], "before\n");
     let told = site.comments(&id);
-    assert_eq!(told, [format!("the workspace {} was gone; it was made again", path.display())]);
+    let backup = format!("it is as it was in refs/agentos/backup/{id}/1");
+    let path = path.display();
+    assert_eq!(told, [format!("the workspace {path} was gone; it was made again; {backup}")]);
     until("it is left", || site.workspace(&id)["status"] == "released");
 }
 

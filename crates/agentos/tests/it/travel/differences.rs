@@ -85,3 +85,23 @@ fn a_run_that_still_runs_shows_what_it_has_done_so_far() {
     let refs = site.stand.git(&site.root, &["for-each-ref", "--format=%(refname)", "refs/agentos"]);
     assert!(!refs.contains("now-"), "nothing is left of a look: {refs}");
 }
+
+#[test]
+fn a_piped_patch_has_what_is_in_files_that_are_no_text() {
+    let site = Site::new(r#"await ctx.shell("printf 'a\\0b' > image.bin");"#);
+    let run = site.ends(&["run", "work"], 0);
+    let patch = site.run(&["diff", &name(&run)]).exits(0).out;
+    let file = site.outside("patch");
+    fs::write(&file, patch).expect("a file");
+    site.stand.git(&site.root, &["apply", &file.to_string_lossy()]);
+    assert_eq!(fs::read(site.root.join("image.bin")).expect("it is there"), b"a\0b");
+}
+
+#[test]
+fn what_is_too_long_to_be_a_patch_does_not_pretend_to_be_one() {
+    let site = Site::new(r#"await ctx.shell("seq 1 2500000 > long.txt");"#);
+    let run = site.ends(&["run", "work"], 0);
+    let cut = site.run(&["diff", &name(&run)]).exits(1);
+    assert!(cut.err.contains("no patch"), "{}", cut.err);
+    site.run(&["diff", &name(&run), "--stat"]).exits(0);
+}

@@ -133,3 +133,43 @@ fn a_fork_goes_on_in_the_background_and_after_its_workspace_was_cleaned() {
     assert_eq!(forked["output"], first["output"]);
     assert_eq!(step(&forked, "b")["status"], "COMPLETED");
 }
+
+#[test]
+fn a_step_of_a_fork_takes_as_long_as_it_takes_there() {
+    let site = Site::new(
+        r#"
+  await ctx.run("a", async (ctx) => ctx.shell("true"));
+  await ctx.run("b", async (ctx) => ctx.shell("true"));
+"#,
+    );
+    let first = site.ends(&["run", "work"], 0);
+    let over = first["completed_at"].as_str().expect("a time");
+    let forked = site.ends(&["fork", &name(&first), "--from-step", "b"], 0);
+    let began = step(&forked, "b")["started_at"].as_str().expect("a time");
+    assert!(began >= over, "{began} is in the new run, after {over}");
+}
+
+#[test]
+fn what_sets_a_fork_up_leaves_the_files_as_they_were() {
+    let site = Site::new(
+        r#"
+  await ctx.run("a", async (ctx) => ctx.shell("echo a > a.txt; echo more >> setup.txt"));
+  return (await ctx.run("b", async (ctx) => ctx.shell("cat a.txt setup.txt"))).stdout;
+"#,
+    );
+    let log = site.outside("setups");
+    let configure = |word: &str| {
+        let setup = format!("echo {word} >> {}; echo s >> setup.txt; rm -f a.txt", log.display());
+        let text = format!("[workspace]\nsetup = \"{setup}\"\n");
+        fs::write(site.root.join(".agent/config.toml"), text).expect("a configuration");
+    };
+    configure("old");
+    let first = site.ends(&["run", "work", "--allow-setup"], 0);
+    assert_eq!(first["output"], "a\ns\nmore\n", "{first:#}");
+    configure("new");
+    let forked = site.ends(&["fork", &name(&first), "--from-step", "b"], 0);
+    assert_eq!(forked["output"], first["output"], "{forked:#}");
+    assert_eq!(lines(&log), ["old", "old"], "its own command, once in each workspace");
+    let refs = site.stand.git(&site.root, &["for-each-ref", "--format=%(refname)", "refs/agentos"]);
+    assert!(!refs.contains("setup-"), "nothing is left of it: {refs}");
+}

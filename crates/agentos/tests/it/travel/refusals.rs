@@ -120,3 +120,21 @@ fn what_can_not_be_kept_is_told_on_the_run_and_the_run_goes_on() {
     let name = run["run_id"].as_str().expect("a name");
     site.run(&["fork", name, "--from-step", "one"]).exits(0);
 }
+
+#[test]
+fn what_was_not_kept_is_told_as_it_is() {
+    let site = Site::new(
+        r#"
+  await ctx.run("outer", async (ctx) => {
+    await ctx.run("inner", async (ctx) => ctx.files.write("a.txt", "a"));
+    await ctx.shell("echo b > b.txt");
+  });
+"#,
+    );
+    let run = site.ends(&["run", "work", "--workspace", "worktree"], 0);
+    let name = run["run_id"].as_str().expect("a name");
+    let told = site.run(&["diff", name, "--step", "inner"]).exits(4);
+    assert!(told.err.contains("were not kept as they were when `inner` ended"), "{}", told.err);
+    let told = site.run(&["fork", name, "--from-step", "inner", "--workspace", "jj"]).exits(4);
+    assert!(told.err.contains("can't be forked into one of the kind jj"), "{}", told.err);
+}
