@@ -61,6 +61,8 @@ pub enum What {
     Locked,
     /// Somebody who is in it.
     InUse,
+    /// A folder from elsewhere that is mounted in it.
+    Mounted,
 }
 
 impl What {
@@ -85,6 +87,7 @@ impl What {
             Self::InProgress => "not finished",
             Self::Locked => "locked by somebody else",
             Self::InUse => "in use",
+            Self::Mounted => "mounted in it",
         }
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod kills;
 mod look;
 mod losses;
 pub(crate) mod mess;
+mod mounted;
 mod owned;
 pub(crate) mod state;
 mod there_and_back;

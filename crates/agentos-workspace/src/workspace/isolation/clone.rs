@@ -15,6 +15,7 @@ use super::{
     head_in_git, tip_in_git,
 };
 use crate::checkout::{Checkout, Kind as Keeper};
+use crate::delete;
 use crate::workspace::marker::Marker;
 use crate::workspace::porcelain::line;
 use crate::workspace::{Kind, Workspace, policy};
@@ -215,10 +216,6 @@ fn unfinished(workspace: &Workspace) -> PathBuf {
 }
 
 fn remove(folder: &Path) -> Result<(), IsolationError> {
-    match fs::remove_dir_all(folder) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            Err(IsolationError::Io { path: folder.to_owned(), what: "can't be removed", source })
-        }
-        _ => Ok(()),
-    }
+    let (path, what) = (folder.to_owned(), "can't be removed");
+    delete::all(folder).map_err(|source| IsolationError::Io { path, what, source })
 }

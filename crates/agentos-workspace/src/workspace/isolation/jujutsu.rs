@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::{Isolation, IsolationError, Site};
 use crate::checkout::Checkout;
+use crate::delete;
 use crate::jj;
 use crate::workspace::porcelain::{CallError, line};
 use crate::workspace::{Kind, Workspace};
@@ -242,7 +243,7 @@ fn remove_unfinished(path: &Path, repository: &Path) -> Result<(), IsolationErro
         })
         && !path.join(".jj/repo").is_dir();
     let removed = if is_ours || is_bare_beginning {
-        fs::remove_dir_all(path)
+        delete::all(path)
     } else {
         let _not_empty = fs::remove_dir(path);
         Ok(())

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::{Finding, Kept, Verdict, Weight, What, commits, nested, users};
 use crate::files::FileError;
+use crate::mounts;
 use crate::workspace::backup::known::Known;
 use crate::workspace::backup::{self, BackupError, Keeping, names};
 use crate::workspace::isolation::{self, IsolationError};
@@ -256,5 +257,9 @@ fn in_use(workspace: &Workspace) -> Vec<Finding> {
     if workspace.state == State::InUse {
         run.add(|| "somebody works in it".to_owned(), None);
     }
-    [process, run].into_iter().filter(|finding| finding.count > 0).collect()
+    let mut mounted = Finding::new(What::Mounted, Weight::Forbids, Kept::InPlace);
+    for mount in mounts::below(&workspace.path) {
+        mounted.add(|| mount.display().to_string(), None);
+    }
+    [process, run, mounted].into_iter().filter(|finding| finding.count > 0).collect()
 }
