@@ -21,6 +21,7 @@ use crate::refs::{self, Told};
 use crate::surroundings::Surroundings;
 
 pub use clone::LocalClone;
+pub(super) use clone::address;
 pub use jujutsu::JjWorkspace;
 pub use worktree::Worktree;
 pub(super) use worktree::forget_inside;

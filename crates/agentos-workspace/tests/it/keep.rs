@@ -9,6 +9,7 @@ mod losses;
 pub(crate) mod mess;
 mod mounted;
 mod owned;
+mod private;
 pub(crate) mod state;
 mod there_and_back;
 

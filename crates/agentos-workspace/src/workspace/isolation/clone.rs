@@ -199,7 +199,7 @@ fn fetch(site: &Site<'_>, to: &Path, from: &Path, what: &str) -> Result<(), Isol
 }
 
 /// A path that is relative to the repository means nothing elsewhere.
-fn address(value: &str, main_root: &Path) -> String {
+pub(in crate::workspace) fn address(value: &str, main_root: &Path) -> String {
     let first = value.split('/').next().unwrap_or_default();
     let is_relative = !first.contains(':') && !value.starts_with(['/', '~']);
     if is_relative {

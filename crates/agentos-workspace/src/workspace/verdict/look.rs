@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{Finding, Kept, Verdict, Weight, What, commits, nested, users};
+use super::{Finding, Kept, Verdict, Weight, What, commits, nested, private, users};
 use crate::files::FileError;
 use crate::mounts;
 use crate::workspace::backup::known::Known;
@@ -97,6 +97,7 @@ impl Yard<'_> {
         findings.extend(commits::anonymous(view)?);
         findings.extend(commits::rewritten(view)?);
         findings.extend(names(view)?);
+        findings.extend(private::look(view, &self.repository.main_root)?);
         findings.extend(stashed(view)?);
         findings.extend(half_done(&view.known())?);
         findings.extend(locked(view));
@@ -165,7 +166,7 @@ fn ignored(view: &View<'_>, survey: &Survey, main: &Path) -> [Finding; 2] {
 }
 
 /// Whether two files have the same content. What can't be read, or is large, is another one.
-fn is_same(one: &Path, other: &Path) -> bool {
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     let about = |path: &Path| fs::symlink_metadata(path).ok();
     match (about(one), about(other)) {
         (Some(one), Some(other)) if one.len() != other.len() => false,
