@@ -1,8 +1,8 @@
 //! A clone on this machine: its own configuration, hooks, stash and branches.
 //!
-//! Objects are hard links, which no clean-up in the repository can take away (`--shared` would let it). `origin` is the
-//! repository's own upstream: a push goes where it would go from the checkout, never into the checkout. What was done on
-//! its branch is fetched by us.
+//! Objects are hard links, which no clean-up in the repository can take away (`--shared` would let it), or copies on another
+//! file system (`--local` would refuse that). `origin` is the repository's own upstream: a push goes where it would go from
+//! the checkout, never into the checkout. What was done on its branch is fetched by us.
 //!
 //! It is made beside its place, under a name that has the nonce in it, and moved there when it is whole and marked.
 
@@ -46,7 +46,7 @@ impl Isolation for LocalClone {
         remove(&clone)?;
         let (from, to) =
             (site.repository.checkout.repository.to_string_lossy(), clone.to_string_lossy());
-        let how = ["clone", "--quiet", "--local", "--no-checkout", "--template=", "--"];
+        let how = ["clone", "--quiet", "--no-checkout", "--template=", "--"];
         let folder = &site.repository.checkout.root;
         site.porcelain().git(folder, how.into_iter().chain([&*from, &*to]))?;
         adopt_remotes(site, &clone)?;

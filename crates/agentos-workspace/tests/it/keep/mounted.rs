@@ -1,4 +1,4 @@
-//! What is mounted in a workspace is not ours, and is not deleted.
+//! What is mounted in a workspace is not ours, and is not deleted. Workspaces may lie on another file system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use agentos_workspace::workspace::removal::CleanError;
 use agentos_workspace::workspace::trash;
 use agentos_workspace::workspace::verdict::{Weight, What};
 
-use super::state::{clean, finding, look, sweep, write};
+use super::state::{clean, finding, look, restore, sweep, write};
 use crate::place::Place;
 
 /// Set where mounts are nobody else's.
@@ -94,4 +94,21 @@ fn what_is_mounted_in_the_trash_is_not_deleted() {
     place.playground.run("umount", &place.repo, [&*at.to_string_lossy()]);
     sweep(&place);
     assert_eq!(fs::read_to_string(mine.join("deep/gold.txt")).unwrap(), "gold");
+}
+
+#[test]
+fn a_clone_is_made_and_restored_on_another_file_system() {
+    if !is_alone("a_clone_is_made_and_restored_on_another_file_system") {
+        return;
+    }
+    let place = Place::new(Kind::Clone);
+    let root = place.ground().root;
+    fs::create_dir_all(&root).unwrap();
+    place.playground.run("mount", &place.repo, ["-t", "tmpfs", "none", &*root.to_string_lossy()]);
+    let (made, _) = place.open("fix-1");
+    write(&made.path, "new.txt", "new");
+    clean(&place, "fix-1", true).unwrap();
+    sweep(&place);
+    let back = restore(&place, "fix-1");
+    assert_eq!(fs::read_to_string(back.path.join("new.txt")).unwrap(), "new");
 }
