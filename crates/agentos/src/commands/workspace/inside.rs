@@ -103,7 +103,7 @@ pub(super) fn direnv(
     allowed.and_then(|()| direnv::environment(surroundings, workspace)).map_err(|error| match error
     {
         DirenvError::Blocked { .. } => CommandError::refused(error.to_string())
-            .hint("or say `--allow-direnv`; `workspace.direnv = \"never\"` does without it"),
+            .hint("if you trust it, say `--allow-direnv`; `workspace.direnv = \"never\"` does without it"),
         _ => CommandError::failed(error.to_string()),
     })
 }
