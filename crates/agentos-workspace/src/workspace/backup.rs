@@ -229,7 +229,10 @@ impl Yard<'_> {
             workspace: workspace.clone(),
             private: Name::of(&view.found.private),
             tip,
-            head: isolation.head(&site, workspace)?,
+            head: match view.estranged {
+                Some(_) => None,
+                None => isolation.head(&site, workspace)?,
+            },
             recorded: view.recorded.clone(),
             mode: about.mode() & 0o7777,
             modes: unusual

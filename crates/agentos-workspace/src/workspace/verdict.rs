@@ -60,6 +60,8 @@ pub enum What {
     NestedRepository,
     /// A merge, rebase, pick or bisection that is not done.
     InProgress,
+    /// A jj workspace that jj does not look at any more.
+    Estranged,
     /// Somebody else's lock.
     Locked,
     /// Somebody who is in it.
@@ -89,6 +91,7 @@ impl What {
             Self::Submodule => "submodules",
             Self::NestedRepository => "repositories inside",
             Self::InProgress => "not finished",
+            Self::Estranged => "working copy that jj does not look at any more",
             Self::Locked => "locked by somebody else",
             Self::InUse => "in use",
             Self::Mounted => "mounted in it",

@@ -12,6 +12,7 @@ use agentos_engine::events::Event;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{NewComment, Records as _, RunRecord};
 use agentos_store::sqlite::SqliteStore;
+use agentos_workspace::workspace::isolation::IsolationError;
 use agentos_workspace::workspace::occupy::{Ending, OccupyError};
 use agentos_workspace::workspace::{State, Workspace, guard, trash};
 use tokio::sync::broadcast::Receiver;
@@ -25,7 +26,11 @@ use crate::session::Session;
 
 impl From<OccupyError> for CommandError {
     fn from(error: OccupyError) -> Self {
-        Self::failed(error.to_string())
+        let message = error.to_string();
+        match error {
+            OccupyError::Collect(IsolationError::Estranged { .. }) => Self::refused(message),
+            _ => Self::failed(message),
+        }
     }
 }
 

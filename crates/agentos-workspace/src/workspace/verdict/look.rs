@@ -102,6 +102,7 @@ impl Yard<'_> {
         findings.extend(half_done(&view.known())?);
         findings.extend(locked(view));
         findings.extend(in_use(workspace));
+        findings.extend(estranged(view));
         // As long as a clone has nothing new, the repository does not have its branch.
         let new = (workspace.kind == Kind::Clone).then(|| workspace.base.clone());
         let integrated = match tip.or(new) {
@@ -136,7 +137,7 @@ fn files(view: &View<'_>, survey: &Survey, main: &Path) -> Result<Vec<Finding>, 
     };
     let status = &survey.status;
     let mut findings = match view.workspace.kind {
-        Kind::Jj => vec![recorded(view)?],
+        Kind::Jj if view.estranged.is_none() => vec![recorded(view)?],
         _ => vec![
             of(What::Staged, Weight::Blocks, Kept::Backup, &status.staged),
             of(What::Unstaged, Weight::Blocks, Kept::Backup, &status.unstaged),
@@ -238,6 +239,14 @@ fn names(view: &View<'_>) -> Result<Option<Finding>, CallError> {
         finding.add(|| short.to_owned(), None);
     }
     Ok((finding.count > 0).then_some(finding))
+}
+
+/// That jj does not look at it any more.
+fn estranged(view: &View<'_>) -> Option<Finding> {
+    let why = view.estranged?;
+    let mut finding = Finding::new(What::Estranged, Weight::Blocks, Kept::Backup);
+    finding.add(|| why.to_owned(), None);
+    Some(finding)
 }
 
 /// Somebody else's lock; ours says so.
