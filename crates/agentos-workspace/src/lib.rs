@@ -13,12 +13,14 @@
 
 pub mod checkout;
 pub mod contained;
+mod delete;
 pub mod files;
 pub mod git;
 pub mod identity;
 pub mod jj;
 pub mod link;
 pub mod metadata;
+mod mounts;
 pub mod named;
 mod refs;
 pub mod siblings;

@@ -65,7 +65,11 @@ pub(crate) async fn launch(session: &Session, order: Order<'_>) -> Result<Launch
         placed: &placed,
     };
     start::create(&store, &prepared, request).await?;
+    let is_placed = placed.workspace.is_some();
     begin(session, &store, run, placed).await?;
+    if is_placed && owner.is_none() {
+        tend::leave_if_ended(session, &store, run).await?;
+    }
     scribe::write(&store, run).await;
     if owner.is_none() {
         executor::ensure(&store, &prepared.project_path).await?;

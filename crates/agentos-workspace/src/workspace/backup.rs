@@ -160,13 +160,14 @@ impl Yard<'_> {
         keeping: &Keeping,
     ) -> Result<Backup, BackupError> {
         let (workspace, repository) = (view.workspace, &view.workspace.repository);
-        let inner = Inner::of(workspace, survey);
+        let mut inner = Inner::of(workspace, survey);
         let items = items(view, survey, &inner)?;
         check_weight(&items, keeping)?;
         let number = self.next_number(workspace)?;
         let scratch = Scratch::make(repository, workspace)?;
         let mut manifest = self.manifest(lock, view, survey)?;
         manifest.worktrees = inner.iter().map(|inner| inner.kept(workspace)).collect();
+        inner.extend(Inner::outside(workspace));
         let parents = keep_commits(view, &manifest, (&inner, &scratch.0))?;
         if workspace.kind == Kind::Clone {
             manifest.names = names::keep(view, number)?;
@@ -228,7 +229,10 @@ impl Yard<'_> {
             workspace: workspace.clone(),
             private: Name::of(&view.found.private),
             tip,
-            head: isolation.head(&site, workspace)?,
+            head: match view.estranged {
+                Some(_) => None,
+                None => isolation.head(&site, workspace)?,
+            },
             recorded: view.recorded.clone(),
             mode: about.mode() & 0o7777,
             modes: unusual
@@ -301,8 +305,7 @@ fn keep_commits(
     for (number, inner) in inner.iter().enumerate() {
         let scratch = scratch.join(format!("inner-{number}"));
         files::make_private_folder(&scratch)?;
-        let stand = Stand::checkout(&inner.root);
-        let tree = objects::store_index(plumbing, stand, &inner.private, &scratch)?;
+        let tree = objects::store_index(plumbing, inner.stand(), &inner.private, &scratch)?;
         if let Some(tree) = tree {
             let index = (&[][..], "agentos: the index of a worktree inside");
             commits.push(objects::commit(plumbing, history, &tree, index)?);

@@ -2,7 +2,10 @@
 //!
 //! direnv approves a file at a path, so every new workspace would be blocked. It is allowed without asking if it says what it
 //! said at the commit that the workspace was made from, and the user has allowed the checkout's own. Whatever else is in
-//! there, somebody may have written who works in the workspace: it is not executed until the user has allowed it.
+//! there, somebody may have written who works in the workspace: it is not executed until the user has allowed it. The same
+//! is true for the files that it reads, of which direnv knows nothing: what was allowed is noted with what they said.
+
+mod sources;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,10 +21,15 @@ use thiserror::Error;
 
 use super::Workspace;
 use super::porcelain::{CallError, Porcelain};
+use crate::identity::{folder_of, private_of};
 use crate::surroundings::Surroundings;
+use sources::Sources;
 
 /// The file.
 const FILE: &str = ".envrc";
+
+/// What was allowed of files that read others, in the private folder.
+const NOTE: &str = "direnv-allowed";
 
 /// direnv has no limit of its own; what an `.envrc` does may take a while the first time.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -31,8 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub enum DirenvError {
     /// It is not known to be the user's.
     #[error(
-        "{} is not approved: {why}. Look at it; if you trust it: direnv allow {}",
-        path.display(),
+        "{} is not approved: {why}. Look at it, and at the files that it reads",
         path.display()
     )]
     Blocked {
@@ -71,9 +78,17 @@ pub fn environment(
     if !path.is_file() || !is_installed(surroundings) {
         return Ok(BTreeMap::new());
     }
+    let sources = Sources::of(&workspace.path, FILE);
+    let hash = hash_of(workspace, &sources).unwrap_or_default();
+    let is_noted = sources.is_any() && noted(workspace).is_some_and(|noted| noted == hash);
+    if !is_noted {
+        check_sources(surroundings, workspace, (&sources, &hash))?;
+    }
     if !is_allowed(surroundings, &workspace.path)? {
-        check(surroundings, workspace, &path)?;
-        allow(surroundings, workspace)?;
+        if !is_noted {
+            check(surroundings, workspace, &hash)?;
+        }
+        call_allow(surroundings, workspace)?;
     }
     let answer = direnv(surroundings, &workspace.path, &["export", "json"])?;
     let failed = |said: String| DirenvError::Failed { path: path.clone(), said };
@@ -99,27 +114,57 @@ pub fn allow_approved(
     workspace: &Workspace,
     hash: &str,
 ) -> Result<bool, DirenvError> {
-    let is_it = hash_of(&workspace.path.join(FILE)).is_some_and(|found| found == hash);
+    let sources = Sources::of(&workspace.path, FILE);
+    let is_it = hash_of(workspace, &sources).is_some_and(|found| found == hash);
     if is_it {
         allow(surroundings, workspace)?;
     }
     Ok(is_it)
 }
 
-/// What a file is and says.
-fn hash_of(path: &Path) -> Option<String> {
+/// What the file is and says, and what it reads.
+fn hash_of(workspace: &Workspace, sources: &Sources) -> Option<String> {
     let mut digest = Sha256::new();
+    let path = workspace.path.join(FILE);
     digest.update(path.as_os_str().as_encoded_bytes());
     digest.update([0]);
-    digest.update(fs::read(path).ok()?);
+    digest.update(fs::read(&path).ok()?);
+    for source in &sources.files {
+        let content = fs::read(workspace.path.join(source)).ok();
+        digest.update([0, u8::from(content.is_some())]);
+        digest.update(source.as_os_str().as_encoded_bytes());
+        digest.update([0]);
+        digest.update(Sha256::digest(content.unwrap_or_default()));
+    }
     Some(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Allows the workspace's `.envrc`, because its user says so.
+/// Where it is noted what was allowed.
+fn note_of(workspace: &Workspace) -> Option<PathBuf> {
+    Some(folder_of(&private_of(&workspace.path)?).join(NOTE))
+}
+
+fn noted(workspace: &Workspace) -> Option<String> {
+    fs::read_to_string(note_of(workspace)?).ok()
+}
+
+/// Allows the workspace's `.envrc` and the files that it reads, because its user says so.
 ///
 /// # Errors
 /// [`DirenvError`]
 pub fn allow(surroundings: &Surroundings, workspace: &Workspace) -> Result<(), DirenvError> {
+    let sources = Sources::of(&workspace.path, FILE);
+    if let (true, Some(hash), Some(note)) =
+        (sources.is_any(), hash_of(workspace, &sources), note_of(workspace))
+    {
+        let written = note.parent().map_or(Ok(()), fs::create_dir_all);
+        let written = written.and_then(|()| fs::write(&note, hash));
+        written.map_err(|error| DirenvError::Failed { path: note, said: error.to_string() })?;
+    }
+    call_allow(surroundings, workspace)
+}
+
+fn call_allow(surroundings: &Surroundings, workspace: &Workspace) -> Result<(), DirenvError> {
     let path = workspace.path.join(FILE);
     let answer = direnv(surroundings, &workspace.path, &["allow"])?;
     match answer.is_success() {
@@ -132,11 +177,11 @@ pub fn allow(surroundings: &Surroundings, workspace: &Workspace) -> Result<(), D
 fn check(
     surroundings: &Surroundings,
     workspace: &Workspace,
-    path: &Path,
+    hash: &str,
 ) -> Result<(), DirenvError> {
-    let hash = hash_of(path).unwrap_or_default();
-    let blocked = |why| DirenvError::Blocked { path: path.to_owned(), why, hash: hash.clone() };
-    let content = fs::read(path).map_err(|_| blocked("it can't be read"))?;
+    let path = workspace.path.join(FILE);
+    let blocked = |why| DirenvError::Blocked { path: path.clone(), why, hash: hash.to_owned() };
+    let content = fs::read(&path).map_err(|_| blocked("it can't be read"))?;
     let root = &workspace.repo_root;
     let name = format!("{}:{FILE}", workspace.base);
     let porcelain = Porcelain { surroundings, lock: None };
@@ -148,6 +193,33 @@ fn check(
         true => Ok(()),
         false => Err(blocked("that of your own checkout is not allowed either")),
     }
+}
+
+/// Whether the files that it reads are what they were, or what the user's own checkout has: nobody who works in the
+/// workspace has changed them.
+fn check_sources(
+    surroundings: &Surroundings,
+    workspace: &Workspace,
+    (sources, hash): (&Sources, &str),
+) -> Result<(), DirenvError> {
+    let blocked =
+        |why| DirenvError::Blocked { path: workspace.path.join(FILE), why, hash: hash.to_owned() };
+    if sources.is_unclear {
+        return Err(blocked("it reads files that it does not plainly name, or that lie elsewhere"));
+    }
+    let porcelain = Porcelain { surroundings, lock: None };
+    for source in &sources.files {
+        let found = fs::read(workspace.path.join(source)).ok();
+        let name = format!("{}:{}", workspace.base, source.display());
+        let known = porcelain.try_git(&workspace.repo_root, ["cat-file", "blob", &name])?;
+        let known = known.is_success().then_some(known.output);
+        if found != known && found != fs::read(workspace.repo_root.join(source)).ok() {
+            return Err(blocked(
+                "a file that it reads is not what it was when the workspace was made",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Whether the user has allowed the file in this folder.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::backup::archive::{self, WORKTREES};
 use super::backup::manifest::Name;
+use super::plumbing::{Stand, path};
 use super::survey::Survey;
 use super::{Kind, Workspace};
 use crate::identity::private_of;
@@ -46,6 +47,31 @@ impl Inner {
             is_here.then_some(Self { root, private })
         });
         inside.collect()
+    }
+
+    /// Those of a clone that lie elsewhere: their files stay, and what git knows of them goes with the clone.
+    pub(super) fn outside(workspace: &Workspace) -> Vec<Self> {
+        if workspace.kind != Kind::Clone {
+            return Vec::new();
+        }
+        let known = fs::read_dir(private_folders(workspace)).into_iter().flatten().flatten();
+        let outside = known.filter_map(|entry| {
+            let private = entry.path();
+            let link = fs::read(private.join("gitdir")).ok()?;
+            // It may be written from where it lies.
+            let root = private.join(path(link.trim_ascii_end())).parent()?.to_owned();
+            let root = root.canonicalize().unwrap_or(root);
+            (!root.starts_with(&workspace.path)).then_some(Self { root, private })
+        });
+        outside.collect()
+    }
+
+    /// Where git is asked about it. Its files may be gone.
+    pub(super) fn stand(&self) -> Stand<'_> {
+        match self.root.join(".git").exists() {
+            true => Stand::checkout(&self.root),
+            false => Stand::repository(&self.private),
+        }
     }
 
     /// What its private folder is called in the archive. A clone's is in the clone's own.

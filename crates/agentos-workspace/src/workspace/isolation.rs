@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::id::WorkspaceId;
 use super::policy::Policy;
 use super::porcelain::{CallError, Porcelain};
 use super::repository::{Repository, RepositoryLock};
@@ -21,7 +22,9 @@ use crate::refs::{self, Told};
 use crate::surroundings::Surroundings;
 
 pub use clone::LocalClone;
+pub(super) use clone::address;
 pub use jujutsu::JjWorkspace;
+pub(super) use jujutsu::estrangement;
 pub use worktree::Worktree;
 pub(super) use worktree::forget_inside;
 
@@ -63,6 +66,20 @@ pub enum IsolationError {
         found: &'static str,
         /// The checkout.
         repository: PathBuf,
+    },
+    /// jj does not look at it any more.
+    #[error(
+        "jj does not know what was done in {}: {why}. Its files are there; `agentos workspace clean --force {id}` backs them \
+         up and removes it",
+        path.display()
+    )]
+    Estranged {
+        /// Where.
+        path: PathBuf,
+        /// Which workspace.
+        id: WorkspaceId,
+        /// Why.
+        why: &'static str,
     },
     /// A file of ours can't be used.
     #[error(transparent)]

@@ -24,6 +24,7 @@ use super::view::{View, ViewError};
 use super::yard::{OpenError, Yard};
 use super::{Kind, State, Workspace, trash};
 use crate::files::FileError;
+use crate::mounts;
 
 /// Why a workspace was not removed. It is as it was.
 #[derive(Debug, Error)]
@@ -261,6 +262,9 @@ impl Yard<'_> {
             "the repository is in it"
         } else if surroundings.cwd.as_deref().is_some_and(is_around) {
             "you stand in it; change into another folder first"
+        } else if let Some(mount) = mounts::below(path).first() {
+            let why = format!("{} is mounted in it; unmount it first", mount.display());
+            return Err(CleanError::NotOurs { path: path.clone(), why });
         } else {
             return Ok(());
         };

@@ -26,6 +26,7 @@ use super::plumbing::Plumbing;
 use super::points::Point;
 use super::porcelain::CallError;
 use super::repository::RepositoryLock;
+use super::room::{self, NoRoom};
 use super::verify::{self, VerifyError};
 use super::yard::{OpenError, Yard};
 use super::{Kind, State, Workspace};
@@ -66,6 +67,9 @@ pub enum RestoreError {
         /// Where.
         path: PathBuf,
     },
+    /// There is no room for it.
+    #[error(transparent)]
+    NoRoom(Box<NoRoom>),
     /// Its branch went on meanwhile.
     #[error(
         "the branch {branch} is at {found} now, and was at {wanted}; rename it first: git branch -m {branch} …"
@@ -135,6 +139,7 @@ impl Yard<'_> {
         let backup = backups.into_iter().rfind(wanted);
         let backup = backup.ok_or_else(|| RestoreError::NoBackup { id: id.clone(), number })?;
         let manifest = self.manifest_of(&backup)?;
+        self.check_room_to_restore(lock, &manifest, &backup)?;
         let mut workspace = self.planned(lock, &manifest)?;
         workspace.owed = Some(backup.number);
         history::check_branch(&self.site(Some(lock)), &manifest)?;
@@ -148,6 +153,18 @@ impl Yard<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// Whether there is room for what is in a backup.
+    fn check_room_to_restore(
+        &self,
+        lock: &RepositoryLock,
+        manifest: &Manifest,
+        backup: &Backup,
+    ) -> Result<(), RestoreError> {
+        let whole = Workspace { base: backup.commit.clone(), ..manifest.workspace.clone() };
+        let checked = room::check(&self.site(Some(lock)), self.root, &whole)?;
+        checked.map_err(|no_room| RestoreError::NoRoom(Box::new(no_room)))
     }
 
     /// The backup that the work of a workspace is in that is gone: it was removed with it, or a restore was interrupted. An

@@ -2,15 +2,15 @@
 //! of a workspace is half gone; deleting takes as long as it takes, later, by whoever comes.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
 use super::Workspace;
 use crate::files::{self, FileError};
+use crate::{delete, mounts};
 
 /// The folder, beside those of the repositories.
 const FOLDER: &str = ".agentos-trash";
@@ -46,7 +46,7 @@ pub fn count(root: &Path) -> usize {
     inside.filter(|entry| is_put_there(&entry.file_name())).count()
 }
 
-/// Deletes what is in the trash. Links are deleted and not followed. Many may do it at once.
+/// Deletes what is in the trash. Links are deleted and not followed, mounts are not crossed. Many may do it at once.
 ///
 /// # Errors
 /// The trash can't be looked at. What can't be deleted is no error: it is told.
@@ -85,35 +85,15 @@ fn check(trash: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::NotADirectory, "it is no folder"))
 }
 
+/// Deletes what is ours of it. What is mounted somewhere in it is not, and then nothing is deleted.
 fn delete(path: &Path) -> io::Result<()> {
-    // The standard library opens every part from the one before, and follows no link.
-    let deleted = match fs::symlink_metadata(path)?.is_dir() {
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
-    };
-    match deleted {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            // A folder that may not be written to holds on to what is in it.
-            open_up(path)?;
-            fs::remove_dir_all(path)
-        }
-        deleted => deleted,
+    match mounts::below(path).first() {
+        Some(mount) => Err(io::Error::new(
+            io::ErrorKind::CrossesDevices,
+            format!("{} is mounted in it; unmount it first", mount.display()),
+        )),
+        None => delete::all(path),
     }
-}
-
-fn open_up(folder: &Path) -> io::Result<()> {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
-        for entry in fs::read_dir(&folder)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                folders.push(entry.path());
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 mod commits;
 mod look;
 mod nested;
+mod private;
 mod users;
 
 use std::fmt;
@@ -49,6 +50,8 @@ pub enum What {
     Rewritten,
     /// Tags, notes, branches and other names of a clone that the repository does not have.
     Names,
+    /// What is only in the git folder of a clone: settings, hooks, files in LFS, worktrees elsewhere that need it.
+    Private,
     /// Changes put aside on its branch.
     Stashed,
     /// A submodule.
@@ -57,10 +60,14 @@ pub enum What {
     NestedRepository,
     /// A merge, rebase, pick or bisection that is not done.
     InProgress,
+    /// A jj workspace that jj does not look at any more.
+    Estranged,
     /// Somebody else's lock.
     Locked,
     /// Somebody who is in it.
     InUse,
+    /// A folder from elsewhere that is mounted in it.
+    Mounted,
 }
 
 impl What {
@@ -79,12 +86,15 @@ impl What {
             Self::Anonymous => "commits without a bookmark, which jj keeps",
             Self::Rewritten => "commits that only a log knows",
             Self::Names => "names that the repository does not have",
+            Self::Private => "only in the clone's own git folder",
             Self::Stashed => "stashed",
             Self::Submodule => "submodules",
             Self::NestedRepository => "repositories inside",
             Self::InProgress => "not finished",
+            Self::Estranged => "working copy that jj does not look at any more",
             Self::Locked => "locked by somebody else",
             Self::InUse => "in use",
+            Self::Mounted => "mounted in it",
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::backup::known::Known;
-use super::isolation::Site;
+use super::isolation::{Site, estrangement};
 use super::plumbing::{Plumbing, Stand};
 use super::porcelain::{CallError, line};
 use super::{Kind, Workspace};
@@ -32,6 +32,8 @@ pub(super) struct View<'a> {
     pub(super) plumbing: Plumbing<'a>,
     /// In a jj workspace: the commit that has everything that jj has recorded.
     pub(super) recorded: Option<String>,
+    /// Why jj does not look at it any more: then there are only its files, and the commit that it was made from.
+    pub(super) estranged: Option<&'static str>,
     index: Option<PathBuf>,
 }
 
@@ -43,17 +45,25 @@ impl<'a> View<'a> {
         found: Checkout,
     ) -> Result<Self, ViewError> {
         let plumbing = Plumbing(site.porcelain());
-        let mut view = Self { workspace, found, plumbing, recorded: None, index: None };
+        let mut view =
+            Self { workspace, found, plumbing, recorded: None, estranged: None, index: None };
         if workspace.kind == Kind::Jj {
-            plumbing.0.jj(&workspace.path, ["status"])?;
             let how = ["--ignore-working-copy", "log", "--no-graph", "-T", "commit_id", "-r", "@"];
-            let recorded = line(&plumbing.0.jj(&workspace.path, how)?);
+            let looked = plumbing.0.jj(&workspace.path, ["status"]);
+            let recorded = match looked.and_then(|_| plumbing.0.jj(&workspace.path, how)) {
+                Ok(recorded) => line(&recorded),
+                Err(error) => {
+                    view.estranged = Some(estrangement(&error).ok_or(error)?);
+                    workspace.base.clone()
+                }
+            };
             let folder = folder_of(&view.found.private);
             files::make_folder(&folder)?;
             let index = folder.join("index");
             let stand = Stand::repository(&workspace.repository).with_index(&index);
             plumbing.call(stand, ["read-tree", &recorded])?;
-            (view.recorded, view.index) = (Some(recorded), Some(index));
+            view.recorded = view.estranged.is_none().then_some(recorded);
+            view.index = Some(index);
         }
         Ok(view)
     }

@@ -1,13 +1,16 @@
 //! No work is lost: what is in a workspace, what becomes of it, and how it comes back.
 
 pub(crate) mod deeds;
+mod estranged;
 mod findings;
 mod hunt;
 pub(crate) mod kills;
 mod look;
 mod losses;
 pub(crate) mod mess;
+mod mounted;
 mod owned;
+mod private;
 pub(crate) mod state;
 mod there_and_back;
 
@@ -46,6 +49,7 @@ promises! {
     there_and_back::too_much_for_the_archive_is_refused,
     there_and_back::a_damaged_archive_is_refused,
     there_and_back::what_is_in_the_way_stays,
+    there_and_back::whether_there_is_room_is_asked_before_anything_is_restored,
     owned::another_folder_in_its_place_is_not_removed,
     owned::whoever_stands_in_it_is_not_swept_away,
     owned::a_process_inside_is_respected,

@@ -8,6 +8,7 @@
 mod conformance;
 mod contained;
 mod crowd;
+mod direnv;
 mod escapes;
 mod fixture;
 mod guarded;

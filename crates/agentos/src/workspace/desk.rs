@@ -318,7 +318,8 @@ impl From<OpenError> for CommandError {
                 | IsolationError::NoSuchBase { .. }
                 | IsolationError::Unsuitable { .. },
             ) => Self::usage(message),
-            OpenError::NotIt(_)
+            OpenError::Isolation(IsolationError::Estranged { .. })
+            | OpenError::NotIt(_)
             | OpenError::OtherBase { .. }
             | OpenError::OtherKind { .. }
             | OpenError::OtherRepository { .. }

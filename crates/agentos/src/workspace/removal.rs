@@ -197,6 +197,7 @@ impl From<RestoreError> for CommandError {
         match error {
             RestoreError::NoBackup { .. } => Self::not_found(message),
             RestoreError::Damaged { .. }
+            | RestoreError::NoRoom(_)
             | RestoreError::StillThere { .. }
             | RestoreError::PlaceTaken { .. }
             | RestoreError::BranchMoved { .. } => Self::refused(message),

@@ -12,6 +12,7 @@ use agentos_engine::events::Event;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{NewComment, Records as _, RunRecord};
 use agentos_store::sqlite::SqliteStore;
+use agentos_workspace::workspace::isolation::IsolationError;
 use agentos_workspace::workspace::ledger::LedgerError;
 use agentos_workspace::workspace::occupy::{Ending, OccupyError};
 use agentos_workspace::workspace::{State, Workspace, guard, trash};
@@ -29,7 +30,11 @@ const TRIES: usize = 20;
 
 impl From<OccupyError> for CommandError {
     fn from(error: OccupyError) -> Self {
-        Self::failed(error.to_string())
+        let message = error.to_string();
+        match error {
+            OccupyError::Collect(IsolationError::Estranged { .. }) => Self::refused(message),
+            _ => Self::failed(message),
+        }
     }
 }
 
@@ -45,12 +50,18 @@ pub(crate) async fn occupy(
         return Ok(());
     }
     let desk = Desk::open(session, store)?.of(&workspace)?;
-    desk.occupy(run, workspace).await?;
-    if !desk.is_open(&run.id.to_string()).await {
-        // Somebody else has driven it to its end before it was written down that it works here.
-        release(&desk, store, run.id).await?;
-    }
-    Ok(())
+    desk.occupy(run, workspace).await.map(|_| ())
+}
+
+/// Somebody else may have driven a run to its end before it was written down that it works in its workspace: then it is left
+/// now. The repository must not be locked by the caller.
+pub(crate) async fn leave_if_ended(
+    session: &Session,
+    store: &SqliteStore,
+    run: RunId,
+) -> Result<()> {
+    let desk = Desk::open(session, store)?;
+    if desk.is_open(&run.to_string()).await { Ok(()) } else { release(&desk, store, run).await }
 }
 
 /// Sees to the workspace of every run that ends, until there are no more events.

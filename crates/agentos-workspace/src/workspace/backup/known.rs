@@ -40,8 +40,7 @@ impl Known<'_> {
         let mut ids: Vec<String> = more.into_iter().collect();
         let mut places: Vec<PathBuf> = inner.iter().map(|inner| inner.private.clone()).collect();
         for inner in inner {
-            let stand = Stand::checkout(&inner.root);
-            ids.extend(in_tables(self.plumbing, stand, &inner.private, |_| false)?);
+            ids.extend(in_tables(self.plumbing, inner.stand(), &inner.private, |_| false)?);
         }
         if self.workspace.kind != Kind::Jj {
             places.push(self.private.to_owned());

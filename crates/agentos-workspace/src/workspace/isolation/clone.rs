@@ -1,8 +1,8 @@
 //! A clone on this machine: its own configuration, hooks, stash and branches.
 //!
-//! Objects are hard links, which no clean-up in the repository can take away (`--shared` would let it). `origin` is the
-//! repository's own upstream: a push goes where it would go from the checkout, never into the checkout. What was done on
-//! its branch is fetched by us.
+//! Objects are hard links, which no clean-up in the repository can take away (`--shared` would let it), or copies on another
+//! file system (`--local` would refuse that). `origin` is the repository's own upstream: a push goes where it would go from
+//! the checkout, never into the checkout. What was done on its branch is fetched by us.
 //!
 //! It is made beside its place, under a name that has the nonce in it, and moved there when it is whole and marked.
 
@@ -15,6 +15,7 @@ use super::{
     head_in_git, tip_in_git,
 };
 use crate::checkout::{Checkout, Kind as Keeper};
+use crate::delete;
 use crate::workspace::marker::Marker;
 use crate::workspace::porcelain::line;
 use crate::workspace::{Kind, Workspace, policy};
@@ -45,7 +46,7 @@ impl Isolation for LocalClone {
         remove(&clone)?;
         let (from, to) =
             (site.repository.checkout.repository.to_string_lossy(), clone.to_string_lossy());
-        let how = ["clone", "--quiet", "--local", "--no-checkout", "--template=", "--"];
+        let how = ["clone", "--quiet", "--no-checkout", "--template=", "--"];
         let folder = &site.repository.checkout.root;
         site.porcelain().git(folder, how.into_iter().chain([&*from, &*to]))?;
         adopt_remotes(site, &clone)?;
@@ -198,7 +199,7 @@ fn fetch(site: &Site<'_>, to: &Path, from: &Path, what: &str) -> Result<(), Isol
 }
 
 /// A path that is relative to the repository means nothing elsewhere.
-fn address(value: &str, main_root: &Path) -> String {
+pub(in crate::workspace) fn address(value: &str, main_root: &Path) -> String {
     let first = value.split('/').next().unwrap_or_default();
     let is_relative = !first.contains(':') && !value.starts_with(['/', '~']);
     if is_relative {
@@ -215,10 +216,6 @@ fn unfinished(workspace: &Workspace) -> PathBuf {
 }
 
 fn remove(folder: &Path) -> Result<(), IsolationError> {
-    match fs::remove_dir_all(folder) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            Err(IsolationError::Io { path: folder.to_owned(), what: "can't be removed", source })
-        }
-        _ => Ok(()),
-    }
+    let (path, what) = (folder.to_owned(), "can't be removed");
+    delete::all(folder).map_err(|source| IsolationError::Io { path, what, source })
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::{Isolation, IsolationError, Site};
 use crate::checkout::Checkout;
+use crate::delete;
 use crate::jj;
 use crate::workspace::porcelain::{CallError, line};
 use crate::workspace::{Kind, Workspace};
@@ -146,8 +147,15 @@ impl Isolation for JjWorkspace {
         site: &Site<'_>,
         workspace: &Workspace,
     ) -> Result<Option<String>, IsolationError> {
-        site.porcelain().jj(&workspace.path, ["status"])?;
-        follow(site, workspace)?;
+        let looked = site.porcelain().jj(&workspace.path, ["status"]);
+        let followed = looked.map_err(Into::into).and_then(|_| follow(site, workspace));
+        followed.map_err(|error| match &error {
+            IsolationError::Call(call) if let Some(why) = estrangement(call) => {
+                let (path, id) = (workspace.path.clone(), workspace.id.clone());
+                IsolationError::Estranged { path, id, why }
+            }
+            _ => error,
+        })?;
         let how = ["--ignore-working-copy", "git", "export"];
         site.porcelain().jj(&site.repository.checkout.root, how)?;
         Ok(None)
@@ -176,6 +184,16 @@ impl Isolation for JjWorkspace {
         site.porcelain().jj(root, ["--ignore-working-copy", "git", "export"])?;
         Ok(true)
     }
+}
+
+/// Why jj does not look at the files of a workspace any more, and what helps; none if it failed for another reason.
+pub(in crate::workspace) fn estrangement(error: &CallError) -> Option<&'static str> {
+    let CallError::Refused { said, .. } = error else { return None };
+    if said.contains("doesn't have a working-copy commit") {
+        return Some("jj has forgotten it (jj workspace forget)");
+    }
+    let is_stale = said.contains("working copy is stale") || said.contains("update-stale");
+    is_stale.then_some("its working copy is stale: `jj workspace update-stale` in it helps")
 }
 
 /// Since jj 0.46 a workspace can have a `.git` too, if the repository has one beside it.
@@ -242,7 +260,7 @@ fn remove_unfinished(path: &Path, repository: &Path) -> Result<(), IsolationErro
         })
         && !path.join(".jj/repo").is_dir();
     let removed = if is_ours || is_bare_beginning {
-        fs::remove_dir_all(path)
+        delete::all(path)
     } else {
         let _not_empty = fs::remove_dir(path);
         Ok(())

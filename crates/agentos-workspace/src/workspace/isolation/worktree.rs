@@ -10,6 +10,7 @@ use super::{
     head_in_git, tip_in_git,
 };
 use crate::checkout::{Checkout, Kind as Keeper};
+use crate::delete;
 use crate::workspace::{Kind, Workspace, policy};
 
 /// How git locks a worktree while it makes it: what a killed git leaves behind.
@@ -211,7 +212,7 @@ fn remove_unfinished(path: &Path, repository: &Path) -> Result<(), IsolationErro
     let is_ours = private.is_some_and(|private| private.starts_with(repository.join("worktrees")));
     // Whatever else it is, git has not made it for us, unless it is empty.
     let removed = if is_ours {
-        fs::remove_dir_all(path)
+        delete::all(path)
     } else {
         let _not_empty = fs::remove_dir(path);
         Ok(())

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::RestoreError;
+use crate::delete;
 use crate::workspace::backup::Backup;
 use crate::workspace::backup::archive::{self, FILES};
 use crate::workspace::backup::manifest::Manifest;
@@ -40,7 +41,7 @@ pub(super) fn empty(folder: &Path, but: &str) -> io::Result<()> {
             continue;
         }
         if entry.file_type()?.is_dir() {
-            fs::remove_dir_all(entry.path())?;
+            delete::all(&entry.path())?;
         } else {
             fs::remove_file(entry.path())?;
         }

@@ -12,6 +12,7 @@ use super::bounds::{ENTRIES, FILE_BYTES};
 use super::darkroom::{Darkroom, Tray, io_error, zero_ended};
 use super::notes::{Nested, Place};
 use super::standing::{moment, set_moment};
+use crate::delete;
 use crate::workspace::backup::manifest::Name;
 use crate::workspace::plumbing::{Plumbing, Stand, parts, path};
 use crate::workspace::porcelain::line;
@@ -213,7 +214,7 @@ fn make_folder(path: &Path) -> Result<(), SnapshotError> {
 
 fn make_file(path: &Path, bytes: &[u8]) -> Result<(), SnapshotError> {
     if fs::symlink_metadata(path).is_ok_and(|about| about.is_dir()) {
-        fs::remove_dir_all(path).map_err(io_error(path))?;
+        delete::all(path).map_err(io_error(path))?;
     }
     if fs::read(path).ok().as_deref() == Some(bytes) {
         return Ok(());

@@ -158,7 +158,7 @@ pub(super) fn detached(view: &View<'_>) -> Result<Option<Finding>, CallError> {
 
 /// The commits of a jj workspace that no bookmark leads to. They stay in the repository, where few would look for them.
 pub(super) fn anonymous(view: &View<'_>) -> Result<Option<Finding>, CallError> {
-    if view.workspace.kind != Kind::Jj {
+    if view.workspace.kind != Kind::Jj || view.estranged.is_some() {
         return Ok(None);
     }
     let own = format!("{}..@-", view.workspace.base);

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{Finding, Kept, Verdict, Weight, What, commits, nested, users};
+use super::{Finding, Kept, Verdict, Weight, What, commits, nested, private, users};
 use crate::files::FileError;
+use crate::mounts;
 use crate::workspace::backup::known::Known;
 use crate::workspace::backup::{self, BackupError, Keeping, names};
 use crate::workspace::isolation::{self, IsolationError};
@@ -96,10 +97,12 @@ impl Yard<'_> {
         findings.extend(commits::anonymous(view)?);
         findings.extend(commits::rewritten(view)?);
         findings.extend(names(view)?);
+        findings.extend(private::look(view, &self.repository.main_root)?);
         findings.extend(stashed(view)?);
         findings.extend(half_done(&view.known())?);
         findings.extend(locked(view));
         findings.extend(in_use(workspace));
+        findings.extend(estranged(view));
         // As long as a clone has nothing new, the repository does not have its branch.
         let new = (workspace.kind == Kind::Clone).then(|| workspace.base.clone());
         let integrated = match tip.or(new) {
@@ -134,7 +137,7 @@ fn files(view: &View<'_>, survey: &Survey, main: &Path) -> Result<Vec<Finding>, 
     };
     let status = &survey.status;
     let mut findings = match view.workspace.kind {
-        Kind::Jj => vec![recorded(view)?],
+        Kind::Jj if view.estranged.is_none() => vec![recorded(view)?],
         _ => vec![
             of(What::Staged, Weight::Blocks, Kept::Backup, &status.staged),
             of(What::Unstaged, Weight::Blocks, Kept::Backup, &status.unstaged),
@@ -164,7 +167,7 @@ fn ignored(view: &View<'_>, survey: &Survey, main: &Path) -> [Finding; 2] {
 }
 
 /// Whether two files have the same content. What can't be read, or is large, is another one.
-fn is_same(one: &Path, other: &Path) -> bool {
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     let about = |path: &Path| fs::symlink_metadata(path).ok();
     match (about(one), about(other)) {
         (Some(one), Some(other)) if one.len() != other.len() => false,
@@ -238,6 +241,14 @@ fn names(view: &View<'_>) -> Result<Option<Finding>, CallError> {
     Ok((finding.count > 0).then_some(finding))
 }
 
+/// That jj does not look at it any more.
+fn estranged(view: &View<'_>) -> Option<Finding> {
+    let why = view.estranged?;
+    let mut finding = Finding::new(What::Estranged, Weight::Blocks, Kept::Backup);
+    finding.add(|| why.to_owned(), None);
+    Some(finding)
+}
+
 /// Somebody else's lock; ours says so.
 fn locked(view: &View<'_>) -> Option<Finding> {
     let reason = fs::read_to_string(view.found.private.join("locked")).ok()?;
@@ -256,5 +267,9 @@ fn in_use(workspace: &Workspace) -> Vec<Finding> {
     if workspace.state == State::InUse {
         run.add(|| "somebody works in it".to_owned(), None);
     }
-    [process, run].into_iter().filter(|finding| finding.count > 0).collect()
+    let mut mounted = Finding::new(What::Mounted, Weight::Forbids, Kept::InPlace);
+    for mount in mounts::below(&workspace.path) {
+        mounted.add(|| mount.display().to_string(), None);
+    }
+    [process, run, mounted].into_iter().filter(|finding| finding.count > 0).collect()
 }

@@ -148,3 +148,16 @@ pub(crate) fn what_is_in_the_way_stays(place: &Place) {
     let back = restore(place, "fix-1");
     assert_eq!(fs::read_to_string(back.path.join("notes.txt")).unwrap(), "mine");
 }
+
+pub(crate) fn whether_there_is_room_is_asked_before_anything_is_restored(place: &Place) {
+    let (made, _) = place.open("fix-1");
+    write(&made.path, "new.txt", "new");
+    clean(place, "fix-1", true).unwrap();
+    let traces = place.traces();
+    let mut ground = place.ground();
+    ground.policy.min_free_disk = Some(u64::MAX);
+    let refused = ground.yard(&NoPoints).restore(&made.id, None).unwrap_err();
+    assert!(matches!(refused, RestoreError::NoRoom(_)), "{refused}");
+    assert_eq!(place.traces(), traces);
+    assert!(restore(place, "fix-1").path.join("new.txt").exists());
+}

@@ -102,8 +102,9 @@ pub(super) fn direnv(
     };
     allowed.and_then(|()| direnv::environment(surroundings, workspace)).map_err(|error| match error
     {
-        DirenvError::Blocked { .. } => CommandError::refused(error.to_string())
-            .hint("or say `--allow-direnv`; `workspace.direnv = \"never\"` does without it"),
+        DirenvError::Blocked { .. } => CommandError::refused(error.to_string()).hint(
+            "if you trust it, say `--allow-direnv`; `workspace.direnv = \"never\"` does without it",
+        ),
         _ => CommandError::failed(error.to_string()),
     })
 }
