@@ -349,11 +349,20 @@ fn cell(value: ValueRef<'_>) -> Cell {
 /// The person's mistake, or that it took too long.
 fn wrong(sql: &str, error: rusqlite::Error) -> SelectError {
     stopped(error, |error| match error {
+        rusqlite::Error::MultipleStatement => {
+            SelectError::Refused { what: "more than one statement".to_owned() }
+        }
         rusqlite::Error::SqlInputError { msg, offset, .. } => SelectError::Sql {
             message: msg,
             at: usize::try_from(offset).ok().filter(|at| *at <= sql.len()),
             sql: sql.to_owned(),
         },
+        // Our tables are views, which is nobody's business.
+        rusqlite::Error::SqliteFailure(_, Some(message))
+            if message.starts_with("cannot modify") =>
+        {
+            SelectError::Refused { what: "changing a table".to_owned() }
+        }
         rusqlite::Error::SqliteFailure(_, Some(message)) => {
             SelectError::Sql { message, at: None, sql: sql.to_owned() }
         }
