@@ -85,6 +85,8 @@ fn every_worktree_sees_the_runs_of_all() {
         assert_eq!(site.seen(&site.root, &["--worktree", meant]), [(name(&first), "one".into())]);
     }
     assert_eq!(site.status(&site.root, &["--worktree", "three"])["total"], 0);
+    let told = site.stand.run(&site.root, &["status", "--worktree", "three"]).exits(0);
+    assert!(told.err.contains("no run is like that"), "{told:#?}");
     let items = site.status(&two, &["--worktree", "main"]);
     assert_eq!(items["items"][0]["database"], *site.root.join(DATABASE).to_string_lossy());
     assert_eq!(items["unreadable"], serde_json::json!([]));
