@@ -102,7 +102,10 @@ pub(crate) fn run(
 ) -> Result<ExitCode> {
     // Where we stand is asked once; the flags of a workflow follow from it.
     let (location, catalog) = session::find(&surroundings, workflows);
-    let matches = match command_for(&arguments, &catalog)?.try_get_matches_from(&arguments) {
+    // Where nobody knows which checkout this is, that is what is wrong.
+    let command = command_for(&arguments, &catalog)
+        .map_err(|error| location.as_ref().err().map_or(error, CommandError::from))?;
+    let matches = match command.try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return Ok(show_usage(&error)),
     };

@@ -369,7 +369,9 @@ fn a_workspace_may_be_asked_for_from_another_worktree_with_a_ledger_of_its_own()
     let other = place.playground.at("other");
     place.git(&place.repo, &["worktree", "add", "--quiet", "-b", "side", &other.to_string_lossy()]);
     let mut ground = Ground::new(&place.playground.path(), &other);
-    ground.ledger.file = place.playground.at("other-ledger.json");
+    // The first one's database is there, and this is another.
+    fs::write(ground.ledger.file.with_file_name("runs.db"), "").unwrap();
+    ground.ledger.file = other.join("ledger.json");
     let refused = ground.open(&wanted("fix-1", Kind::Worktree), &NoPoints).unwrap_err();
     assert!(matches!(refused, OpenError::BranchTaken { .. }), "{refused}");
     assert_eq!(place.open("fix-1").1, Opened::Found, "nobody has touched it");

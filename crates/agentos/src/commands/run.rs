@@ -55,9 +55,7 @@ pub(crate) async fn run(
     args: Args,
     matches: Option<&ArgMatches>,
 ) -> Result<ExitCode> {
-    // Where nobody knows which checkout this is, that is what is wrong.
-    let found = session.catalog.find(&args.name);
-    let workflow = found.map_err(|error| session.location().err().unwrap_or(error))?;
+    let workflow = session.catalog.find(&args.name)?;
     for twin in session.catalog.twins(&args.name) {
         session.output.note(&twin);
     }

@@ -12,6 +12,7 @@ use agentos_engine::events::Event;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{NewComment, Records as _, RunRecord};
 use agentos_store::sqlite::SqliteStore;
+use agentos_workspace::workspace::ledger::LedgerError;
 use agentos_workspace::workspace::occupy::{Ending, OccupyError};
 use agentos_workspace::workspace::{State, Workspace, guard, trash};
 use tokio::sync::broadcast::Receiver;
@@ -22,6 +23,9 @@ use super::desk::Desk;
 use super::removal;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
+
+/// How often a workspace is looked at again that somebody else has changed meanwhile.
+const TRIES: usize = 20;
 
 impl From<OccupyError> for CommandError {
     fn from(error: OccupyError) -> Self {
@@ -40,7 +44,13 @@ pub(crate) async fn occupy(
         // There was no room for it yet; it is made when there is.
         return Ok(());
     }
-    Desk::open(session, store)?.of(&workspace)?.occupy(run, workspace).await.map(|_| ())
+    let desk = Desk::open(session, store)?.of(&workspace)?;
+    desk.occupy(run, workspace).await?;
+    if !desk.is_open(&run.id.to_string()).await {
+        // Somebody else has driven it to its end before it was written down that it works here.
+        release(&desk, store, run.id).await?;
+    }
+    Ok(())
 }
 
 /// Sees to the workspace of every run that ends, until there are no more events.
@@ -60,7 +70,19 @@ pub(crate) async fn follow(desk: Option<Desk>, store: SqliteStore, mut events: R
     }
 }
 
+/// A run has ended, and so has its use of its workspace. Whoever changes the workspace meanwhile is waited for.
 async fn release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<()> {
+    for _ in 1..TRIES {
+        if try_release(desk, store, run).await?.is_some() {
+            return Ok(());
+        }
+    }
+    tracing::warn!(%run, "the workspace of a run that has ended is changed again and again");
+    Ok(())
+}
+
+/// Nothing, if somebody else has changed the workspace meanwhile.
+async fn try_release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<Option<()>> {
     let id = run.to_string();
     let record = store.run_detail(run).await?.run;
     let known = match record.workspace_id.as_deref().map(str::parse) {
@@ -70,7 +92,7 @@ async fn release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<()> {
     let is_its = |workspace: &Workspace| {
         workspace.run.as_ref() == Some(&id) && workspace.state == State::InUse
     };
-    let Some(mut workspace) = known.filter(is_its) else { return Ok(()) };
+    let Some(mut workspace) = known.filter(is_its) else { return Ok(Some(())) };
     let (surroundings, found) = (Arc::clone(desk.surroundings()), workspace.clone());
     let told = tokio::task::spawn_blocking(move || guard::end(&surroundings, &found)).await;
     for (number, line) in told.unwrap_or_default().into_iter().enumerate() {
@@ -79,14 +101,20 @@ async fn release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<()> {
     let desk = desk.clone().of(&workspace)?;
     let ending = Ending { exit_code: None, error: error_of(&record) };
     let released = desk.work(move |yard| {
-        let told = yard.release(&mut workspace, &ending, SystemClock.now())?;
-        Ok::<_, OccupyError>((workspace, told))
+        let told = yard.release(&mut workspace, &ending, SystemClock.now());
+        Ok::<_, CommandError>(told.map(|told| (workspace, told)))
     });
-    let (workspace, told) = released.await?;
+    let (workspace, told) = match released.await? {
+        Err(OccupyError::Ledger(LedgerError::Outdated { .. })) => return Ok(None),
+        released => released?,
+    };
     if let Some(told) = told {
         store.add_comment(said(run, 0xA6E7_0004, told)).await?;
     }
-    if desk.cleans_up() { clean_up(&desk, store, run, workspace).await } else { Ok(()) }
+    if desk.cleans_up() {
+        clean_up(&desk, store, run, workspace).await?;
+    }
+    Ok(Some(()))
 }
 
 /// Removes the workspace of a run that has ended. If work would be lost it stays, and the run says so.

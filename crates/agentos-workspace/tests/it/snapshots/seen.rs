@@ -13,7 +13,7 @@ use crate::keep::state::try_git;
 use crate::place::{NOW, Place};
 
 /// What git is told to overlook in these tests: no snapshot has it.
-const OVERLOOKED: [&str; 3] = [".env", "app.sqlite", "local"];
+const OVERLOOKED: [&str; 5] = [".env", "app.sqlite", "local", "node_modules", "target"];
 
 /// What is in a workspace, and what git or jj say of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -61,6 +61,19 @@ fn a_retry_brings_back_the_workspace_of_the_run_that_failed() {
 }
 
 #[test]
+fn short_runs_in_the_background_leave_their_workspaces() {
+    let site = Site::new();
+    site.template("short", "return 1;");
+    let started: Vec<_> = (0..6).map(|_| site.call(&["run", "short", "--detach"]).start()).collect();
+    let ids: Vec<String> =
+        started.into_iter().map(|run| run.done().exits(0).out.trim().to_owned()).collect();
+    for id in ids {
+        site.until_status(&id, "COMPLETED");
+        until("it is left", || site.workspace(&id)["status"] == "released");
+    }
+}
+
+#[test]
 fn one_workspace_is_for_one_run_at_a_time() {
     let site = Site::new();
     let (id, path) = site.waits(&["wait", "--workspace-id", "fix"], "signal");
