@@ -77,13 +77,17 @@ impl Token {
     }
 }
 
-/// Whether whoever started this process carries a mark. Some programs hand on only a part of their environment, so that what
-/// they start can't tell by its own.
+/// How many generations are looked at.
+const GENERATIONS: usize = 64;
+
+/// Whether whoever started this process carries a mark, or whoever started that, and so on. Some programs hand on only a
+/// part of their environment, so that what they start can't tell by its own.
 #[must_use]
-pub fn is_carried_by_parent() -> bool {
+pub fn is_carried_by_ancestor() -> bool {
     let own = i32::try_from(std::process::id()).ok().and_then(Process::load);
-    let parent = own.and_then(|own| Process::load(own.parent));
-    parent.is_some_and(|parent| is_marked(&parent.environment()))
+    let above = |process: &Process| Process::load(process.parent).filter(|_| process.parent > 1);
+    let mut ancestors = std::iter::successors(own, above).skip(1).take(GENERATIONS);
+    ancestors.any(|ancestor| is_marked(&ancestor.environment()))
 }
 
 /// Whether an environment, as `/proc` shows it, carries any mark.

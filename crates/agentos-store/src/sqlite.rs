@@ -45,6 +45,7 @@ mod row;
 mod run;
 pub(crate) mod select;
 mod tail;
+mod together;
 mod transaction;
 mod transfer;
 mod view;

@@ -169,6 +169,15 @@ pub enum TransferError {
     Backend(#[from] BackendError),
 }
 
+/// A run whose row can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnreadableRun {
+    /// What can be said about which it is: its short name, or its id, or where it is.
+    pub run_id: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
 /// One run as far as it decides whether it can be carried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {

@@ -90,8 +90,12 @@ impl UnifiedView {
     #[must_use]
     pub fn open(databases: &[PathBuf], worktrees: Worktrees) -> Self {
         let (mut sources, mut unreadable) = (Vec::new(), Vec::new());
-        let mut seen = HashSet::new();
+        let (mut seen, mut named) = (HashSet::new(), HashSet::new());
         for path in databases {
+            // What can't be followed is known by its name only.
+            if !named.insert(without_links_before(path)) {
+                continue;
+            }
             if let Ok(found) = std::fs::metadata(path)
                 && !seen.insert((found.dev(), found.ino()))
             {
@@ -111,6 +115,13 @@ impl UnifiedView {
             }
         }
         Self { sources, worktrees, unreadable }
+    }
+
+    /// Names a database that should be there and is not.
+    pub fn tell_missing(&mut self, path: &Path, reason: String) {
+        if !self.unreadable.iter().any(|told| told.path == path) {
+            self.unreadable.push(Unreadable { path: path.to_owned(), reason });
+        }
     }
 
     /// The databases that could be opened.
@@ -136,5 +147,14 @@ impl UnifiedView {
     pub fn source(&self, path: &Path) -> Option<&Source> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         self.sources.iter().find(|source| source.path() == path)
+    }
+}
+
+/// The path in the real folder.
+fn without_links_before(path: &Path) -> PathBuf {
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    match (folder, path.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
     }
 }

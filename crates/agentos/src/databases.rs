@@ -4,6 +4,7 @@ pub(crate) mod carry;
 pub(crate) mod commands;
 pub(crate) mod folders;
 pub(crate) mod litter;
+pub(crate) mod others;
 pub(crate) mod source;
 pub(crate) mod target;
 

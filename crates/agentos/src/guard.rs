@@ -5,17 +5,10 @@ use agentos_workspace::surroundings::Surroundings;
 
 use crate::error::{CommandError, Result};
 
-/// Refuses whoever carries the mark of an operation: an agent can't approve its own gate.
+/// Refuses whoever carries the mark of an operation, or was started by somebody who does: an agent can't approve its own
+/// gate. What an agent starts may not have got all of the agent's environment.
 pub(crate) fn refuse_own(surroundings: &Surroundings) -> Result<()> {
-    match is_marked(surroundings) {
-        true => Err(refusal()),
-        false => Ok(()),
-    }
-}
-
-/// The same for what an agent starts beside itself, which may not have got all of the agent's environment.
-pub(crate) fn refuse_own_or_below(surroundings: &Surroundings) -> Result<()> {
-    match is_marked(surroundings) || token::is_carried_by_parent() {
+    match is_marked(surroundings) || token::is_carried_by_ancestor() {
         true => Err(refusal()),
         false => Ok(()),
     }

@@ -38,6 +38,8 @@ pub(crate) struct Places {
     pub(crate) databases: Vec<PathBuf>,
     /// The checkouts that use them.
     pub(crate) worktrees: Vec<Worktree>,
+    /// Databases that worktrees were linked to by hand, and the worktrees.
+    pub(crate) links: Vec<(PathBuf, PathBuf)>,
     /// What could not be found out.
     pub(crate) doubts: Vec<String>,
 }
@@ -56,7 +58,13 @@ pub(crate) fn open(session: &Session, scope: Scope) -> Result<UnifiedView> {
 
 /// Opens these.
 pub(crate) fn open_places(places: &Places) -> UnifiedView {
-    UnifiedView::open(&places.databases, Worktrees::new(places.worktrees.clone()))
+    let mut view = UnifiedView::open(&places.databases, Worktrees::new(places.worktrees.clone()));
+    for (database, root) in places.links.iter().filter(|(database, _)| !database.exists()) {
+        let root = root.display();
+        let reason = format!("{root} is linked to it, and it is gone; bring it back, or unlink");
+        view.tell_missing(database, reason);
+    }
+    view
 }
 
 /// Looks for what is seen from here. Opens nothing but the registry.
@@ -73,9 +81,17 @@ pub(crate) fn find(
     if is_alone && scope == Scope::Repository {
         return places;
     }
+    let real = |path: &Path| path.canonicalize().ok();
+    let global =
+        surroundings.home.as_ref().and_then(|home| real(&home.join(FOLDER).join(DATABASE)));
+    // Nobody looks into the global database from inside of a repository, whoever has used it there.
+    let is_hidden = |path: &Path| global.is_some() && real(path) == global && real(own) != global;
     if let Some(checkout) = checkout.filter(|_| !is_alone) {
         match siblings(surroundings, checkout) {
-            Ok(found) => found.into_iter().for_each(|found| places.add(found, checkout, scope)),
+            Ok(found) => found
+                .into_iter()
+                .filter(|found| !found.database.as_deref().is_some_and(is_hidden))
+                .for_each(|found| places.add(found, checkout, scope)),
             Err(error) => places.doubts.push(format!("other worktrees are not shown: {error}")),
         }
     }
@@ -84,13 +100,8 @@ pub(crate) fn find(
         places.doubts.push(error);
         Vec::new()
     });
-    let global = surroundings.home.as_ref().map(|home| home.join(FOLDER).join(DATABASE));
-    let global = global.and_then(|global| global.canonicalize().ok());
-    for known in known {
-        // Nobody looks into the global database from inside of a repository.
-        if global.is_none() || known.path.canonicalize().ok() != global {
-            places.add_known(known, scope);
-        }
+    for known in known.into_iter().filter(|known| !is_hidden(&known.path)) {
+        places.add_known(known, scope);
     }
     places
 }
@@ -118,6 +129,9 @@ impl Places {
             _ => base_name(&found.root),
         };
         self.databases.push(database.clone());
+        if !found.is_workspace && database != found.root.join(FOLDER).join(DATABASE) {
+            self.links.push((database.clone(), found.root.clone()));
+        }
         self.worktrees.push(Worktree {
             id: found.worktree,
             name: named(name, Some(&checkout.repository), scope),

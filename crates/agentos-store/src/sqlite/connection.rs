@@ -7,6 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::{Done, Fault};
 use super::probe;
+use super::together;
 
 /// How long SQLite itself waits for a lock. Our writers wait for each other elsewhere, so this is for programs that do
 /// not know our lock, and for recoveries after a crash.
@@ -27,6 +28,7 @@ pub(super) fn writing(path: &Path) -> Done<Connection> {
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
+    together::about_to_write(path);
     connection.busy_timeout(PATIENCE)?;
     let mode: String =
         connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
@@ -48,10 +50,13 @@ pub(super) fn writing(path: &Path) -> Done<Connection> {
 /// A connection that can't change what is stored.
 pub(super) fn reading(path: &Path) -> Done<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    set_up_for_reading(Connection::open_with_flags(path, flags)?)
+    let connection = Connection::open_with_flags(path, flags)?;
+    together::about_to_write(path);
+    set_up_for_reading(connection)
 }
 
-/// A connection that reads what writers have in their log, and leaves the log's index as it is.
+/// A connection that reads what writers have in their log, and leaves the log's index as it is. As long as it is open
+/// nobody else in this process can write to that file ([`together`]).
 pub(super) fn beside_writers(path: &Path) -> Done<Connection> {
     set_up_for_reading(read_only(path, "mode=ro&readonly_shm=1")?)
 }

@@ -27,7 +27,7 @@ const KEPT: u32 = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RetireError {
     /// Somebody is at work in it.
-    #[error("somebody is at work in {}: {}", path.display(), owners.join(", "))]
+    #[error("somebody is at work in {}", path.display())]
     InUse {
         /// The database.
         path: PathBuf,

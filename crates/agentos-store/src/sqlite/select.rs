@@ -21,6 +21,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::probe::escaped;
+use super::together::Looking;
 use super::view::Seen;
 use crate::unified::{Answer, Cell, Question, SelectError, TableDescription, Unreadable, Worktree};
 
@@ -60,9 +61,11 @@ pub(crate) fn select(
     for _ in 0..ATTEMPTS {
         let before: Vec<Option<Seen>> =
             parts.iter().map(|part| Seen::of(&part.path).ok().flatten()).collect();
+        let looking = Looking::begin();
         asked = Asked::new(question, worktrees)
-            .and_then(|asked| asked.with(&parts, &before))
+            .and_then(|asked| asked.with(&parts, &before, &looking))
             .and_then(Asked::answer);
+        drop(looking);
         // Only a file that is read without locks can change under a question.
         let is_as_it_was = parts.iter().zip(&before).all(|(part, before)| match before {
             Some(before @ Seen::File { .. }) => {
@@ -117,13 +120,18 @@ impl<'a> Asked<'a> {
     }
 
     /// The same with these databases.
-    fn with(mut self, parts: &[Part], seen: &[Option<Seen>]) -> Result<Self, SelectError> {
+    fn with(
+        mut self,
+        parts: &[Part],
+        seen: &[Option<Seen>],
+        looking: &Looking,
+    ) -> Result<Self, SelectError> {
         if parts.len() > ATTACHED {
             self.attached = ATTACHED - 1;
         }
         for (number, (part, seen)) in parts.iter().zip(seen).enumerate() {
             let Some(seen) = seen else { continue };
-            if let Err(error) = self.add(number, part, *seen) {
+            if let Err(error) = self.add(number, part, (*seen, looking)) {
                 match error {
                     SelectError::Internal(reason) => {
                         self.unreadable.push(Unreadable { path: part.path.clone(), reason });
@@ -135,7 +143,12 @@ impl<'a> Asked<'a> {
         Ok(self)
     }
 
-    fn add(&mut self, number: usize, part: &Part, seen: Seen) -> Result<(), SelectError> {
+    fn add(
+        &mut self,
+        number: usize,
+        part: &Part,
+        seen: (Seen, &Looking),
+    ) -> Result<(), SelectError> {
         let name = format!("part{number}");
         self.attach(&name, part, seen)?;
         let mut insert =
@@ -164,10 +177,19 @@ impl<'a> Asked<'a> {
     }
 
     /// Attaches it so that not even its log's index is written to, or if that is not possible, so that nothing else is.
-    fn attach(&self, name: &str, part: &Part, seen: Seen) -> Result<(), SelectError> {
+    fn attach(
+        &self,
+        name: &str,
+        part: &Part,
+        (seen, looking): (Seen, &Looking),
+    ) -> Result<(), SelectError> {
         let modes: &[&str] = match seen {
             Seen::File { .. } => &["immutable=1"],
-            Seen::Log { .. } if super::view::is_bare(&part.path) => &["mode=ro"],
+            Seen::Log { file, .. }
+                if looking.is_written(file) || super::view::is_bare(&part.path) =>
+            {
+                &["mode=ro"]
+            }
             Seen::Log { .. } => &["mode=ro&readonly_shm=1", "mode=ro"],
         };
         let mut attached = Err(SelectError::Changing);
@@ -297,10 +319,10 @@ fn refused(context: &AuthContext<'_>) -> Option<String> {
         AuthAction::Function { function_name } => {
             (function_name == "load_extension").then(|| format!("`{function_name}`"))
         }
-        AuthAction::Read { table_name, .. } => {
+        AuthAction::Read { table_name, column_name } => {
             let is_inside = context.database_name.is_some_and(|name| name.starts_with("part"));
-            // Only our own views know what is inside.
-            (is_inside && context.accessor.is_none())
+            // Only our own views know what is inside. Where no column is read it is not said who asks: rows are counted.
+            (is_inside && context.accessor.is_none() && !column_name.is_empty())
                 .then(|| format!("the inside of `{table_name}`"))
         }
         AuthAction::Delete { .. } => Some("DELETE".to_owned()),
@@ -327,11 +349,20 @@ fn cell(value: ValueRef<'_>) -> Cell {
 /// The person's mistake, or that it took too long.
 fn wrong(sql: &str, error: rusqlite::Error) -> SelectError {
     stopped(error, |error| match error {
+        rusqlite::Error::MultipleStatement => {
+            SelectError::Refused { what: "more than one statement".to_owned() }
+        }
         rusqlite::Error::SqlInputError { msg, offset, .. } => SelectError::Sql {
             message: msg,
             at: usize::try_from(offset).ok().filter(|at| *at <= sql.len()),
             sql: sql.to_owned(),
         },
+        // Our tables are views, which is nobody's business.
+        rusqlite::Error::SqliteFailure(_, Some(message))
+            if message.starts_with("cannot modify") =>
+        {
+            SelectError::Refused { what: "changing a table".to_owned() }
+        }
         rusqlite::Error::SqliteFailure(_, Some(message)) => {
             SelectError::Sql { message, at: None, sql: sql.to_owned() }
         }

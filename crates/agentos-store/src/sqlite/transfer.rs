@@ -13,7 +13,7 @@ use super::SqliteStore;
 use super::error::Done;
 use super::{connection, migrate};
 use crate::backend::BackendError;
-use crate::transfer::{Candidate, RunCopy, Taken, TransferError};
+use crate::transfer::{Candidate, RunCopy, Taken, TransferError, UnreadableRun};
 
 /// Columns of a run's row that follow neither from its log nor from where it is kept.
 const COLUMNS: [&str; 19] = [
@@ -46,6 +46,17 @@ impl SqliteStore {
     pub async fn candidates(&self) -> Result<Vec<Candidate>, BackendError> {
         let owners = self.inner.owners.clone();
         self.read(move |connection| give::candidates(connection, &owners).map(Ok)).await
+    }
+
+    /// Every run whose row can be read, the oldest first, and what is wrong with the others.
+    ///
+    /// # Errors
+    /// [`BackendError`] if there is none that can be read.
+    pub async fn readable_candidates(
+        &self,
+    ) -> Result<(Vec<Candidate>, Vec<UnreadableRun>), BackendError> {
+        let owners = self.inner.owners.clone();
+        self.read(move |connection| give::readable_candidates(connection, &owners).map(Ok)).await
     }
 
     /// Those who live, with their processes where they can be seen.

@@ -5,6 +5,9 @@
 //! can become the other at any moment, so it is decided anew for every question. A question that was asked of the file
 //! alone while somebody began to write into it is asked again.
 //!
+//! Only while a question is asked is a log open whose index may not be written to: meanwhile nobody in this process can
+//! write to that file ([`super::together`]).
+//!
 //! A log without its index can't be read without making the index. That is what a copy looks like that was made of a
 //! database in use; it is refused until somebody opens it in earnest.
 
@@ -20,6 +23,7 @@ use super::lock::FileIdentity;
 use super::names::identity_of;
 use super::open::OpenError;
 use super::probe::{beside, has_bytes};
+use super::together::Looking;
 use crate::backend::{BackendError, BackendErrorKind};
 
 /// How often a question is asked again while the file changes under it.
@@ -78,44 +82,65 @@ pub(super) fn check(path: &Path) -> Result<(), OpenError> {
 /// A connection to what is there now.
 pub(super) struct View {
     path: PathBuf,
-    open: Option<(Connection, Seen)>,
+    open: Option<Open>,
     /// Whether the index may be written to, which is more than reading needs as a rule.
     marks: bool,
+    /// Whether the connection stays open in any case. Then nobody in this process can begin to write.
+    stays: bool,
+}
+
+struct Open {
+    connection: Connection,
+    seen: Seen,
+    /// Whether the index may not be written to.
+    is_beside: bool,
 }
 
 impl View {
     pub(super) const fn new(path: PathBuf) -> Self {
-        Self { path, open: None, marks: false }
+        Self { path, open: None, marks: false, stays: false }
+    }
+
+    /// One whose connection stays the same as long as the file does: only so it can tell whether others have committed. For
+    /// processes that do nothing but look.
+    pub(super) const fn staying(path: PathBuf) -> Self {
+        Self { path, open: None, marks: false, stays: true }
+    }
+
+    /// Whether what is there now is another than before.
+    pub(super) fn is_other(&mut self) -> Done<bool> {
+        self.current(&Looking::begin()).map(|(_, is_other)| is_other)
     }
 
     /// The connection to what is there now, and whether that is another than before. While there is nothing the old one
     /// still has everything.
-    pub(super) fn current(&mut self) -> Done<(&Connection, bool)> {
+    fn current(&mut self, looking: &Looking) -> Done<(&Connection, bool)> {
         let found = Seen::of(&self.path)?;
-        let known = self.open.as_ref().map(|(_, seen)| *seen);
-        let is_new = known.is_none() || found.is_some_and(|found| Some(found) != known);
+        let known = self.open.as_ref().map(|open| open.seen);
+        let is_written = matches!(found, Some(Seen::Log { file, .. }) if looking.is_written(file));
+        let is_in_the_way = is_written && self.open.as_ref().is_some_and(|open| open.is_beside);
+        let is_new =
+            known.is_none() || found.is_some_and(|found| Some(found) != known) || is_in_the_way;
         if is_new {
             let seen = found.ok_or_else(|| gone(&self.path))?;
-            let connection = match seen {
-                Seen::File { .. } => connection::alone(&self.path),
-                Seen::Log { .. } if self.marks || is_bare(&self.path) => {
-                    connection::among_writers(&self.path)
-                }
-                Seen::Log { .. } => connection::beside_writers(&self.path),
+            // What was open goes first: its way to the index would be taken over.
+            self.open = None;
+            let may_mark = is_written || self.marks || is_bare(&self.path);
+            let (connection, is_beside) = match seen {
+                Seen::File { .. } => (connection::alone(&self.path), false),
+                Seen::Log { .. } if may_mark => (connection::among_writers(&self.path), false),
+                Seen::Log { .. } => (connection::beside_writers(&self.path), true),
             };
-            self.open = Some((connection?, seen));
+            self.open = Some(Open { connection: connection?, seen, is_beside });
         }
-        let connection = self.open.as_ref().map(|(connection, _)| connection);
+        let connection = self.open.as_ref().map(|open| &open.connection);
         connection.map(|connection| (connection, is_new)).ok_or_else(|| gone(&self.path))
     }
 
     /// Asks until what was asked is what was there.
     pub(super) fn ask<T>(&mut self, mut ask: impl FnMut(&Connection) -> Done<T>) -> Done<T> {
         for _ in 0..ATTEMPTS {
-            let answer = match self.current() {
-                Ok((connection, _)) => ask(connection),
-                Err(fault) => Err(fault),
-            };
+            let answer = self.ask_once(&mut ask);
             let is_in_doubt = matches!(&answer, Err(fault) if fault.is_of_the_file());
             if is_in_doubt {
                 self.open = None;
@@ -124,19 +149,23 @@ impl View {
                 return answer;
             }
         }
-        match self.current() {
-            Ok((connection, _)) => {
-                let answer = ask(connection)?;
-                if self.is_as_it_was() { Ok(answer) } else { Err(changing(&self.path)) }
-            }
-            Err(fault) => Err(fault),
+        let answer = self.ask_once(&mut ask)?;
+        if self.is_as_it_was() { Ok(answer) } else { Err(changing(&self.path)) }
+    }
+
+    fn ask_once<T>(&mut self, ask: &mut impl FnMut(&Connection) -> Done<T>) -> Done<T> {
+        let looking = Looking::begin();
+        let answer = self.current(&looking).and_then(|(connection, _)| ask(connection));
+        if !self.stays && self.open.as_ref().is_some_and(|open| open.is_beside) {
+            self.open = None;
         }
+        answer
     }
 
     /// Only the file alone can change under a question: with a log there are locks.
     fn is_as_it_was(&self) -> bool {
         match &self.open {
-            Some((_, seen @ Seen::File { .. })) => {
+            Some(Open { seen: seen @ Seen::File { .. }, .. }) => {
                 Seen::of(&self.path).is_ok_and(|found| found.is_none_or(|found| found == *seen))
             }
             _ => true,

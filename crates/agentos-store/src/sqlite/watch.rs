@@ -97,7 +97,7 @@ impl Look {
     }
 
     fn without_a_trace(path: &Path) -> Done<Self> {
-        let mut view = View::new(path.to_owned());
+        let mut view = View::staying(path.to_owned());
         let version = view.ask(version)?;
         Ok(Self { source: Source::View(view), version })
     }
@@ -110,7 +110,7 @@ impl Look {
                 (version(connection), is_other)
             }
             // The file alone does not tell its version: there it is another whenever the file is.
-            Source::View(view) => match view.current().map(|(_, is_other)| is_other) {
+            Source::View(view) => match view.is_other() {
                 Ok(is_other) => (view.ask(version), is_other),
                 Err(_) => return false,
             },

@@ -12,11 +12,11 @@ use agentos_process::sweep;
 use agentos_store::folder::{RunFolder, executions};
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::SqliteStore;
-use agentos_store::store::Store as _;
 use agentos_store::transfer::Candidate;
 use serde::Serialize;
 
 use super::commands;
+use super::others::Others;
 use crate::error::{CommandError, Result};
 use crate::supervise::commands_folder;
 
@@ -69,11 +69,11 @@ impl Litter {
     }
 }
 
-/// Looks for all of it. `others` are the databases of this repository that may know what this one does not.
+/// Looks for all of it. `others` is what the other databases of this repository know.
 pub(crate) async fn find(
     store: &SqliteStore,
     database: &Path,
-    others: &[PathBuf],
+    others: &Others,
 ) -> Result<Vec<Litter>> {
     let candidates = store.candidates().await?;
     let known: HashMap<String, &Candidate> =
@@ -82,7 +82,7 @@ pub(crate) async fn find(
     let projects: BTreeSet<&str> =
         candidates.iter().filter_map(|candidate| candidate.work_dir.as_deref()).collect();
     for project in projects {
-        look_at_folders(Path::new(project), &known, others, &mut found).await;
+        look_at_folders(Path::new(project), &known, others, &mut found);
     }
     for candidate in &candidates {
         look_at_run(store, candidate, &mut found).await?;
@@ -96,10 +96,10 @@ pub(crate) async fn find(
     Ok(found)
 }
 
-async fn look_at_folders(
+fn look_at_folders(
     project: &Path,
     known: &HashMap<String, &Candidate>,
-    others: &[PathBuf],
+    others: &Others,
     found: &mut Vec<Litter>,
 ) {
     for path in children(&executions(project)).into_iter().filter(|path| path.is_dir()) {
@@ -111,27 +111,16 @@ async fn look_at_folders(
             continue;
         }
         if let Some(id) = name.strip_prefix(PRUNED) {
-            let run = known.get(id).map(|candidate| candidate.run);
+            let run = id.parse().ok().map(RunId);
+            let run = run.filter(|run| known.contains_key(id) || others.may_know(*run));
             found.push(Litter { kind: Kind::UnfinishedPrune, path, run });
             continue;
         }
         let Ok(run) = name.parse().map(RunId) else { continue };
-        if !known.contains_key(&name) && !is_known_by(others, run).await {
+        if !known.contains_key(&name) && !others.may_know(run) {
             found.push(Litter { kind: Kind::FolderWithoutRun, path, run: Some(run) });
         }
     }
-}
-
-async fn is_known_by(others: &[PathBuf], run: RunId) -> bool {
-    for path in others {
-        // One that can't be read may know it.
-        match SqliteStore::open_to_look(path) {
-            Ok(store) if store.head(run).await.is_err() => {}
-            Err(_) if !path.exists() => {}
-            _ => return true,
-        }
-    }
-    false
 }
 
 async fn look_at_run(

@@ -48,7 +48,7 @@ impl Allowed {
         surroundings: &Surroundings,
     ) -> Result<()> {
         if needed == Permission::Approve {
-            guard::refuse_own_or_below(surroundings)?;
+            guard::refuse_own(surroundings)?;
         }
         if self.0.contains(&needed) {
             return Ok(());

@@ -181,6 +181,9 @@ impl Board {
         if is_control && matches!(key.code, KeyCode::Char('c' | 'd')) {
             return Wish::Quit;
         }
+        if is_control {
+            return self.press_control(key.code);
+        }
         match self.mode {
             Mode::Browse => self.press_browsing(key.code),
             Mode::Filter => self.press_filtering(key.code),
@@ -192,6 +195,23 @@ impl Board {
                 Wish::Nothing
             }
         }
+    }
+
+    /// What is typed with the control key is no letter. In a filter it erases, as in a shell.
+    fn press_control(&mut self, key: KeyCode) -> Wish {
+        match (self.mode, key) {
+            (Mode::Filter, KeyCode::Char('u')) => self.filter.clear(),
+            (Mode::Filter, KeyCode::Char('w')) => {
+                let kept = self.filter.trim_end().rfind(' ').map_or(0, |at| at + 1);
+                self.filter.truncate(kept);
+            }
+            (Mode::Filter, KeyCode::Char('h')) => {
+                self.filter.pop();
+            }
+            _ => return Wish::Nothing,
+        }
+        self.select_something();
+        Wish::Look
     }
 
     fn press_browsing(&mut self, key: KeyCode) -> Wish {
@@ -206,7 +226,10 @@ impl Board {
             KeyCode::PageDown => return self.go(PAGE),
             KeyCode::Home | KeyCode::Char('g') => return self.go(isize::MIN),
             KeyCode::End | KeyCode::Char('G') => return self.go(isize::MAX),
-            KeyCode::Char('/') => self.mode = Mode::Filter,
+            KeyCode::Char('/') => {
+                self.filter.clear();
+                self.mode = Mode::Filter;
+            }
             KeyCode::Char('s') => self.order = self.order.next(),
             KeyCode::Char('?' | 'h') => self.mode = Mode::Help,
             KeyCode::Enter | KeyCode::Char('l') if self.selected.is_some() => {

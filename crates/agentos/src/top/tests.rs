@@ -161,6 +161,23 @@ fn a_filter_narrows_the_list_and_the_selection_stays_on_it() {
 }
 
 #[test]
+fn control_keys_are_no_letters_and_a_filter_begins_anew() {
+    let mut board = board();
+    let control = |letter: char| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
+    type_in(&mut board, "/login impl");
+    board.press(control('x'));
+    assert_eq!(board.filter, "login impl");
+    board.press(control('w'));
+    assert_eq!(board.filter, "login ");
+    board.press(control('u'));
+    assert_eq!(board.filter, "");
+    type_in(&mut board, "gate");
+    press(&mut board, KeyCode::Enter);
+    type_in(&mut board, "/slow");
+    assert_eq!(board.filter, "slow");
+}
+
+#[test]
 fn what_is_selected_stays_so_while_runs_come_and_go() {
     let mut board = board();
     press(&mut board, KeyCode::Down);

@@ -85,6 +85,8 @@ fn every_worktree_sees_the_runs_of_all() {
         assert_eq!(site.seen(&site.root, &["--worktree", meant]), [(name(&first), "one".into())]);
     }
     assert_eq!(site.status(&site.root, &["--worktree", "three"])["total"], 0);
+    let told = site.stand.run(&site.root, &["status", "--worktree", "three"]).exits(0);
+    assert!(told.err.contains("no run is like that"), "{told:#?}");
     let items = site.status(&two, &["--worktree", "main"]);
     assert_eq!(items["items"][0]["database"], *site.root.join(DATABASE).to_string_lossy());
     assert_eq!(items["unreadable"], serde_json::json!([]));
@@ -223,4 +225,21 @@ fn pages_lead_through_all_databases_and_show_every_run_once() {
     assert_eq!(site.status(&site.root, &["--since", "1h"])["total"], 7);
     assert_eq!(site.status(&site.root, &["--since", "2099-01-01"])["total"], 0);
     site.stand.run(&site.root, &["status", "--since", "soon"]).exits(2);
+}
+
+#[test]
+fn the_global_database_is_seen_by_nobody_who_does_not_name_it() {
+    let site = Site::new();
+    let run = site.greet(&site.root);
+    let global = "~/.agentos/issue_workflow.db";
+    let call = |arguments: &[&str]| {
+        let call = site.stand.call(&site.root, arguments).env("AGENTOS_WORKFLOW_DB", global);
+        call.without("AGENTOS_WORKSPACE_KIND").done().exits(0).document()
+    };
+    let other = call(&["run", "greet", "--json", "--name", "Ada"]);
+    let worktrees = site.stand.git(&site.root, &["worktree", "list", "--porcelain"]);
+    assert!(worktrees.matches("worktree ").count() > 1, "its workspace is there: {worktrees}");
+    assert_eq!(site.seen(&site.root, &[]), [(name(&run), "main".into())]);
+    site.stand.run(&site.root, &["show", &name(&other)]).exits(3);
+    assert_eq!(call(&["status", "--json", "--all"])["items"][0]["run_id"], name(&other).as_str());
 }

@@ -6,53 +6,96 @@ use agentos_core::codec::{self, Chunk};
 use agentos_core::id::{OwnerId, RunId};
 use agentos_core::journal::Journal;
 use agentos_core::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 use uuid::Uuid;
 
 use super::{COLUMNS, log_of};
+use crate::backend::BackendError;
 use crate::records::{DefinitionVersion, Project};
 use crate::sqlite::catalog;
-use crate::sqlite::error::Done;
+use crate::sqlite::error::{Done, Fault};
 use crate::sqlite::owner::Owners;
 use crate::sqlite::query::{uuid_at, value_at};
 use crate::sqlite::row::{RunRow, uuid};
 use crate::transfer::{
-    Candidate, CopiedDefinition, CopiedMessage, CopiedRemark, RunCopy, TransferError,
+    Candidate, CopiedDefinition, CopiedMessage, CopiedRemark, RunCopy, TransferError, UnreadableRun,
 };
+
+const CANDIDATES: &str = "SELECT id, run_id, workflow, standing, owner, worktree_id, work_dir, workspace_id, \
+     parent_run_id, completed_at, status, key FROM workflow_runs ORDER BY key";
 
 pub(in crate::sqlite) fn candidates(
     connection: &Connection,
     owners: &Owners,
 ) -> Done<Vec<Candidate>> {
-    let mut read = connection.prepare(
-        "SELECT id, run_id, workflow, standing, owner, worktree_id, work_dir, workspace_id, parent_run_id, \
-         completed_at, status FROM workflow_runs ORDER BY key",
-    )?;
+    let mut read = connection.prepare(CANDIDATES)?;
     let mut rows = read.query(())?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let owner: Option<String> = row.get(4)?;
-        let has_owner = owner.is_some();
-        let is_driven = match owner {
-            Some(owner) => owners.is_alive(OwnerId(uuid(&owner)?))?,
-            None => false,
-        };
-        found.push(Candidate {
-            run: RunId(uuid_at(row, 0)?),
-            run_id: row.get(1)?,
-            workflow: row.get(2)?,
-            is_ended: row.get::<_, i64>(3)? >= 2,
-            has_owner,
-            is_driven,
-            worktree_id: row.get(5)?,
-            work_dir: row.get(6)?,
-            workspace_id: row.get(7)?,
-            parent: row.get(8)?,
-            completed_at: row.get::<_, Option<i64>>(9)?.map(Timestamp),
-            status: row.get(10)?,
-        });
+        found.push(candidate(row, owners)?);
     }
     Ok(found)
+}
+
+/// Those whose rows can be read, and what is wrong with the others.
+pub(in crate::sqlite) fn readable_candidates(
+    connection: &Connection,
+    owners: &Owners,
+) -> Done<(Vec<Candidate>, Vec<UnreadableRun>)> {
+    let mut read = connection.prepare(CANDIDATES)?;
+    let mut rows = read.query(())?;
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+    loop {
+        match rows.next() {
+            Ok(None) => break,
+            Ok(Some(row)) => match candidate(row, owners) {
+                Ok(candidate) => found.push(candidate),
+                Err(fault) => unreadable.push(UnreadableRun {
+                    run_id: name_of(row),
+                    reason: BackendError::from(fault).to_string(),
+                }),
+            },
+            // What comes behind a page that is damaged can't be found.
+            Err(error) if !found.is_empty() => {
+                let run_id = format!("what comes after {} runs", found.len() + unreadable.len());
+                let reason = BackendError::from(Fault::from(error)).to_string();
+                unreadable.push(UnreadableRun { run_id, reason });
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok((found, unreadable))
+}
+
+/// What a run is called of whose row not everything can be read.
+fn name_of(row: &Row<'_>) -> String {
+    let text = |at: usize| row.get::<_, String>(at).ok();
+    let number = || row.get::<_, i64>(11).map_or_else(|_| "?".to_owned(), |key| key.to_string());
+    text(1).or_else(|| text(0)).unwrap_or_else(|| format!("run number {}", number()))
+}
+
+fn candidate(row: &Row<'_>, owners: &Owners) -> Done<Candidate> {
+    let owner: Option<String> = row.get(4)?;
+    let has_owner = owner.is_some();
+    let is_driven = match owner {
+        Some(owner) => owners.is_alive(OwnerId(uuid(&owner)?))?,
+        None => false,
+    };
+    Ok(Candidate {
+        run: RunId(uuid_at(row, 0)?),
+        run_id: row.get(1)?,
+        workflow: row.get(2)?,
+        is_ended: row.get::<_, i64>(3)? >= 2,
+        has_owner,
+        is_driven,
+        worktree_id: row.get(5)?,
+        work_dir: row.get(6)?,
+        workspace_id: row.get(7)?,
+        parent: row.get(8)?,
+        completed_at: row.get::<_, Option<i64>>(9)?.map(Timestamp),
+        status: row.get(10)?,
+    })
 }
 
 pub(in crate::sqlite) fn copy(

@@ -98,6 +98,29 @@ fn what_a_killed_writer_left_is_read_as_it_lies_there() {
 }
 
 #[test]
+fn whoever_looks_is_not_in_the_way_of_writers_of_his_own_process() {
+    let (_folder, path) = place();
+    let left = path.with_file_name("left.db");
+    let store = open(&path);
+    drop(Held::create(&store, 1));
+    copy(&path, &left, &["", "-wal", "-shm"]);
+    let look = SqliteStore::open_to_look(&left).unwrap();
+    assert_eq!(runs(&look), 1);
+    std::thread::scope(|scope| {
+        let looks = scope.spawn(|| {
+            for _ in 0..50 {
+                assert!(runs(&look) <= runs(&SqliteStore::open_to_look(&left).unwrap()));
+            }
+        });
+        for number in 2..=10 {
+            Held::create(&open(&left), number).commit(1, vec![note("written")]);
+        }
+        looks.join().unwrap();
+    });
+    assert_eq!(runs(&look), 10);
+}
+
+#[test]
 fn a_writer_that_was_killed_before_its_first_commit_is_in_nobodys_way() {
     let (_folder, path) = place();
     let store = open(&path);

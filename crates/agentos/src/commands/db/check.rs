@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentos_store::registry::Registry;
 use agentos_store::sqlite::{Finding, OpenError, Sizes, SqliteStore};
-use agentos_workspace::link;
 use serde::Serialize;
 
 use crate::databases::litter::{self, Litter};
+use crate::databases::others::{self, Others};
 use crate::databases::source::Source;
 use crate::databases::{counted, folders};
 use crate::error::{ErrorKind, Result};
@@ -93,7 +92,7 @@ async fn look(session: &Session, path: &std::path::Path) -> Result<Report> {
         what: What::Inside(finding),
     });
     let mut problems: Vec<Problem> = inside.collect();
-    let others = others(session, &source);
+    let others = Others::ask(&others::paths(session, &source.path)).await;
     // A file that is damaged may not be able to say which runs there are.
     let beside = litter::find(&source.store, &source.path, &others).await.unwrap_or_default();
     problems.extend(beside.into_iter().map(|litter| Problem {
@@ -111,19 +110,6 @@ async fn look(session: &Session, path: &std::path::Path) -> Result<Report> {
     let sizes = Amounts { inside: found.sizes, folders };
     let (runs, interrupted) = (found.runs, found.interrupted);
     Ok(Report { database: source.path, runs, interrupted, sizes, problems })
-}
-
-/// Databases of this repository that may know runs which this one does not.
-fn others(session: &Session, source: &Source) -> Vec<PathBuf> {
-    let location = session.location().ok();
-    let checkout = location.and_then(|location| location.checkout.as_ref().ok()?.as_ref());
-    let registry = session.surroundings.registry_file().map(Registry::at);
-    let known = checkout
-        .zip(registry)
-        .and_then(|(checkout, registry)| registry.databases_of(&checkout.repository).ok());
-    let own = checkout.map(link::own_database);
-    let all = known.unwrap_or_default().into_iter().chain(own);
-    all.filter(|path| path.canonicalize().is_ok_and(|path| path != source.path)).collect()
 }
 
 async fn mend(session: &Session, report: &mut Report) -> Result<()> {

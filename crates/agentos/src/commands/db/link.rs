@@ -156,7 +156,7 @@ pub(super) fn failed(error: impl std::fmt::Display) -> CommandError {
 pub(super) fn not_now(error: RetireError) -> CommandError {
     match error {
         RetireError::InUse { .. } => CommandError::refused(error.to_string())
-            .hint("wait until those runs have ended, or interrupt them (Ctrl-C), then try again"),
+            .hint("wait until what `agentos status` shows as running has ended, or interrupt it, then try again"),
         RetireError::Open(error) => error.into(),
         RetireError::Backend { .. } => CommandError::failed(error.to_string()),
     }

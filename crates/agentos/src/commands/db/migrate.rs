@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agentos_store::sqlite::{OpenError, SqliteStore};
-use agentos_store::transfer::Candidate;
+use agentos_store::transfer::{Candidate, UnreadableRun};
 use agentos_workspace::checkout::Checkout;
 use agentos_workspace::identity::Identity;
 use agentos_workspace::link;
@@ -49,6 +49,8 @@ struct Report {
     to: String,
     dry_run: bool,
     items: Vec<Copied>,
+    /// Runs of the source whose rows can't be read.
+    unreadable: Vec<UnreadableRun>,
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -59,11 +61,15 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     refuse_itself(&from, &to)?;
     let source = Source::open(&from)?;
-    let candidates = chosen(&source, &args.run).await?;
+    let (candidates, unreadable) = chosen(&source, &args.run).await?;
     let home = home(session, args, &to)?;
     let target = open_target(session, args, &to)?;
     let carrier =
         Carrier { source: &source, target: target.as_ref(), home, is_trial: args.dry_run };
+    if !args.json {
+        let told = unreadable.iter().map(|run| format!("{}: failed ({})", run.run_id, run.reason));
+        session.output.lines(told)?;
+    }
     let mut items = Vec::new();
     for candidate in &candidates {
         let copied = carrier.carry(candidate).await;
@@ -77,6 +83,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         to: to.display().to_string(),
         dry_run: args.dry_run,
         items,
+        unreadable,
     };
     if args.json {
         session.output.document(&report)?;
@@ -95,17 +102,24 @@ fn refuse_itself(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The runs that are meant, the oldest first.
-async fn chosen(source: &Source, wanted: &[String]) -> Result<Vec<Candidate>> {
-    let all = source.store.candidates().await?;
+/// The runs that are meant, the oldest first, and those that can't be read.
+async fn chosen(
+    source: &Source,
+    wanted: &[String],
+) -> Result<(Vec<Candidate>, Vec<UnreadableRun>)> {
+    let (all, unreadable) = source.store.readable_candidates().await.map_err(|error| {
+        let message = format!("{} can't be read: {error}", source.path.display());
+        CommandError::failed(message).hint("it is as it was; bring back a copy that is whole")
+    })?;
     if wanted.is_empty() {
-        return Ok(all);
+        return Ok((all, unreadable));
     }
     let mut meant = Vec::new();
     for name in wanted {
         meant.push(names::find(&source.store, name).await?);
     }
-    Ok(all.into_iter().filter(|candidate| meant.contains(&candidate.run)).collect())
+    // Of those that can't be read nobody asked for one that could be found.
+    Ok((all.into_iter().filter(|candidate| meant.contains(&candidate.run)).collect(), Vec::new()))
 }
 
 /// The checkout whose database it is; none if it is nobody's.
@@ -161,6 +175,10 @@ fn count(report: &Report, is_counted: impl Fn(Outcome) -> bool) -> usize {
     report.items.iter().filter(|item| is_counted(item.outcome)).count()
 }
 
+fn failures(report: &Report) -> usize {
+    count(report, |it| it == Outcome::Failed) + report.unreadable.len()
+}
+
 fn summary(report: &Report) -> String {
     let new = count(report, Outcome::is_new);
     let verb = if report.dry_run { "would be copied" } else { "copied" };
@@ -172,7 +190,7 @@ fn summary(report: &Report) -> String {
         ),
         (count(report, |it| it == Outcome::Skipped), "skipped"),
         (count(report, |it| it == Outcome::Refused), "refused"),
-        (count(report, |it| it == Outcome::Failed), "failed"),
+        (failures(report), "failed"),
     ];
     for (number, what) in others.into_iter().filter(|(number, _)| *number > 0) {
         line.push_str(&format!(", {number} {what}"));
@@ -181,8 +199,7 @@ fn summary(report: &Report) -> String {
 }
 
 fn answer(report: &Report) -> Result<ExitCode> {
-    let (refused, broken) =
-        (count(report, |it| it == Outcome::Refused), count(report, |it| it == Outcome::Failed));
+    let (refused, broken) = (count(report, |it| it == Outcome::Refused), failures(report));
     if broken > 0 {
         let message = format!("{} could not be copied", counted(broken, "run"));
         return Err(

@@ -2,6 +2,9 @@
 //!
 //! A run's folder is put aside first, then its rows go, then the folder. Whoever is killed in between leaves a folder that
 //! says what it is: `agentos db check --fix` puts it back if the run is still there, and removes it otherwise.
+//!
+//! A run that was copied is in several databases of the repository. Of such a one only the rows go; its files are those of
+//! the others too, and go with the last of them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,6 +23,7 @@ use serde::Serialize;
 
 use crate::config::Age;
 use crate::databases::litter::{PRUNED, REMOVED};
+use crate::databases::others::{self, Others};
 use crate::databases::{counted, folders};
 use crate::error::{CommandError, Result};
 use crate::session::Session;
@@ -78,6 +82,8 @@ struct Removed {
     run_id: String,
     what: &'static str,
     bytes: u64,
+    /// Whether its files stay, since another database has the run as well.
+    is_elsewhere: bool,
 }
 
 #[derive(Serialize)]
@@ -92,7 +98,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let candidates = looked.candidates().await?;
-    let rules = Rules::new(session, args);
+    let rules = Rules::new(session, args, looked.path()).await;
     if rules.is_none() {
         let told = "everything is kept for ever: neither [retention] nor a flag says otherwise";
         session.output.lines([told])?;
@@ -138,11 +144,13 @@ struct Rules<'a> {
     session: &'a Session,
     args: &'a Args,
     now: i64,
+    others: Others,
 }
 
 impl<'a> Rules<'a> {
-    fn new(session: &'a Session, args: &'a Args) -> Self {
-        Self { session, args, now: SystemClock.now().0 }
+    async fn new(session: &'a Session, args: &'a Args, own: &Path) -> Self {
+        let others = Others::ask(&others::paths(session, own)).await;
+        Self { session, args, now: SystemClock.now().0, others }
     }
 
     fn is_none(&self) -> bool {
@@ -212,10 +220,9 @@ async fn remove_runs(
             report.kept.push(Kept { run_id: run.run_id.clone(), why });
             continue;
         }
-        let folder = run
-            .work_dir
-            .as_deref()
-            .map(|project| RunFolder::new(Path::new(project), run.run).path());
+        let is_elsewhere = rules.others.may_know(run.run);
+        let project = run.work_dir.as_deref().filter(|_| !is_elsewhere);
+        let folder = project.map(|project| RunFolder::new(Path::new(project), run.run).path());
         let bytes = folder.as_deref().map_or(0, |folder| folders::measure(folder).bytes);
         if report.dry_run || remove_run(store, run, folder.as_deref(), report).await? {
             report.removed.push(Removed {
@@ -223,6 +230,7 @@ async fn remove_runs(
                 run_id: run.run_id.clone(),
                 what: "run",
                 bytes,
+                is_elsewhere,
             });
         }
     }
@@ -274,7 +282,7 @@ async fn remove_run(
 /// Forgets the snapshots of runs that are gone (`refs/agentos/runs/…`). Outside of repositories there are none.
 async fn forget_snapshots(session: &Session, store: &SqliteStore, gone: &[Removed]) {
     let Ok(desk) = Desk::open(session, store) else { return };
-    let gone = gone.iter().filter(|removed| removed.what == "run");
+    let gone = gone.iter().filter(|removed| removed.what == "run" && !removed.is_elsewhere);
     let names: Vec<String> =
         gone.flat_map(|removed| [removed.id.to_string(), removed.run_id.clone()]).collect();
     let forgotten = desk.work(move |yard| {
@@ -310,12 +318,18 @@ fn remove_parts<'a>(
             if bytes == 0 {
                 continue;
             }
+            if rules.others.may_know(run.run) {
+                let why = format!("its {what} are those of another database too");
+                report.kept.push(Kept { run_id: run.run_id.clone(), why });
+                continue;
+            }
             if !report.dry_run {
                 empty(&folder).map_err(|error| {
                     CommandError::failed(format!("{} can't be removed: {error}", folder.display()))
                 })?;
             }
-            report.removed.push(Removed { id: run.run, run_id: run.run_id.clone(), what, bytes });
+            let (id, run_id) = (run.run, run.run_id.clone());
+            report.removed.push(Removed { id, run_id, what, bytes, is_elsewhere: false });
         }
     }
     Ok(())
@@ -340,9 +354,12 @@ fn empty(folder: &PathBuf) -> io::Result<()> {
 fn lines(report: &Report) -> Vec<String> {
     let verb = if report.dry_run { "would remove" } else { "removed" };
     let mut lines: Vec<String> = Vec::new();
-    for Removed { run_id, what, bytes, .. } in &report.removed {
+    for Removed { run_id, what, bytes, is_elsewhere, .. } in &report.removed {
         let size = bytes::size(*bytes);
         lines.push(match *what {
+            "run" if *is_elsewhere => {
+                format!("{verb} {run_id} (its files stay: another database has it too)")
+            }
             "run" => format!("{verb} {run_id} ({size} of files)"),
             what => format!("{verb} the {what} of {run_id} ({size})"),
         });

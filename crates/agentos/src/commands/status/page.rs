@@ -60,9 +60,13 @@ pub(super) fn show(
     let is_shown = |run: &&UnifiedRun| is_shown(args, run, now);
     let runs: Vec<&UnifiedRun> = listing.runs.iter().filter(is_shown).collect();
     if runs.is_empty() {
-        session.output.note(match listing.runs.is_empty() {
-            true => "no runs; `agentos workflows` lists what can be started",
-            false => "no runs in the last week; `agentos status --all` lists older ones",
+        let is_some_asked =
+            args.workflow.is_some() || args.worktree.is_some() || args.since.is_some();
+        let is_some_asked = is_some_asked || !args.status.is_empty() || args.after.is_some();
+        session.output.note(match (listing.runs.is_empty(), is_some_asked || args.page > 1) {
+            (true, false) => "no runs; `agentos workflows` lists what can be started",
+            (true, true) => "no run is like that; `agentos status --all` lists every run",
+            (false, _) => "no runs in the last week; `agentos status --all` lists older ones",
         });
         return Ok(());
     }

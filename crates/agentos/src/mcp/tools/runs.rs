@@ -3,7 +3,7 @@
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::projection::WorkflowStatus;
 use rmcp::schemars::{self, JsonSchema};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::{Deed, Scene, Tool};
 use crate::commands::status::since::{self, Since};
@@ -23,6 +23,7 @@ pub(super) struct ListRuns;
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Which {
     /// Only runs of these statuses: PENDING, RUNNING, COMPLETED, FAILED, CANCELLED, TIMED_OUT.
+    #[serde(deserialize_with = "one_or_many")]
     status: Vec<String>,
     /// Only runs of this workflow, by its name.
     workflow: Option<String>,
@@ -75,6 +76,20 @@ impl Tool for ListRuns {
         let listing = status::look(&scene.session, &args, SystemClock.now()).await?;
         Answer::document(&status::document(&args, &listing)?)
     }
+}
+
+/// Models say one where there may be several, and mean it.
+fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a status, or a list of them")]
+    enum Said {
+        One(String),
+        Many(Vec<String>),
+    }
+    Ok(match Said::deserialize(from)? {
+        Said::One(status) => vec![status],
+        Said::Many(all) => all,
+    })
 }
 
 fn status_of(text: &str) -> Result<WorkflowStatus> {

@@ -212,6 +212,26 @@ fn a_damaged_run_is_told_and_the_others_are_copied() {
 }
 
 #[test]
+fn a_run_whose_row_can_not_be_read_is_named_and_the_others_are_copied() {
+    let legacy = Legacy::new();
+    let (stand, root) = (&legacy.stand, &legacy.root);
+    let greet = |whom: &str| {
+        legacy.before(&["run", "greet", "--json", "--name", whom]).done().exits(0).document()
+    };
+    let (good, damaged) = (greet("one"), greet("two"));
+    sqlite(&legacy.old, include_str!("sql/damaged_row.sql"));
+    let before = legacy.state();
+    let told = legacy.migrate(&[]).done().exits(1);
+    assert!(told.out.contains(&format!("{}: failed", name(&damaged))), "{told:#?}");
+    assert!(told.out.contains("1 run copied") && told.out.contains("1 failed"), "{told:#?}");
+    let copied = own_runs(stand, root);
+    assert_eq!(copied.iter().map(name).collect::<Vec<_>>(), [name(&good)]);
+    let again = legacy.migrate(&["--json"]).done().exits(1).document();
+    assert_eq!(again["unreadable"][0]["run_id"], name(&damaged).as_str(), "{again:#}");
+    assert!(before == legacy.state());
+}
+
+#[test]
 fn whoever_is_killed_while_copying_can_copy_again() {
     let (stand, old) = Stand::with_repository();
     let new = stand.repository("new");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{DATABASE, own_runs};
+use super::{DATABASE, Pair, own_runs};
 use crate::support::{Stand, name, until};
 
 fn greet(stand: &Stand, root: &std::path::Path, whom: &str) -> serde_json::Value {
@@ -47,6 +47,40 @@ fn old_runs_go_with_their_files_and_the_newest_stay() {
         stand.run(&root, &["db", "prune", "--older-than", "0m", "--json"]).exits(0).document();
     assert_eq!(all["removed"].as_array().map(Vec::len), Some(2), "{all}");
     assert!(all["freed"].as_u64() > Some(0) && all["reclaimed"] == true, "{all}");
+}
+
+#[test]
+fn the_files_of_a_run_that_another_database_has_go_with_the_last_of_them() {
+    let pair = Pair::new();
+    pair.greet(&pair.main, "main");
+    pair.run(&pair.side, &["db", "link"]).exits(0);
+    let run = pair.greet(&pair.side, "side");
+    pair.run(&pair.side, &["db", "unlink", "--merge"]).exits(0);
+    let id = run["id"].as_str().expect("an id");
+    let folder = pair.side.join(".agent/workflows/executions").join(id);
+    let chain = format!("refs/agentos/runs/{id}");
+    pair.stand.git(&pair.main, &["update-ref", &chain, "HEAD"]);
+    let told = pair.run(&pair.main, &["db", "prune", "--older-than", "0m"]).exits(0);
+    assert!(told.out.contains("another database has it too"), "{told:#?}");
+    assert_eq!(own_runs(&pair.stand, &pair.main).len(), 0);
+    assert!(pair.stand.git(&pair.main, &["for-each-ref", "refs/agentos"]).contains(id));
+    let aside = folder.with_file_name(format!(".pruned-{id}"));
+    fs::rename(&folder, &aside).unwrap();
+    // Whoever knows the place and not the run leaves the files to those who know it.
+    let path = pair.side.join(DATABASE);
+    let away = pair.stand.at("away.db");
+    let other = pair.stand.call(&pair.side, &["run", "greet", "--name", "other"]);
+    other.env("AGENTOS_WORKFLOW_DB", away.to_str().expect("a path")).done().exits(0);
+    let check = pair.stand.call(&pair.side, &["db", "check", "--fix"]);
+    check.env("AGENTOS_WORKFLOW_DB", away.to_str().expect("a path")).done();
+    assert!(path.is_file() && folder.is_dir() && !aside.exists(), "it was put back");
+    let logs = pair.run(&pair.side, &["logs", &name(&run)]).exits(0);
+    assert!(logs.out.contains("greeting side"), "{logs:#?}");
+    pair.run(&pair.side, &["db", "check"]).exits(0);
+    fs::remove_file(&away).unwrap();
+    pair.run(&pair.side, &["db", "prune", "--older-than", "0m"]).exits(0);
+    assert!(!folder.exists());
+    assert_eq!(pair.stand.git(&pair.main, &["for-each-ref", "refs/agentos"]), "");
 }
 
 #[test]

@@ -89,3 +89,31 @@ fn a_folder_that_may_not_be_entered_hides_only_its_own_runs() {
     assert_eq!(pairs(&listing), [(name(&run), "main".into())]);
     assert_eq!(listing["unreadable"].as_array().expect("a list").len(), 1, "{listing:#}");
 }
+
+#[test]
+fn a_database_that_a_worktree_was_linked_to_and_that_is_gone_is_named_once() {
+    let site = Site::new();
+    let (run, linked, lost) =
+        (site.greet(&site.root), site.worktree("linked"), site.worktree("lost"));
+    let (there, away) = (site.stand.at("shared.db"), site.stand.at("away.db"));
+    let path = there.to_str().expect("a path");
+    let made = site.stand.call(&linked, &["run", "greet", "--name", "Ada"]);
+    made.env("AGENTOS_WORKFLOW_DB", path).done().exits(0);
+    site.stand.run(&linked, &["db", "link", path]).exits(0);
+    site.greet(&linked);
+    site.greet(&lost);
+    fs::rename(&there, &away).expect("it is moved");
+    fs::remove_file(lost.join(DATABASE)).expect("it is removed");
+    std::os::unix::fs::symlink("/nowhere/x.db", lost.join(DATABASE)).expect("a link");
+    for folder in [&site.root, &linked] {
+        let listing = site.status(folder, &[]);
+        assert_eq!(pairs(&listing), [(name(&run), "main".into())]);
+        let unreadable = listing["unreadable"].as_array().expect("a list");
+        let mut paths: Vec<_> = unreadable.iter().map(|told| told["path"].clone()).collect();
+        paths.sort_by_key(ToString::to_string);
+        let lost = lost.join(DATABASE);
+        assert_eq!(paths, [lost.to_str().expect("a path"), path], "{listing:#}");
+    }
+    fs::rename(&away, &there).expect("it is back");
+    assert_eq!(site.seen(&site.root, &[]).len(), 3);
+}

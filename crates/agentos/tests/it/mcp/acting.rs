@@ -99,6 +99,8 @@ fn mistakes_are_answers_and_faults_are_errors() {
         ("show_run", json!({}), "missing field `run`"),
         ("list_runs", json!({ "limit": 0 }), "`limit` has to be"),
         ("list_runs", json!({ "status": ["BROKEN"] }), "there is no status `BROKEN`"),
+        ("list_runs", json!({ "status": "BROKEN" }), "there is no status `BROKEN`"),
+        ("list_runs", json!({ "status": 3 }), "a status, or a list of them"),
         ("list_runs", json!({ "statuses": [] }), "unknown field `statuses`"),
         ("read_logs", json!({ "run": "x", "level": "loud" }), "there is no level `loud`"),
         ("comment", json!({ "run": "x", "message": "m".repeat(2 << 20) }), "at most 1024 KiB"),

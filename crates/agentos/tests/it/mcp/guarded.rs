@@ -41,3 +41,15 @@ fn a_run_never_answers_its_own_question() {
     assert!(again.contains("asks nothing"), "{again}");
     client.close();
 }
+
+#[test]
+fn a_mark_that_was_taken_off_on_the_way_is_seen_further_up() {
+    let (stand, root) = Stand::with_repository();
+    let approve = "env -u AGENTOS_OPERATION sh -c '\"$0\" approve nobody; exit $?' \"$0\"; exit $?";
+    let program = crate::support::workshop();
+    let arguments = ["-c", approve, program.to_str().expect("a path")];
+    let call = || stand.call_program(std::path::Path::new("/bin/sh"), &root, &arguments);
+    let refused = call().env("AGENTOS_OPERATION", "0123456789abcdef").done().exits(4);
+    assert!(refused.err.contains("a process that a run has started can't do this"), "{refused:#?}");
+    call().done().exits(3);
+}
