@@ -143,7 +143,8 @@ pub(super) fn detached(view: &View<'_>) -> Result<Option<Finding>, CallError> {
             asked.extend(NAMED_BY_OTHERS);
         }
         Kind::Clone => {
-            asked.extend(["--branches", "--tags", "--not", "--remotes", &workspace.base]);
+            // Tags that the repository does not have are names that would be lost, and told as such.
+            asked.extend(["--branches", "--not", "--remotes", &workspace.base]);
             let exists = own.as_deref().map(|own| ["rev-parse", "--verify", "--quiet", own]);
             let exists =
                 exists.map(|asked| view.plumbing.ask(view.history(), asked)).transpose()?;
