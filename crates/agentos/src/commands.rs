@@ -56,7 +56,8 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
     if let (Some(_), Some(path)) = (&detail.run.workspace_id, &detail.run.workspace_dir) {
         let branch = detail.run.branch_name.as_deref().unwrap_or("no branch");
         let folder = std::path::Path::new(path);
-        let is_there = folder.exists();
+        // What a link leads to is somebody else's.
+        let is_there = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
         let place = if is_there { format!(", in {path}") } else { String::new() };
         let found = is_there.then(|| standing::of(&session.surroundings, folder)).flatten();
         let branch = match found {

@@ -5,7 +5,7 @@
 //! index, what is checked out, what is half done, and the repositories inside. The snapshots of a run are a
 //! [chain](chain) of commits under one ref of the repository: they outlive the workspace, and go when the run is pruned.
 //!
-//! - Taking one of a workspace in which nothing has changed costs about one `git status`.
+//! - Taking one of a workspace in which nothing has changed costs one look at all files, as `git status` does.
 //! - It is on the disk before the ref says so.
 //! - **Only while nobody works in the workspace.** Somebody who writes meanwhile is noticed, and then there is no snapshot;
 //!   but whoever calls has to see to it that nobody does.

@@ -424,6 +424,34 @@ fn an_envrc_is_heeded_while_it_is_what_its_user_has_allowed() {
 }
 
 #[test]
+fn a_workspace_whose_folder_is_gone_is_listed_as_such() {
+    let yard = Yard::new();
+    yard.run(&["workspace", "run", "box", "--", "true"]).exits(0);
+    let path = yard.workspaces()[0]["path"].as_str().expect("a path").to_owned();
+    fs::remove_dir_all(path).expect("deleted by hand");
+    let told = yard.run(&["workspace", "list"]).exits(0).out;
+    assert!(told.contains("released, its folder is gone"), "{told}");
+    let told = yard.run(&["workspace", "status", "box"]).exits(3).err;
+    assert!(told.contains("is gone") && told.contains("workspace run box -- true"), "{told}");
+}
+
+#[test]
+fn where_the_work_of_a_run_is_is_not_read_through_a_link() {
+    let yard = Yard::new();
+    let root = yard.root.display();
+    let swap = format!("W=$PWD; cd / && mv $W $W.away && ln -s {root} $W");
+    let template = format!(
+        "import {{ createWorkflow }} from \"agentos\";\n\
+         export default createWorkflow({{ name: \"swap\" }}, async (ctx) => {{\n\
+         await ctx.shell(\"{swap}\"); await ctx.shell(\"ls\"); }});\n"
+    );
+    fs::write(yard.root.join(".agent/workflows/templates/swap.ts"), template).expect("a template");
+    let told = yard.run(&["run", "swap"]).exits(1).err;
+    assert!(told.contains("its work is on agentos/"), "{told}");
+    assert!(!told.contains("its work is on main"), "{told}");
+}
+
+#[test]
 fn whoever_is_killed_while_a_workspace_is_made_leaves_nothing_once_somebody_comes() {
     let yard = Yard::new();
     fs::write(yard.root.join(".gitattributes"), "*.slow filter=slow\n").expect("a file");

@@ -99,17 +99,26 @@ impl Isolation for LocalClone {
             return Ok(None);
         }
         let (root, tip) = (&site.repository.checkout.root, line(&found.output));
-        if tip_in_git(site, branch)?.as_ref() == Some(&tip) {
+        let theirs = tip_in_git(site, branch)?;
+        if theirs.as_ref() == Some(&tip) {
             return Ok(None);
         }
         // Whoever has gone on with the branch in the repository keeps it, and so does whoever has it checked out.
         if fetch(site, root, &workspace.path, &format!("{name}:{name}")).is_ok() {
             return Ok(None);
         }
-        let aside =
-            format!("refs/agentos/collected/{}-{}", workspace.id, &tip[..12.min(tip.len())]);
+        let user = user_of(site, branch)?;
+        if let (None, Some(old)) = (&user, &theirs)
+            && was_rewritten(site, workspace, (&name, old))?
+        {
+            // Nobody but the workspace has moved it. What it was stays.
+            porcelain.git(root, ["update-ref", &aside(workspace, old), old])?;
+            fetch(site, root, &workspace.path, &format!("+{name}:{name}"))?;
+            return Ok(None);
+        }
+        let aside = aside(workspace, &tip);
         fetch(site, root, &workspace.path, &format!("+{name}:{aside}"))?;
-        let why = match user_of(site, branch)? {
+        let why = match user {
             Some(folder) => format!("it is checked out in {folder}"),
             None => "it went another way in the repository".to_owned(),
         };
@@ -132,6 +141,22 @@ impl Isolation for LocalClone {
     ) -> Result<bool, IsolationError> {
         delete_branch_in_git(site, branch, tip)
     }
+}
+
+/// Where a commit is kept that no branch of the repository leads to.
+fn aside(workspace: &Workspace, commit: &str) -> String {
+    format!("refs/agentos/collected/{}-{}", workspace.id, &commit[..12.min(commit.len())])
+}
+
+/// Whether a branch of the clone has been at a commit and was moved on from it: amended, rebased, reset.
+fn was_rewritten(
+    site: &Site<'_>,
+    workspace: &Workspace,
+    (name, commit): (&str, &str),
+) -> Result<bool, IsolationError> {
+    let asked = ["reflog", "show", "--format=%H", name];
+    let log = site.porcelain().try_git(&workspace.path, asked)?;
+    Ok(log.is_success() && line(&log.output).lines().any(|known| known == commit))
 }
 
 /// Where the repository has a branch checked out.

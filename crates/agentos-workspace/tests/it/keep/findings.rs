@@ -120,6 +120,35 @@ fn a_branch_of_a_clone_that_somebody_has_gone_on_with_stays_theirs() {
 }
 
 #[test]
+fn a_branch_of_a_clone_that_was_rewritten_there_follows_and_what_it_was_stays() {
+    let place = Place::new(Kind::Clone);
+    let (made, _) = place.open("fix-1");
+    place.commit_in(&made, "one.txt");
+    look(&place, &made);
+    let old = try_git(&place, &place.repo, &["rev-parse", "refs/heads/agentos/fix-1"]);
+    place.git(&made.path, &["commit", "--quiet", "--amend", "-m", "better"]);
+    let new = try_git(&place, &made.path, &["rev-parse", "HEAD"]);
+    look(&place, &made);
+    let branch = ["rev-parse", "refs/heads/agentos/fix-1"];
+    assert_eq!(try_git(&place, &place.repo, &branch), new);
+    let collected = ["for-each-ref", "--format=%(objectname)", "refs/agentos/collected"];
+    assert_eq!(try_git(&place, &place.repo, &collected), old);
+}
+
+#[test]
+fn tags_that_a_clone_has_from_its_repository_do_not_keep_it() {
+    let place = Place::new(Kind::Clone);
+    place.git(&place.repo, &["checkout", "--quiet", "-b", "release"]);
+    place.git(&place.repo, &["commit", "--quiet", "--allow-empty", "-m", "release"]);
+    place.git(&place.repo, &["tag", "v1"]);
+    place.git(&place.repo, &["checkout", "--quiet", "main"]);
+    place.git(&place.repo, &["branch", "--quiet", "-D", "release"]);
+    let (made, _) = place.open("fix-1");
+    let verdict = look(&place, &made);
+    assert!(verdict.is_free(), "{verdict}");
+}
+
+#[test]
 fn an_ignored_file_that_the_main_checkout_has_too_is_not_lost() {
     let (place, made) = opened();
     for folder in [&place.repo, &made.path] {

@@ -7,6 +7,7 @@ use agentos_store::records::{Records as _, Workspace as Row};
 use agentos_workspace::workspace::{State, Workspace};
 use serde_json::{Value, json};
 
+use super::status::is_missing;
 use crate::error::Result;
 use crate::session::Session;
 use crate::terminal::paint::Tone;
@@ -73,10 +74,14 @@ fn row(workspace: &Workspace) -> Vec<Line> {
         true => format!("{} (yours)", workspace.kind),
         false => workspace.kind.to_string(),
     };
+    let state = match workspace.state.is_there() && is_missing(&workspace.path) {
+        true => format!("{}, its folder is gone", workspace.state.as_str()),
+        false => workspace.state.as_str().to_owned(),
+    };
     vec![
         Line::of(Tone::Strong, workspace.id.as_str()),
         Line::of(Tone::Plain, &kind),
-        Line::of(Tone::Plain, workspace.state.as_str()),
+        Line::of(Tone::Plain, &state),
         Line::of(Tone::Plain, workspace.branch.as_deref().unwrap_or_default()),
         Line::of(Tone::Faint, &workspace.path.to_string_lossy()),
     ]

@@ -1,5 +1,7 @@
 //! `agentos workspace status`: whether workspaces are what they should be; with an id, the metadata file as it is.
 
+use std::io::ErrorKind;
+use std::path::Path;
 use std::process::ExitCode;
 
 use agentos_engine::workspaces::workspace_of;
@@ -55,8 +57,21 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether nothing is at a path.
+pub(super) fn is_missing(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
 /// The file as it is, whatever is in it.
 fn print_file(session: &Session, workspace: &Workspace) -> Result<ExitCode> {
+    if workspace.state.is_there() && is_missing(&workspace.path) {
+        let message = VerifyError::Missing { path: workspace.path.clone() }.to_string();
+        return Err(CommandError::not_found(message).hint(format!(
+            "if you have moved it, move it back; if it is lost, `agentos workspace run {} -- true` makes it again from its \
+             branch",
+            workspace.id
+        )));
+    }
     let file = workspace.path.join(metadata::FILE);
     let text = std::fs::read_to_string(&file).map_err(|error| {
         CommandError::not_found(format!("{} can't be read: {error}", file.display()))

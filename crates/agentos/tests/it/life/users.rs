@@ -66,7 +66,8 @@ fn a_retry_brings_back_the_workspace_of_the_run_that_failed() {
 fn short_runs_in_the_background_leave_their_workspaces() {
     let site = Site::new();
     site.template("short", "return 1;");
-    let started: Vec<_> = (0..6).map(|_| site.call(&["run", "short", "--detach"]).start()).collect();
+    let started: Vec<_> =
+        (0..6).map(|_| site.call(&["run", "short", "--detach"]).start()).collect();
     let ids: Vec<String> =
         started.into_iter().map(|run| run.done().exits(0).out.trim().to_owned()).collect();
     for id in ids {
