@@ -5,12 +5,15 @@
 //! same trace, the same log, the same times, every effect performed once.
 //!
 //! For tests of what is outside: [`repo`] makes real git repositories, [`jj`] real ones of jj, [`model`] is a model for
-//! agents to talk to, [`agents`] are the real agents that do, [`mcp`] is a real client of the Model Context Protocol.
+//! agents to talk to, [`agents`] are the real agents that do, [`mcp`] is a real client of the Model Context Protocol,
+//! [`forge`] is where pull requests are opened.
 
 pub mod agents;
 pub mod bench;
 pub mod chance;
+pub mod forge;
 pub mod jj;
+mod loopback;
 pub mod mcp;
 pub mod model;
 pub mod promise;

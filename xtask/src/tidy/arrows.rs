@@ -53,6 +53,7 @@ const CRATES: &[Crate] = &[
         may_use: &["agentos-process", "agentos-core"],
         must_not_use: &[DATABASES],
     },
+    Crate { name: "agentos-forge", may_use: &[], must_not_use: &[DATABASES, FILES_AND_PROCESSES] },
     Crate {
         name: "agentos-script",
         may_use: &["agentos-core"],
@@ -67,6 +68,7 @@ const CRATES: &[Crate] = &[
             "agentos-sdk",
             "agentos-workspace",
             "agentos-agent",
+            "agentos-forge",
             "agentos-process",
             "agentos-core",
         ],

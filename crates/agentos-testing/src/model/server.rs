@@ -1,8 +1,6 @@
-//! The server: a listener on loopback, a thread of its own, an end when it is dropped.
+//! The server: every request is a question to the stage.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -10,12 +8,12 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode, header};
 use serde_json::Value;
 use thiserror::Error;
-use tokio::sync::oneshot;
 
 use super::record::Request;
 use super::scenario::{Scenario, ScenarioError};
 use super::stage::{Answer, Incoming, Stage};
 use super::stream;
+use crate::loopback::Loopback;
 
 /// The largest request that is read. Agents send their whole history, with their tools.
 const MAX_BODY_BYTES: usize = 32 << 20;
@@ -24,10 +22,8 @@ const KEY_HEADERS: [&str; 3] = ["x-api-key", "authorization", "x-goog-api-key"];
 /// A model server that runs until it is dropped.
 #[derive(Debug)]
 pub struct ModelServer {
-    address: SocketAddr,
+    loopback: Loopback,
     stage: Arc<Stage>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 /// Why there is no server.
@@ -50,24 +46,15 @@ impl ModelServer {
     /// Starts a server on a port of 127.0.0.1.
     pub fn start_at(scenario: Scenario, port: u16) -> Result<Self, StartError> {
         scenario.check()?;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let stage = Arc::new(Stage::new(scenario));
-        let (stop, stopped) = oneshot::channel();
         let app = Router::new().fallback(answer).with_state(Arc::clone(&stage));
-        let thread =
-            std::thread::Builder::new().name("model-server".to_owned()).spawn(move || {
-                runtime.block_on(serve(listener, app, stopped));
-            })?;
-        Ok(Self { address, stage, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { loopback: Loopback::serve("model-server", port, app)?, stage })
     }
 
     /// Where clients find it: `http://127.0.0.1:PORT`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.loopback.url()
     }
 
     /// What was asked so far: the latest requests, oldest first.
@@ -77,28 +64,8 @@ impl ModelServer {
     }
 
     /// Waits until the server ends, which is when the process does.
-    pub fn wait(mut self) {
-        if let Some(thread) = self.thread.take() {
-            let _ended = thread.join();
-        }
-    }
-}
-
-impl Drop for ModelServer {
-    /// Open connections are closed, hanging ones too.
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ended = thread.join();
-        }
-    }
-}
-
-async fn serve(listener: TcpListener, app: Router, stopped: oneshot::Receiver<()>) {
-    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-    tokio::select! {
-        _ = axum::serve(listener, app) => {}
-        _ = stopped => {}
+    pub fn wait(self) {
+        self.loopback.wait();
     }
 }
 
