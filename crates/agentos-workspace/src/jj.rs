@@ -5,7 +5,7 @@
 //! with, and a file with the path to it in every other one.
 //!
 //! jj has no branch that is checked out. Which bookmark the work in a workspace belongs to is therefore written down beside
-//! its files ([`load_branch`]).
+//! its files (`load_branch`).
 
 use std::ffi::OsStr;
 use std::fs;

@@ -3,7 +3,7 @@
 //! Rolling a step back, forking a run and saying what a step has changed all stand on this. A snapshot has the files (also
 //! those that git does not know, but none that it was told to overlook), their modes, folders with nothing in them, the
 //! index, what is checked out, what is half done, and the repositories inside. The snapshots of a run are a
-//! [chain](chain) of commits under one ref of the repository: they outlive the workspace, and go when the run is pruned.
+//! chain of commits under one ref of the repository: they outlive the workspace, and go when the run is pruned.
 //!
 //! - Taking one of a workspace in which nothing has changed costs one look at all files, as `git status` does.
 //! - It is on the disk before the ref says so.
