@@ -3,6 +3,7 @@
 mod forgejo;
 mod github;
 mod gitlab;
+mod pull;
 
 use std::fmt;
 use std::str::FromStr;

@@ -82,17 +82,16 @@ impl Forge {
     /// # Errors
     /// [`ForgeError`]. After one that may pass it is not known whether there is one; calling again tells.
     pub async fn open(&self, wanted: &NewPullRequest) -> Result<Opened, ForgeError> {
-        let mut pause = self.patience.between;
-        for left in (0..self.patience.tries.max(1)).rev() {
+        let (mut pause, mut left) = (self.patience.between, self.patience.tries);
+        loop {
+            left = left.saturating_sub(1);
             let error = match self.open_or_find(wanted).await {
-                Ok(opened) => return Ok(opened),
-                Err(error) if left == 0 || !error.is_passing() => return Err(error),
-                Err(error) => error,
+                Err(error) if left > 0 && error.is_passing() => error,
+                ended => return ended,
             };
             tokio::time::sleep(error.pause().unwrap_or(pause)).await;
             pause = pause.saturating_mul(2);
         }
-        unreachable!("the last try returns")
     }
 
     async fn open_or_find(&self, wanted: &NewPullRequest) -> Result<Opened, ForgeError> {

@@ -4,9 +4,10 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::pull::Pull;
 use super::{Dialect, Listed, noticed};
 use crate::error::ForgeError;
-use crate::pull_request::{NewPullRequest, PullRequest, PullRequestState};
+use crate::pull_request::{NewPullRequest, PullRequest};
 use crate::remote::Remote;
 use crate::text::{body, encoded, title};
 use crate::wire::Wire;
@@ -29,35 +30,9 @@ impl Forgejo {
 }
 
 #[derive(Deserialize)]
-struct Pull {
-    number: u64,
-    html_url: String,
-    state: String,
-    body: Option<String>,
-    head: Branch,
-    base: Branch,
-}
-
-#[derive(Deserialize)]
-struct Branch {
-    r#ref: String,
-}
-
-#[derive(Deserialize)]
 struct Label {
     id: u64,
     name: String,
-}
-
-impl From<Pull> for Listed {
-    fn from(pull: Pull) -> Self {
-        let state = match pull.state.as_str() {
-            "open" => PullRequestState::Open,
-            _ => PullRequestState::Closed,
-        };
-        let pull_request = PullRequest { number: pull.number, url: pull.html_url, state };
-        Self { pull_request, base: pull.base.r#ref, body: pull.body.unwrap_or_default() }
-    }
 }
 
 #[async_trait]

@@ -22,11 +22,6 @@ fn is_alone(test: &str) -> bool {
         return true;
     }
     let own = ["--user", "--map-root-user", "--mount", "--"];
-    let probe = Command::new("unshare").args(own).arg("true").stderr(Stdio::null()).status();
-    if !probe.is_ok_and(|status| status.success()) {
-        // Nobody may mount anything on this machine.
-        return false;
-    }
     let mut again = Command::new("unshare");
     again.args(own).arg(std::env::current_exe().unwrap());
     again.args([&format!("keep::mounted::{test}"), "--exact", "--nocapture"]).env(ALONE, "1");
