@@ -10,6 +10,7 @@
 mod agents;
 mod file;
 mod keeping;
+mod limits;
 mod log;
 mod mcp;
 mod mistake;
@@ -31,6 +32,7 @@ use crate::terminal::paint::ColorChoice;
 pub(crate) use agents::Agents;
 use file::File;
 pub(crate) use keeping::Age;
+pub(crate) use limits::Limits;
 pub(crate) use log::Log;
 pub(crate) use mcp::Mcp;
 pub(crate) use mistake::{ConfigError, nearest};
@@ -77,6 +79,8 @@ pub(crate) struct Config {
     pub(crate) prices: Prices,
     /// `[retention]`
     pub(crate) retention: Retention,
+    /// `[limits]`
+    pub(crate) limits: Limits,
     /// `[run]`
     pub(crate) run: Run,
     /// `[output]`
@@ -101,6 +105,7 @@ struct Layer {
     agents: agents::Layer,
     prices: prices::Layer,
     retention: retention::Layer,
+    limits: limits::Layer,
     run: run::Layer,
     output: output::Layer,
     log: log::Layer,
@@ -134,6 +139,7 @@ impl Config {
     pub(crate) fn rows(&self) -> Vec<Row> {
         let mut rows = [
             self.agents.rows(),
+            self.limits.rows(),
             self.log.rows(),
             self.mcp.rows(),
             self.output.rows(),
@@ -176,6 +182,7 @@ impl Layer {
 
     fn of_environment(environment: &Environment) -> Result<Self, ConfigError> {
         Ok(Self {
+            limits: limits::Layer::of_environment(environment)?,
             run: run::Layer::of_environment(environment)?,
             output: output::Layer::of_environment(environment)?,
             log: log::Layer::of_environment(environment)?,
@@ -190,6 +197,7 @@ impl Layer {
             agents: agents::Layer::of_file(written.agents, file),
             prices: prices::Layer::of_file(written.prices, file),
             retention: retention::Layer::of_file(written.retention, file),
+            limits: limits::Layer::of_file(written.limits, file)?,
             run: run::Layer::of_file(written.run, file),
             output: output::Layer::of_file(written.output, file),
             log: log::Layer::of_file(written.log, file),
@@ -207,6 +215,7 @@ impl Layer {
             agents: self.agents.over(below.agents),
             prices: self.prices.over(below.prices),
             retention: self.retention.over(below.retention),
+            limits: self.limits.over(below.limits),
             run: self.run.over(below.run),
             output: self.output.over(below.output),
             log: self.log.over(below.log),
@@ -223,6 +232,7 @@ impl Layer {
             agents: self.agents.or_default(),
             prices: self.prices.or_default(),
             retention: self.retention.or_default(),
+            limits: self.limits.or_default(),
             run: self.run.or_default(),
             output: self.output.or_default(),
             log: self.log.or_default(),
@@ -242,6 +252,7 @@ struct Written {
     agents: Option<toml::Spanned<agents::Written>>,
     prices: Option<toml::Spanned<prices::Written>>,
     retention: retention::Written,
+    limits: limits::Written,
     run: run::Written,
     output: output::Written,
     log: log::Written,
