@@ -15,6 +15,7 @@ mod interruption;
 mod isolated;
 mod kept;
 mod life;
+mod limits;
 mod mcp;
 mod mistakes;
 mod places;
