@@ -1,7 +1,13 @@
 //! Branches that are pushed and pull requests that are opened, by the real binary, with a real remote and a forge on
 //! loopback.
 
+mod behind;
+mod bodies;
+mod forges;
+mod kills;
 mod opening;
+mod pushing;
+mod trouble;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -47,6 +53,9 @@ impl Site {
         site.git(&["config", "user.email", "tester@example.com"]);
         site.git(&["init", "--quiet", "--bare", "--initial-branch=main", &path]);
         site.git(&["remote", "add", "origin", address]);
+        // Also for clones, which have a configuration of their own.
+        let instead = format!("[url \"{path}\"]\n\tinsteadOf = {address}\n");
+        fs::write(site.stand.home().join(".gitconfig"), instead).expect("a file");
         site.git(&["config", &format!("url.{path}.insteadOf"), address]);
         site.git(&["push", "--quiet", "origin", "main"]);
         fs::write(site.root.join(".git/info/exclude"), ".agent/\n.agentos/\n*.mark\n")

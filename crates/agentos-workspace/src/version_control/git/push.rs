@@ -11,13 +11,12 @@ use agentos_process::clock::{moment, pause};
 use agentos_process::tool::Answer;
 
 use super::super::Result;
-use super::super::bounds::{LOCK_LOOK, LOCK_PATIENCE, POSITIONS};
+use super::super::bounds::{LOCK_LOOK, LOCK_PATIENCE, POSITIONS, SAID_BYTES};
 use super::super::error::VersionControlError;
 use super::super::remote::error::RemoteError;
 use super::super::remote::trouble::{is_of_the_moment, rejection, remote_words};
 use super::super::remote::{Force, PushOutcome, PushRequest, Pushed, Remote, without_password};
 use super::super::request::input;
-use super::super::said::last_words;
 use super::branch::HEADS;
 use super::hooks::load_failed_hook;
 use super::remote::{Deadline, patiently, place_of, trouble};
@@ -165,7 +164,7 @@ impl GitRepository {
         let Parcel { remote, branch, .. } = parcel;
         let Some(reason) = rejection(&text(&said.output)) else {
             return match load_failed_hook(record) {
-                Some(hook) => VersionControlError::Hook { hook, said: last_words(said) },
+                Some(hook) => VersionControlError::Hook { hook, said: words_of_hook(said) },
                 None => trouble(remote, said),
             };
         };
@@ -207,4 +206,14 @@ impl GitRepository {
             pause(LOCK_LOOK);
         }
     }
+}
+
+/// What a hook said, wherever it said it, without what git has to add.
+fn words_of_hook(answer: &Answer) -> String {
+    let both = [text(&answer.output), answer.complaint_text()].join("\n");
+    let of_git = |line: &&str| line.starts_with("error: failed to push") || line.trim().is_empty();
+    let lines: Vec<&str> = both.lines().filter(|line| !of_git(line)).collect();
+    let said = lines.join("\n");
+    let start = said.ceil_char_boundary(said.len().saturating_sub(SAID_BYTES));
+    said[start..].to_owned()
 }

@@ -78,7 +78,7 @@ impl GitRepository {
         Ok(Remote { name: name.to_owned(), written: written.unwrap_or_else(|| url.clone()), url })
     }
 
-    /// The commit of a branch over there, where pushes go to.
+    /// The commit of a branch over there, where pushes go to. It is asked for once: who calls this has the patience.
     pub(in crate::version_control) fn remote_commit(
         &self,
         remote: &Remote,
@@ -102,11 +102,11 @@ impl GitRepository {
     ) -> Result<Advertised> {
         let words = ["ls-remote", "--symref", "--end-of-options", place];
         let tool = self.exchange_tool(words.iter().chain(names).copied())?;
-        let answer = patiently(&self.halt, || {
-            let tool = tool.clone().timeout(deadline.left("git ls-remote")?);
-            let answer = self.run("ls-remote", &tool, false)?;
-            if answer.is_success() { Ok(answer) } else { Err(trouble(remote, &answer)) }
-        })?;
+        let tool = tool.timeout(deadline.left("git ls-remote")?);
+        let answer = self.run("ls-remote", &tool, false)?;
+        if !answer.is_success() {
+            return Err(trouble(remote, &answer));
+        }
         Ok(read(&text(&answer.output)))
     }
 
@@ -122,7 +122,8 @@ impl GitRepository {
         let named = request.base.as_deref().map(|base| self.branch_name(base)).transpose()?;
         let full = named.map(|base| format!("{HEADS}{base}"));
         let names: Vec<&str> = ["HEAD"].into_iter().chain(full.as_deref()).collect();
-        let found = self.advertised(&remote, &remote.name, &names, deadline)?;
+        let ask = || self.advertised(&remote, &remote.name, &names, deadline);
+        let found = patiently(&self.halt, ask)?;
         let place = place_of(&remote);
         let base = match named {
             Some(base) => base.to_owned(),
@@ -134,7 +135,9 @@ impl GitRepository {
         let commit = match found.commit(&base) {
             Some(commit) => Some(commit),
             // Only its main branch was asked for, by another name.
-            None if named.is_none() => self.remote_commit(&remote, &base, deadline)?,
+            None if named.is_none() => {
+                patiently(&self.halt, || self.remote_commit(&remote, &base, deadline))?
+            }
             None => None,
         };
         let base_commit =
