@@ -14,7 +14,7 @@ use agentos_process::environment::built_up;
 use agentos_process::tool::Tool;
 use agentos_workspace::version_control::Remote;
 
-/// The variable that says where GitHub's API is, as GitHub itself sets it.
+/// The variable that says where the API of github.com is, as GitHub itself sets it.
 pub const GITHUB_API: &str = "GITHUB_API_URL";
 
 /// How long `gh` may take.
@@ -74,7 +74,7 @@ pub(super) fn door(
     };
     let api = match (&settings.api_url, settings.variable(GITHUB_API)) {
         (Some(api), _) if is_configured(settings, repository) => api.clone(),
-        (_, Some(api)) if kind == Kind::GitHub => api.to_owned(),
+        (_, Some(api)) if kind == Kind::GitHub && repository.is_public() => api.to_owned(),
         _ => kind.api(repository.host()),
     };
     let token = token(settings, (kind, repository), environment)?;

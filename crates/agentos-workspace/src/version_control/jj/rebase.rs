@@ -9,6 +9,7 @@ use super::super::Result;
 use super::super::git::remote::Deadline;
 use super::super::remote::Base;
 use super::super::remote::error::RemoteError;
+use super::identity::in_name_of;
 use super::{JjRepository, UNRECORDED, refused};
 use crate::jj::quoted;
 
@@ -27,18 +28,25 @@ impl JjRepository {
         }
         self.fetch_branch(&base.remote.name, &base.base, until)?;
         let words = ["rebase", "--branch", "@", "--onto", &base.base_commit];
-        let files = self.conflicts_of(&words, &base.base_commit)?;
+        let who = self.committer(None)?;
+        let files = self.conflicts_of(&words, &who, &base.base_commit)?;
         if !files.is_empty() {
             return Err(RemoteError::Conflicts { base: base.base.clone(), files }.into());
         }
-        self.change("rebase", &words)?;
+        let tool = in_name_of(self.tool(words), &who).timeout(until.left("jj rebase")?);
+        self.answer("rebase", &tool)?;
         self.export()
     }
 
     /// The files that would be in conflict afterwards. Nothing is changed.
-    fn conflicts_of(&self, words: &[&str], onto: &str) -> Result<Vec<String>> {
+    fn conflicts_of(
+        &self,
+        words: &[&str],
+        who: &(String, String),
+        onto: &str,
+    ) -> Result<Vec<String>> {
         let trial = [UNRECORDED, "--no-integrate-operation"].iter().chain(words).copied();
-        let answer = self.ask("rebase", &self.tool(trial))?;
+        let answer = self.ask("rebase", &in_name_of(self.tool(trial), who))?;
         let said = answer.complaint_text();
         let odd = || refused("jj rebase", &answer);
         if !answer.is_success() {
@@ -47,11 +55,7 @@ impl JjRepository {
         if said.contains("Nothing changed") {
             return Ok(Vec::new());
         }
-        let (_, operation) = said.rsplit_once(": ").ok_or_else(odd)?;
-        let is_id = !operation.is_empty() && operation.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_id {
-            return Err(odd());
-        }
+        let operation = operation_in(&said).ok_or_else(odd)?;
         let at = format!("--at-operation={operation}");
         let which = format!("conflicts() & {}..@", quoted(onto));
         let template = r#"conflicted_files.map(|file| file.path() ++ "\0").join("")"#;
@@ -63,4 +67,11 @@ impl JjRepository {
         files.dedup();
         Ok(files)
     }
+}
+
+/// The operation that jj has made and not taken over, by what it says about that.
+fn operation_in(said: &str) -> Option<&str> {
+    let (_, rest) = said.split_once("--no-integrate-operation was requested: ")?;
+    let id = rest.split_whitespace().next()?;
+    id.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(id)
 }

@@ -15,7 +15,8 @@ fn a_workflow_opens_a_pull_request_and_its_run_knows_it() {
              [\"{LABEL}\"], reviewers: [\"{REVIEWER}\", \"nobody\"] }});"
         ),
     );
-    let output = site.output("ship");
+    let done = site.call(&["run", "ship", "--json"]).done().exits(0);
+    let output = done.document()["output"].clone();
     let [pull] = &site.forge.pulls()[..] else { panic!("{:?}", site.forge.pulls()) };
     assert_eq!(
         (pull.repository.as_str(), pull.title.as_str(), pull.head.as_str(), pull.base.as_str()),
@@ -24,6 +25,9 @@ fn a_workflow_opens_a_pull_request_and_its_run_knows_it() {
     assert!(pull.draft && pull.labels == [LABEL], "{pull:?}");
     let url = format!("{}/acme/shop/pull/1", site.forge.url());
     assert_eq!(output["prUrl"], url.as_str());
+    let said = format!("its pull request is {url}");
+    assert!(done.err.contains(&said), "{}", done.err);
+    assert!(site.call(&["show", "ship"]).done().exits(0).out.contains(&url));
     assert_eq!(
         (&output["number"], &output["created"], &output["behind"], &output["forge"]),
         (&json!(1), &json!(true), &json!(0), &json!("github"))

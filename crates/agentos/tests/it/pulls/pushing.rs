@@ -1,5 +1,6 @@
 //! Branches that are pushed.
 
+use agentos_testing::jj;
 use serde_json::json;
 
 use super::{OPEN, Site, WORK, message, program};
@@ -43,6 +44,29 @@ fn every_kind_of_workspace_pushes_its_branch() {
         assert_eq!(site.forge.pulls()[0].head, branch, "{kind}");
         assert_eq!(run["pr_url"], run["output"]["prUrl"], "{kind}");
     }
+}
+
+#[test]
+fn a_workspace_of_jj_pushes_its_bookmark_and_rebases_it_first() {
+    let site = Site::new();
+    let work = WORK.replace("await ctx.git.ensureBranch(\"agentos/basket\");", "");
+    let open = OPEN.replace("body:", "onBehind: \"rebase\", body:");
+    site.workflow("ship", &format!("{work}  await ctx.git.push();\n{open}"));
+    let (folder, path) = (jj::folder(), std::env::var("PATH").expect("a path"));
+    let path = format!("{}:{path}", folder.display());
+    let init =
+        site.stand.call_program(&folder.join("jj"), &site.root, &["git", "init", "--colocate"]);
+    init.done().exits(0);
+    let theirs = site.somebody_else("main", "a", "1\n");
+    let call = site.call(&["run", "ship", "--json", "--workspace", "jj"]).env("PATH", path);
+    let run = call.done().exits(0).document();
+    let output = &run["output"];
+    assert_eq!((&output["rebased"], &output["behind"]), (&json!(true), &json!(0)));
+    assert_eq!(output["pushed"]["outcome"], "rewritten");
+    let branch = run["branch_name"].as_str().expect("a branch");
+    let there = site.there(branch).expect("it was pushed");
+    assert_eq!((&run["commit_sha"], site.forge.pulls()[0].head.as_str()), (&json!(there), branch));
+    assert_eq!(site.git(&["rev-parse", &format!("{there}~1")]), theirs);
 }
 
 #[test]
