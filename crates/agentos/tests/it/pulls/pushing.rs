@@ -169,6 +169,6 @@ fn a_cancelled_run_ends_the_push_that_waits_for_its_remote() {
     let pid = pid.trim().to_owned();
     until("the hook is gone", || {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        !stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
     });
 }
