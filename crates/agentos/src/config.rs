@@ -9,6 +9,8 @@
 
 mod agents;
 mod file;
+mod forge;
+mod git;
 mod keeping;
 mod log;
 mod mcp;
@@ -30,6 +32,8 @@ use crate::terminal::Environment;
 use crate::terminal::paint::ColorChoice;
 pub(crate) use agents::Agents;
 use file::File;
+pub(crate) use forge::Forge;
+pub(crate) use git::Git;
 pub(crate) use keeping::Age;
 pub(crate) use log::Log;
 pub(crate) use mcp::Mcp;
@@ -73,6 +77,10 @@ pub(crate) struct Flags {
 pub(crate) struct Config {
     /// `[agents.NAME]`
     pub(crate) agents: Agents,
+    /// `[forge]`
+    pub(crate) forge: Forge,
+    /// `[git]`
+    pub(crate) git: Git,
     /// `[prices.MODEL]`
     pub(crate) prices: Prices,
     /// `[retention]`
@@ -99,6 +107,8 @@ pub(crate) struct Config {
 #[derive(Debug, Default)]
 struct Layer {
     agents: agents::Layer,
+    forge: forge::Layer,
+    git: git::Layer,
     prices: prices::Layer,
     retention: retention::Layer,
     run: run::Layer,
@@ -134,6 +144,8 @@ impl Config {
     pub(crate) fn rows(&self) -> Vec<Row> {
         let mut rows = [
             self.agents.rows(),
+            self.forge.rows(),
+            self.git.rows(),
             self.log.rows(),
             self.mcp.rows(),
             self.output.rows(),
@@ -188,6 +200,8 @@ impl Layer {
         let written: Written = file.parse()?;
         Ok(Self {
             agents: agents::Layer::of_file(written.agents, file),
+            forge: forge::Layer::of_file(written.forge, file),
+            git: git::Layer::of_file(written.git, file),
             prices: prices::Layer::of_file(written.prices, file),
             retention: retention::Layer::of_file(written.retention, file),
             run: run::Layer::of_file(written.run, file),
@@ -205,6 +219,8 @@ impl Layer {
     fn over(self, below: Self) -> Self {
         Self {
             agents: self.agents.over(below.agents),
+            forge: self.forge.over(below.forge),
+            git: self.git.over(below.git),
             prices: self.prices.over(below.prices),
             retention: self.retention.over(below.retention),
             run: self.run.over(below.run),
@@ -221,6 +237,8 @@ impl Layer {
     fn or_default(self) -> Config {
         Config {
             agents: self.agents.or_default(),
+            forge: self.forge.or_default(),
+            git: self.git.or_default(),
             prices: self.prices.or_default(),
             retention: self.retention.or_default(),
             run: self.run.or_default(),
@@ -240,6 +258,8 @@ impl Layer {
 #[serde(deny_unknown_fields, default, expecting = "a table")]
 struct Written {
     agents: Option<toml::Spanned<agents::Written>>,
+    forge: forge::Written,
+    git: git::Written,
     prices: Option<toml::Spanned<prices::Written>>,
     retention: retention::Written,
     run: run::Written,

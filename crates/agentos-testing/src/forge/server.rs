@@ -138,13 +138,16 @@ async fn answer(
         }
         Some(Fault::Limited) => return limited(),
         Some(Fault::Silence) => std::future::pending::<()>().await,
-        Some(Fault::LostAnswer) | None => {}
+        Some(Fault::LostAnswer | Fault::HeldAnswer) | None => {}
     }
     let answered = if is_authorized(&head) {
         decide(&mut locked(&desk), &head, &body)
     } else {
         (401, json!({ "message": "Bad credentials" }))
     };
+    if fault == Some(Fault::HeldAnswer) {
+        std::future::pending::<()>().await;
+    }
     if fault == Some(Fault::LostAnswer) { lost() } else { whole(answered.0, &answered.1) }
 }
 

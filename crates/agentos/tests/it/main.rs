@@ -18,6 +18,7 @@ mod life;
 mod mcp;
 mod mistakes;
 mod places;
+mod pulls;
 mod real_agents;
 mod scripted;
 mod support;
