@@ -80,8 +80,11 @@ declare module "agentos" {
     workspace?: WorkspaceKind | { kind?: WorkspaceKind; base?: string };
     /** How steps are retried that say nothing about it. */
     retry?: Retry | false;
-    /** How many runs of this workflow go on at once. */
-    concurrency?: number;
+    /**
+     * How many runs of this workflow are at work at once: the others wait for a slot. In this repository, or with the scope
+     * `"user"` in all of yours. A run that only waits (for a person, a time, another run) does not count.
+     */
+    concurrency?: number | { limit: number; scope?: "repo" | "user" };
   }
 
   export interface RunOptions {

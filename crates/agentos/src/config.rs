@@ -12,6 +12,7 @@ mod file;
 mod forge;
 mod git;
 mod keeping;
+mod limits;
 mod log;
 mod mcp;
 mod mistake;
@@ -35,6 +36,7 @@ use file::File;
 pub(crate) use forge::Forge;
 pub(crate) use git::Git;
 pub(crate) use keeping::Age;
+pub(crate) use limits::Limits;
 pub(crate) use log::Log;
 pub(crate) use mcp::Mcp;
 pub(crate) use mistake::{ConfigError, nearest};
@@ -85,6 +87,8 @@ pub(crate) struct Config {
     pub(crate) prices: Prices,
     /// `[retention]`
     pub(crate) retention: Retention,
+    /// `[limits]`
+    pub(crate) limits: Limits,
     /// `[run]`
     pub(crate) run: Run,
     /// `[output]`
@@ -111,6 +115,7 @@ struct Layer {
     git: git::Layer,
     prices: prices::Layer,
     retention: retention::Layer,
+    limits: limits::Layer,
     run: run::Layer,
     output: output::Layer,
     log: log::Layer,
@@ -146,6 +151,7 @@ impl Config {
             self.agents.rows(),
             self.forge.rows(),
             self.git.rows(),
+            self.limits.rows(),
             self.log.rows(),
             self.mcp.rows(),
             self.output.rows(),
@@ -188,6 +194,7 @@ impl Layer {
 
     fn of_environment(environment: &Environment) -> Result<Self, ConfigError> {
         Ok(Self {
+            limits: limits::Layer::of_environment(environment)?,
             run: run::Layer::of_environment(environment)?,
             output: output::Layer::of_environment(environment)?,
             log: log::Layer::of_environment(environment)?,
@@ -204,6 +211,7 @@ impl Layer {
             git: git::Layer::of_file(written.git, file),
             prices: prices::Layer::of_file(written.prices, file),
             retention: retention::Layer::of_file(written.retention, file),
+            limits: limits::Layer::of_file(written.limits, file)?,
             run: run::Layer::of_file(written.run, file),
             output: output::Layer::of_file(written.output, file),
             log: log::Layer::of_file(written.log, file),
@@ -223,6 +231,7 @@ impl Layer {
             git: self.git.over(below.git),
             prices: self.prices.over(below.prices),
             retention: self.retention.over(below.retention),
+            limits: self.limits.over(below.limits),
             run: self.run.over(below.run),
             output: self.output.over(below.output),
             log: self.log.over(below.log),
@@ -241,6 +250,7 @@ impl Layer {
             git: self.git.or_default(),
             prices: self.prices.or_default(),
             retention: self.retention.or_default(),
+            limits: self.limits.or_default(),
             run: self.run.or_default(),
             output: self.output.or_default(),
             log: self.log.or_default(),
@@ -262,6 +272,7 @@ struct Written {
     git: git::Written,
     prices: Option<toml::Spanned<prices::Written>>,
     retention: retention::Written,
+    limits: limits::Written,
     run: run::Written,
     output: output::Written,
     log: log::Written,

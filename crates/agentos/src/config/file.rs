@@ -57,6 +57,18 @@ impl File {
         })
     }
 
+    /// Refuses a value that no repository may set.
+    pub(super) fn refuse_of_repository<W>(
+        &self,
+        written: &Spanned<W>,
+        what: &str,
+    ) -> Result<(), ConfigError> {
+        let Whose::Repository = self.whose else { return Ok(()) };
+        let (line, column) = position(&self.text, written.span().start);
+        let (path, what) = (self.path.clone(), what.to_owned());
+        Err(ConfigError::Invalid { path, line, column, what })
+    }
+
     /// A value of this file with its line.
     pub(super) fn setting<W, T>(&self, written: Spanned<W>, value: impl Fn(W) -> T) -> Setting<T> {
         let (line, _) = position(&self.text, written.span().start);
