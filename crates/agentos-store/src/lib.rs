@@ -36,6 +36,7 @@ pub mod records;
 pub mod registry;
 pub mod retry;
 pub mod run;
+pub mod since;
 pub mod simulated;
 pub mod sqlite;
 pub mod store;
