@@ -36,10 +36,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 /// Everything that the server answers.
 pub fn router(state: AppState) -> Router {
     let (router, _) = described().split_for_parts();
-    router
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(another_method)
-        .with_state(state)
+    router.fallback(nothing_here).method_not_allowed_fallback(another_method).with_state(state)
 }
 
 async fn nothing_here(uri: Uri) -> Problem {

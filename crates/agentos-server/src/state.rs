@@ -38,10 +38,8 @@ impl AppState {
             Ok(_) | Err(FindError::Ambiguous { .. }) => Err(none()),
             Err(FindError::NotFound { unreadable, .. }) => match unreadable.first() {
                 None => Err(none()),
-                Some(path) => Err(none().hint(format!(
-                    "{} can't be read; the run may be in there",
-                    path.display()
-                ))),
+                Some(path) => Err(none()
+                    .hint(format!("{} can't be read; the run may be in there", path.display()))),
             },
         }
     }
