@@ -9,4 +9,14 @@
 //! they are written; the documents are the ones that `--json` prints.
 //!
 //! **The server has no opinion.** How a run is started, a workspace judged or a project found is the program's business,
-//! which it hands over as a `House`; in here are addresses, documents, access and streams.
+//! which it hands over as a [`House`](house::House); in here are addresses, documents, access and streams.
+
+mod asked;
+pub mod documents;
+pub mod house;
+pub mod problem;
+mod routes;
+mod state;
+
+pub use routes::{openapi, router};
+pub use state::AppState;
