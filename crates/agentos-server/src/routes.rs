@@ -25,6 +25,7 @@ fn described() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(executions::routes())
         .merge(health::routes())
+        .merge(crate::live::routes())
 }
 
 /// The description of the API.
@@ -36,10 +37,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 /// Everything that the server answers.
 pub fn router(state: AppState) -> Router {
     let (router, _) = described().split_for_parts();
-    router
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(another_method)
-        .with_state(state)
+    router.fallback(nothing_here).method_not_allowed_fallback(another_method).with_state(state)
 }
 
 async fn nothing_here(uri: Uri) -> Problem {

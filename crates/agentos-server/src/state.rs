@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agentos_store::unified::{FindError, Found, UnifiedView};
 
 use crate::house::House;
+use crate::live::Hub;
 use crate::problem::Problem;
 
 /// What every request stands on. Clones are handles to the same.
@@ -12,13 +13,16 @@ use crate::problem::Problem;
 pub struct AppState {
     /// Everything that is not reading or streaming.
     pub house: Arc<dyn House>,
+    /// What happens, as it happens.
+    pub live: Arc<Hub>,
 }
 
 impl AppState {
     /// A server for this house.
     #[must_use]
     pub fn new(house: Arc<dyn House>) -> Self {
-        Self { house }
+        let live = Arc::new(Hub::new(Arc::clone(&house)));
+        Self { house, live }
     }
 
     /// All databases as they are known now.
@@ -38,10 +42,8 @@ impl AppState {
             Ok(_) | Err(FindError::Ambiguous { .. }) => Err(none()),
             Err(FindError::NotFound { unreadable, .. }) => match unreadable.first() {
                 None => Err(none()),
-                Some(path) => Err(none().hint(format!(
-                    "{} can't be read; the run may be in there",
-                    path.display()
-                ))),
+                Some(path) => Err(none()
+                    .hint(format!("{} can't be read; the run may be in there", path.display()))),
             },
         }
     }

@@ -15,28 +15,52 @@ pub struct LogReader {
     file: Option<BufReader<File>>,
     /// What has been written of the next line.
     rest: Vec<u8>,
+    /// Where the next line begins.
+    position: u64,
 }
 
 impl LogReader {
     /// Reads from the beginning.
     #[must_use]
     pub const fn new(path: PathBuf) -> Self {
-        Self { path, file: None, rest: Vec::new() }
+        Self { path, file: None, rest: Vec::new(), position: 0 }
     }
 
-    /// Reads what comes from now on. What has been written of a line counts as part of it only if its beginning is new.
+    /// Reads a file that somebody else has found and opened.
+    #[must_use]
+    pub fn of(file: File) -> Self {
+        Self { file: Some(BufReader::new(file)), ..Self::new(PathBuf::new()) }
+    }
+
+    /// Reads only what comes from now on. A line that is half written is seen from here on.
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn from_end(path: PathBuf) -> io::Result<Self> {
-        let mut reader = Self::new(path);
-        if let Some(file) = reader.open()? {
-            file.seek(SeekFrom::End(0))?;
+    pub fn skip_to_end(&mut self) -> io::Result<()> {
+        if let Some(file) = self.open()? {
+            self.position = file.seek(SeekFrom::End(0))?;
         }
-        Ok(reader)
+        Ok(())
     }
 
-    /// The file.
+    /// Goes on at this place of the file: a [`position`](Self::position) from before.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn skip_to(&mut self, position: u64) -> io::Result<()> {
+        if let Some(file) = self.open()? {
+            self.position = file.seek(SeekFrom::Start(position))?;
+        }
+        Ok(())
+    }
+
+    /// Where the next line begins, in bytes.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The file, if it was named.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -49,15 +73,17 @@ impl LogReader {
     pub fn next_lines(&mut self, most: usize) -> io::Result<Vec<String>> {
         let mut lines = Vec::new();
         let mut rest = std::mem::take(&mut self.rest);
+        let mut handed_out = 0;
         if let Some(file) = self.open()? {
             while lines.len() < most && read_on(file, &mut rest)? > 0 {
                 if rest.ends_with(b"\n") || rest.len() >= LONGEST {
+                    handed_out += rest.len() as u64;
                     lines.push(String::from_utf8_lossy(&rest).trim_end().to_owned());
                     rest.clear();
                 }
             }
         }
-        self.rest = rest;
+        (self.rest, self.position) = (rest, self.position + handed_out);
         Ok(lines)
     }
 
@@ -98,10 +124,14 @@ mod tests {
         file.write_all(b"one\ntw").unwrap();
         assert_eq!(reader.next_lines(10).unwrap(), ["one"]);
         assert!(reader.next_lines(10).unwrap().is_empty());
-        let mut late = LogReader::from_end(path).unwrap();
+        let mut late = LogReader::of(File::open(path).unwrap());
+        late.skip_to_end().unwrap();
         file.write_all(b"o\nthree\nfour\n").unwrap();
         assert_eq!(reader.next_lines(2).unwrap(), ["two", "three"]);
+        assert_eq!(reader.position(), 14);
         assert_eq!(reader.next_lines(2).unwrap(), ["four"]);
+        reader.skip_to(8).unwrap();
+        assert_eq!(reader.next_lines(1).unwrap(), ["three"]);
         assert_eq!(late.next_lines(10).unwrap(), ["o", "three", "four"]);
     }
 }
