@@ -14,6 +14,7 @@
 mod asked;
 pub mod documents;
 pub mod house;
+pub mod live;
 pub mod problem;
 mod routes;
 mod state;
