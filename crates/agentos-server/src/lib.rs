@@ -19,6 +19,7 @@ mod asked;
 pub mod documents;
 pub mod house;
 pub mod listen;
+pub mod live;
 pub mod problem;
 mod routes;
 mod state;

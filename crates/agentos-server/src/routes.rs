@@ -25,6 +25,7 @@ fn described() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(executions::routes())
         .merge(health::routes())
+        .merge(crate::live::routes())
 }
 
 /// The description of the API.

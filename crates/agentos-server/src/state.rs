@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agentos_store::unified::{FindError, Found, UnifiedView};
 
 use crate::house::House;
+use crate::live::Hub;
 use crate::problem::Problem;
 
 /// What every request stands on. Clones are handles to the same.
@@ -12,13 +13,16 @@ use crate::problem::Problem;
 pub struct AppState {
     /// Everything that is not reading or streaming.
     pub house: Arc<dyn House>,
+    /// What happens, as it happens.
+    pub live: Arc<Hub>,
 }
 
 impl AppState {
     /// A server for this house.
     #[must_use]
     pub fn new(house: Arc<dyn House>) -> Self {
-        Self { house }
+        let live = Arc::new(Hub::new(Arc::clone(&house)));
+        Self { house, live }
     }
 
     /// All databases as they are known now.

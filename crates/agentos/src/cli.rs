@@ -12,7 +12,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use crate::catalog::Catalog;
 use crate::commands::{
     approve, artifacts, cancel, check, config, db, diff, doctor, fork, init, logs, mcp, query,
-    resume, retry, run, show, signal, status, token, top, workflows, workspace,
+    resume, retry, run, serve, show, signal, status, token, top, workflows, workspace,
 };
 use crate::config::Flags;
 use crate::elsewhere;
@@ -77,6 +77,8 @@ enum Command {
     Check(check::Args),
     /// Checkouts in which somebody works and nobody else
     Workspace(workspace::Args),
+    /// Serve the dashboard, REST and WebSocket, and drive what is due
+    Serve(serve::Args),
     /// Speak the Model Context Protocol: coding agents ask what runs, and may start something
     Mcp(mcp::Args),
     /// Let others use the server: tokens for other machines, users and proxies
@@ -198,6 +200,7 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             Command::Approve(args) => approve::run(session, &args).await,
             Command::Doctor(args) => doctor::run(session, &args).await,
             Command::Workspace(args) => workspace::run(session, &args).await,
+            Command::Serve(args) => serve::run(session, &args).await,
             Command::Mcp(args) => mcp::run(session, &args).await,
             Command::Db(args) => db::run(session, &args).await,
             Command::Executor { database } => executor::serve(session, &database).await,

@@ -16,6 +16,7 @@ pub(crate) mod query;
 pub(crate) mod resume;
 pub(crate) mod retry;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod signal;
 pub(crate) mod status;
