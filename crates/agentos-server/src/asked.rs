@@ -197,7 +197,9 @@ mod tests {
 
     #[test]
     fn names_may_be_spelled_both_ways() {
-        assert!(is_spelling("workflowId", "workflowId") && is_spelling("workflowId", "workflow_id"));
+        assert!(
+            is_spelling("workflowId", "workflowId") && is_spelling("workflowId", "workflow_id")
+        );
         assert!(!is_spelling("workflowId", "workflowid"));
     }
 

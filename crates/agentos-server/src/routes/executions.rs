@@ -70,10 +70,9 @@ async fn list(State(state): State<AppState>, asked: Asked) -> Result<Json<Page<V
     };
     let limit = query.limit as u64;
     let UnifiedListing { runs, total, next, unreadable } = view.query_runs(query).await?;
-    let unreadable = unreadable.into_iter().map(|found| Unreadable {
-        path: found.path.display().to_string(),
-        reason: found.reason,
-    });
+    let unreadable = unreadable
+        .into_iter()
+        .map(|found| Unreadable { path: found.path.display().to_string(), reason: found.reason });
     Ok(Json(Page {
         items: runs.iter().map(item).collect::<Result<_, Problem>>()?,
         page,
@@ -105,8 +104,7 @@ fn query(view: &UnifiedView, asked: &Asked) -> Result<RunQuery, Problem> {
     let meant = asked.one("worktreeId")?;
     let worktree = meant.and_then(|meant| view.worktrees().find(meant));
     let since = asked.one("since")?.map(|text| {
-        since::parse(text)
-            .map_err(|known| Problem::parameter("since", "is no moment").hint(known))
+        since::parse(text).map_err(|known| Problem::parameter("since", "is no moment").hint(known))
     });
     Ok(RunQuery {
         statuses,

@@ -30,9 +30,8 @@ pub(crate) struct Health {
 fn health(state: &AppState) -> Health {
     let view = state.view();
     let unreadable = view.unreadable().iter();
-    let unreadable: Vec<String> = unreadable
-        .map(|found| format!("{}: {}", found.path.display(), found.reason))
-        .collect();
+    let unreadable: Vec<String> =
+        unreadable.map(|found| format!("{}: {}", found.path.display(), found.reason)).collect();
     Health {
         status: "ok",
         version: env!("CARGO_PKG_VERSION"),

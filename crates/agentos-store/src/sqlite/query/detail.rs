@@ -6,8 +6,8 @@ use rusqlite::{Connection, Row};
 use uuid::Uuid;
 
 use super::{
-    RUN_COLUMNS, STEP_COLUMNS, as_json, optional_uuid_at, run_record, step_record, time_at, uuid_at,
-    value_at,
+    RUN_COLUMNS, STEP_COLUMNS, as_json, optional_uuid_at, run_record, step_record, time_at,
+    uuid_at, value_at,
 };
 use crate::log::ReadError;
 use crate::projection::{SessionStatus, Touched};
