@@ -12,7 +12,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use crate::catalog::Catalog;
 use crate::commands::{
     approve, artifacts, cancel, check, config, db, diff, doctor, fork, init, logs, mcp, query,
-    resume, retry, run, serve, show, signal, status, top, workflows, workspace,
+    resume, retry, run, serve, show, signal, status, token, top, workflows, workspace,
 };
 use crate::config::Flags;
 use crate::elsewhere;
@@ -81,6 +81,8 @@ enum Command {
     Serve(serve::Args),
     /// Speak the Model Context Protocol: coding agents ask what runs, and may start something
     Mcp(mcp::Args),
+    /// Let others use the server: tokens for other machines, users and proxies
+    Token(token::Args),
     /// The checkpoint database
     Db(db::Args),
     /// Show the configuration, and where each value comes from
@@ -146,7 +148,9 @@ fn show_usage(error: &clap::Error) -> ExitCode {
 /// What a run has started does not decide about runs.
 fn check_guard(command: &Command, session: &Session) -> Result<()> {
     match command {
-        Command::Approve(_) | Command::Db(_) => guard::refuse_own(&session.surroundings),
+        Command::Approve(_) | Command::Db(_) | Command::Token(_) => {
+            guard::refuse_own(&session.surroundings)
+        }
         _ => Ok(()),
     }
 }
@@ -164,6 +168,7 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
         Command::Config(args) => return config::run(session, &args),
         Command::Init(args) => return init::run(session, &args),
         Command::Check(args) => return check::run(session, &args),
+        Command::Token(args) => return token::run(session, &args),
         _ => {}
     }
     let runtime =
@@ -199,9 +204,11 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             Command::Mcp(args) => mcp::run(session, &args).await,
             Command::Db(args) => db::run(session, &args).await,
             Command::Executor { database } => executor::serve(session, &database).await,
-            Command::Workflows(_) | Command::Config(_) | Command::Init(_) | Command::Check(_) => {
-                Ok(ExitCode::SUCCESS)
-            }
+            Command::Workflows(_)
+            | Command::Config(_)
+            | Command::Init(_)
+            | Command::Check(_)
+            | Command::Token(_) => Ok(ExitCode::SUCCESS),
         }
     });
     // Whatever still runs in there has been told to end, or is not worth waiting for.

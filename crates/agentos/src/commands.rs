@@ -20,6 +20,7 @@ pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod signal;
 pub(crate) mod status;
+pub(crate) mod token;
 pub(crate) mod top;
 pub(crate) mod workflows;
 pub(crate) mod workspace;

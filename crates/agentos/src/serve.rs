@@ -15,6 +15,7 @@
 mod attendant;
 mod deeds;
 mod discovery;
+mod door;
 mod home;
 mod keys;
 mod recovery;
@@ -55,7 +56,7 @@ pub(crate) async fn serve(session: &Session, address: &Address, opens: bool) -> 
         open_browser(session, at);
     }
     let router = agentos_server::router(AppState::new(Arc::clone(&home) as Arc<_>));
-    let served = axum_serve(listener, router, stop.clone());
+    let served = door::serve(session, listener, router, stop.clone());
     tokio::pin!(served);
     let wish = tokio::select! {
         done = &mut served => { done?; Wish::Leave }
@@ -65,17 +66,6 @@ pub(crate) async fn serve(session: &Session, address: &Address, opens: bool) -> 
     stop.cancel();
     served.await?;
     home.gone().await;
-    Ok(())
-}
-
-async fn axum_serve(
-    listener: TcpListener,
-    router: axum::Router,
-    stop: CancellationToken,
-) -> Result<()> {
-    axum::serve(listener, router)
-        .with_graceful_shutdown(async move { stop.cancelled().await })
-        .await?;
     Ok(())
 }
 
