@@ -167,8 +167,8 @@ pub trait House: Send + Sync + 'static {
     /// The projects that are served.
     async fn projects(&self) -> Answer<Vec<Value>>;
 
-    /// Serves one more: the checkout that this path is in.
-    async fn add_project(&self, path: PathBuf) -> Answer<Value>;
+    /// Serves one more: the checkout that this path is in. Whether it was not served before.
+    async fn add_project(&self, path: PathBuf) -> Answer<(Value, bool)>;
 
     /// Serves it no more. With `purge`, its runs are deleted first.
     async fn remove_project(&self, project: Uuid, purge: bool) -> Answer<()>;

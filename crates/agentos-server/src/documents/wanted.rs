@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 /// A run to be started.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ExecuteRequest {
     /// The project. Only needed where the workflow is given by a name that several projects have.
@@ -23,7 +23,7 @@ pub struct ExecuteRequest {
 }
 
 /// Where a run is to work. What is left out is decided by the workflow and the configuration.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct WorkspaceRequest {
     /// The workspace's id: made if there is none.
@@ -35,7 +35,7 @@ pub struct WorkspaceRequest {
 }
 
 /// A project to be served.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProjectRequest {
     /// An absolute path of its checkout, or of a folder in it.
@@ -44,7 +44,7 @@ pub struct ProjectRequest {
 }
 
 /// Why a run is cancelled.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CancelRequest {
     /// Why.
@@ -52,7 +52,7 @@ pub struct CancelRequest {
 }
 
 /// How a run goes on.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ResumeRequest {
     /// With the workflow as it is now, not with the source that the run started with.
@@ -63,7 +63,7 @@ pub struct ResumeRequest {
 }
 
 /// From where a new run goes on, and with what.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ForkRequest {
     /// The step that the new run begins with: its number, or its name.
@@ -81,17 +81,17 @@ pub struct ForkRequest {
 }
 
 /// A step: its number, or its name.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum StepName {
     /// Its number.
-    Number(#[schema(minimum = 1)] u32),
+    Number(u32),
     /// Its name.
     Name(String),
 }
 
 /// An event for a run.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignalRequest {
     /// What `waitFor` waits for.
@@ -106,7 +106,7 @@ pub struct SignalRequest {
 }
 
 /// An answer to a question of a run.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApproveRequest {
     /// Yes or no.
@@ -126,7 +126,7 @@ const fn yes() -> bool {
 }
 
 /// A remark.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CommentRequest {
     /// The remark.
@@ -142,7 +142,7 @@ pub struct CommentRequest {
 }
 
 /// How a workspace is removed.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CleanRequest {
     /// Back up what would be lost, and remove it all the same.
@@ -150,7 +150,7 @@ pub struct CleanRequest {
 }
 
 /// What a workspace is brought back from.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RestoreRequest {
     /// The number of the backup; the last one if left out.

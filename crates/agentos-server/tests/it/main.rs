@@ -1,3 +1,4 @@
-//! The server from outside: real requests over real sockets, real databases behind it.
+//! The server, through its own doors: real requests over real sockets, real databases behind it.
 
+mod access;
 mod live;

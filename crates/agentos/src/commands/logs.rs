@@ -14,6 +14,7 @@ use agentos_store::records::RunDetail;
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use clap::ValueEnum;
+use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
 use crate::names;
@@ -139,6 +140,27 @@ fn next_lines(reader: &mut LogReader) -> Result<Vec<String>> {
 
 async fn has_ended(store: &SqliteStore, detail: &RunDetail) -> Result<bool> {
     Ok(store.head(detail.run.id).await?.standing.is_ended())
+}
+
+/// The log of a run or of one of its steps: the project, and the file in it. None if nobody has written down where it is.
+pub(crate) fn file_of(
+    detail: &RunDetail,
+    step: Option<Uuid>,
+) -> Result<Option<(PathBuf, PathBuf)>> {
+    let number = match step {
+        None => None,
+        Some(id) => {
+            let found = detail.steps.iter().find(|step| step.id == id);
+            let found = found.ok_or_else(|| {
+                CommandError::not_found(format!("{} has no step {id}", detail.run.run_id))
+            })?;
+            Some(found.step_number)
+        }
+    };
+    let Some(project) = detail.run.work_dir.as_ref().map(PathBuf::from) else { return Ok(None) };
+    let file = log_file(detail, number).ok();
+    let inside = file.and_then(|file| Some(file.strip_prefix(&project).ok()?.to_owned()));
+    Ok(inside.map(|file| (project, file)))
 }
 
 fn log_file(detail: &RunDetail, step: Option<u32>) -> Result<PathBuf> {
