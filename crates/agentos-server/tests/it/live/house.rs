@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex};
 
 use agentos_core::id::RunId;
 use agentos_core::value::Value;
+use agentos_server::access::{Caller, Who};
 use agentos_server::house::{Answer, Deed, House, Kept, Order, Refusal, RefusalKind, Started};
 use agentos_server::{AppState, router};
 use agentos_store::folder::RunFolder;
 use agentos_store::records::{ArtifactRecord, Records as _};
+use agentos_store::registry::Scope;
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::unified::{Found, UnifiedView, Worktrees};
 use async_trait::async_trait;
@@ -131,7 +133,9 @@ impl Server {
         let house = Arc::new(Databases { views, deeds: Mutex::default() });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
+        let caller = Caller::by_itself(Who::User { name: "me".to_owned() }, Some(Scope::Admin));
         let router = router(AppState::new(Arc::clone(&house) as Arc<dyn House>));
+        let router = router.layer(axum::Extension(caller));
         let serving = tokio::spawn(async move {
             axum::serve(listener, router).await.unwrap();
         });
