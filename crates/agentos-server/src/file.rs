@@ -31,11 +31,19 @@ enum Wanted {
 impl FileAnswer {
     /// The answer to a request with these headers. What is written to the file meanwhile is left out.
     pub(crate) async fn to(self, headers: &HeaderMap) -> Result<Response, Problem> {
-        let failed = |error: std::io::Error| Problem::internal(format!("the file can't be read: {error}"));
+        let failed =
+            |error: std::io::Error| Problem::internal(format!("the file can't be read: {error}"));
         let found = self.file.metadata().map_err(failed)?;
         let length = found.len();
-        let tag = format!("\"{:x}-{:x}-{:x}.{:x}\"", found.ino(), length, found.mtime(), found.mtime_nsec());
-        let tag_header = HeaderValue::from_str(&tag).map_err(|error| Problem::internal(error.to_string()))?;
+        let tag = format!(
+            "\"{:x}-{:x}-{:x}.{:x}\"",
+            found.ino(),
+            length,
+            found.mtime(),
+            found.mtime_nsec()
+        );
+        let tag_header =
+            HeaderValue::from_str(&tag).map_err(|error| Problem::internal(error.to_string()))?;
         if is_known(headers, &tag) {
             return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag_header)]).into_response());
         }
@@ -62,7 +70,8 @@ impl FileAnswer {
         if part.is_some() {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
             let range = format!("bytes {start}-{}/{length}", end - 1);
-            let range = HeaderValue::from_str(&range).map_err(|error| Problem::internal(error.to_string()))?;
+            let range = HeaderValue::from_str(&range)
+                .map_err(|error| Problem::internal(error.to_string()))?;
             response.headers_mut().insert(header::CONTENT_RANGE, range);
         }
         Ok(response)

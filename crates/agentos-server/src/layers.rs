@@ -42,20 +42,25 @@ pub(crate) fn all(router: Router) -> Router {
         })
         .on_request(())
         .on_response(|response: &Response, took: Duration, _: &Span| {
-            tracing::debug!(status = response.status().as_u16(), took_ms = took.as_millis(), "answered");
+            tracing::debug!(
+                status = response.status().as_u16(),
+                took_ms = took.as_millis(),
+                "answered"
+            );
         });
-    router.layer(
+    router.layer(CatchPanicLayer::custom(broken_off)).layer(
         ServiceBuilder::new()
             .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
             .layer(trace)
-            .layer(PropagateRequestIdLayer::new(REQUEST_ID))
-            .layer(CatchPanicLayer::custom(broken_off)),
+            .layer(PropagateRequestIdLayer::new(REQUEST_ID)),
     )
 }
 
 /// A fault of ours costs one answer, and not the server.
 fn broken_off(_: Box<dyn Any + Send>) -> Response {
-    Problem::internal("the request has broken off").hint("the server's log tells more").into_response()
+    Problem::internal("the request has broken off")
+        .hint("the server's log tells more")
+        .into_response()
 }
 
 /// Gives documents a tag, and spares whoever has one already the document.
@@ -63,9 +68,10 @@ async fn tagged(request: Request, next: Next) -> Response {
     let is_asked = matches!(*request.method(), Method::GET | Method::HEAD);
     let headers = request.headers().clone();
     let response = next.run(request).await;
-    let is_document = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| {
-        kind.to_str().is_ok_and(|kind| kind.starts_with("application/json"))
-    });
+    let is_document = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with("application/json")));
     // What is streamed has no length yet.
     let is_whole = response.body().size_hint().exact().is_some();
     if !is_asked || !is_document || !is_whole || response.status() != StatusCode::OK {

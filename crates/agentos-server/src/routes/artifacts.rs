@@ -143,7 +143,8 @@ fn kind_of(artifact: &ArtifactRecord) -> HeaderValue {
         true => format!("{kind}; charset=utf-8"),
         false => kind,
     };
-    let is_type = kind.split_once('/').is_some_and(|(one, other)| !one.is_empty() && !other.is_empty());
+    let is_type =
+        kind.split_once('/').is_some_and(|(one, other)| !one.is_empty() && !other.is_empty());
     let written = HeaderValue::from_str(&kind).ok().filter(|_| is_type);
     written.unwrap_or(HeaderValue::from_static("application/octet-stream"))
 }
@@ -161,7 +162,11 @@ fn disposition(name: &str, is_inline: bool) -> String {
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let encoded: String = name
         .bytes()
-        .map(|byte| if is_safe(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .map(
+            |byte| {
+                if is_safe(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+            },
+        )
         .collect();
     let way = if is_inline { "inline" } else { "attachment" };
     format!("{way}; filename=\"{plain}\"; filename*=UTF-8''{encoded}")
@@ -235,6 +240,9 @@ mod tests {
         let told = disposition("a\"b\r\nSet-Cookie: x/ü.html", false);
         assert!(told.is_ascii() && !told.contains(['\r', '\n']), "{told}");
         assert!(told.starts_with("attachment; filename=\"a_b__Set-Cookie: x__.html\""), "{told}");
-        assert!(told.ends_with("filename*=UTF-8''a%22b%0D%0ASet-Cookie%3A%20x%2F%C3%BC.html"), "{told}");
+        assert!(
+            told.ends_with("filename*=UTF-8''a%22b%0D%0ASet-Cookie%3A%20x%2F%C3%BC.html"),
+            "{told}"
+        );
     }
 }

@@ -66,7 +66,8 @@ fn answer(path: &str, file: EmbeddedFile, headers: &HeaderMap) -> Response {
     let mut response = match is_known(headers, &tag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => {
-            let kind = mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
+            let kind =
+                mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
             let kind = match kind.starts_with("text/") {
                 true => format!("{kind}; charset=utf-8"),
                 false => kind.to_owned(),

@@ -116,7 +116,7 @@ fn written(all: &Figures, (databases, unreadable): (usize, usize), disk: u64) ->
     text.one("agentos_queue", "gauge", "Runs that have not ended.", all.queue);
     let (sum, count) = all.run_duration;
     text.head("agentos_run_duration_seconds", "summary", "How long runs took that have ended.");
-    let seconds = std::time::Duration::from_millis(sum.try_into().unwrap_or(0)).as_secs_f64();
+    let seconds = Duration::from_millis(sum.try_into().unwrap_or(0)).as_secs_f64();
     let _written = writeln!(
         text.0,
         "agentos_run_duration_seconds_sum {seconds}\nagentos_run_duration_seconds_count {count}"

@@ -55,7 +55,9 @@ async fn all(state: &AppState) -> Result<Vec<(SqliteStore, Definition)>, Problem
             }
         }
     }
-    found.sort_by(|(_, one), (_, other)| (&one.name, one.project_id).cmp(&(&other.name, other.project_id)));
+    found.sort_by(|(_, one), (_, other)| {
+        (&one.name, one.project_id).cmp(&(&other.name, other.project_id))
+    });
     Ok(found)
 }
 

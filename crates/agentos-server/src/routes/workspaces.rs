@@ -7,7 +7,6 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use uuid::Uuid;
 
 use super::refusals::{Acts, Compares, Lists};
 use crate::access::Caller;

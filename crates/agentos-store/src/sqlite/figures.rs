@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 use uuid::Uuid;
 
 use super::SqliteStore;
@@ -80,9 +80,14 @@ impl SqliteStore {
     }
 }
 
+/// A number of rows.
+fn count_at(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
+
 fn counts(connection: &Connection, sql: &str) -> Done<BTreeMap<String, u64>> {
     let mut ask = connection.prepare_cached(sql)?;
-    let rows = ask.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows = ask.query_map((), |row| Ok((row.get(0)?, count_at(row, 1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -92,7 +97,7 @@ fn figures(connection: &Connection) -> Done<Figures> {
     let run_duration = connection.query_row(
         "SELECT coalesce(sum(duration), 0), count(duration) FROM workflow_runs",
         (),
-        |row| Ok((row.get(0)?, row.get(1)?)),
+        |row| Ok((row.get(0)?, count_at(row, 1)?)),
     )?;
     let (tokens, cost_usd) = connection.query_row(
         "SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), \
@@ -120,7 +125,7 @@ fn of_definition(connection: &Connection, definition: Uuid) -> Done<DefinitionFi
         "SELECT r.status, count(*) FROM workflow_runs r JOIN workflow_definitions d ON d.key = r.workflow_def_id \
          WHERE d.id = ?1 GROUP BY r.status",
     )?;
-    let rows = ask.query_map([&id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows = ask.query_map([&id], |row| Ok((row.get(0)?, count_at(row, 1)?)))?;
     let runs = rows.collect::<rusqlite::Result<_>>()?;
     let told = connection
         .query_row(

@@ -156,12 +156,12 @@ impl Layer {
         }
         let written = written.into_inner();
         Ok(Self {
-            hosts: written.hosts.map(|all| {
-                file.setting(all, |all| all.into_iter().map(|host| host.0).collect())
-            }),
-            origins: written.origins.map(|all| {
-                file.setting(all, |all| all.into_iter().map(|page| page.0).collect())
-            }),
+            hosts: written
+                .hosts
+                .map(|all| file.setting(all, |all| all.into_iter().map(|host| host.0).collect())),
+            origins: written
+                .origins
+                .map(|all| file.setting(all, |all| all.into_iter().map(|page| page.0).collect())),
             connections: number(written.connections, file),
             connections_per_peer: number(written.connections_per_peer, file),
             requests: number(written.requests, file),

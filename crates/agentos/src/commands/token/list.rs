@@ -34,9 +34,9 @@ pub(super) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if tokens.is_empty() {
-        session.output.note(
-            "there are no tokens; `agentos token create --name NAME --scope read` makes one",
-        );
+        session
+            .output
+            .note("there are no tokens; `agentos token create --name NAME --scope read` makes one");
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = Table::new(&[

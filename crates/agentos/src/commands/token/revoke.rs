@@ -13,8 +13,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let revoked =
-        registry(session)?.revoke_token(&args.token).map_err(|error| refused(&error))?;
+    let revoked = registry(session)?.revoke_token(&args.token).map_err(|error| refused(&error))?;
     match revoked {
         Some(token) => {
             session.output.note(&format!("{} ({}) is revoked", token.name, token.id));
