@@ -102,6 +102,16 @@ export class Lines {
     }
   }
 
+  /** The numbers of the lines whose text fits a pattern. */
+  *matching(pattern: RegExp): Generator<number> {
+    for (const chunk of this.#chunks) {
+      if (!pattern.test(this.#decoder.decode(chunk.bytes))) continue;
+      for (let at = 0; at < chunk.starts.length - 1; at++) {
+        if (pattern.test(this.line(chunk.first + at).text)) yield chunk.first + at;
+      }
+    }
+  }
+
   /** All lines that are at least so loud. */
   louder(least: number): Uint32Array {
     const found = new Uint32Array(this.count);
@@ -162,4 +172,18 @@ function concat(one: Uint8Array, other: Uint8Array): Uint8Array {
   joined.set(one);
   joined.set(other, one.length);
   return joined;
+}
+
+const TROUBLE = /\b(error|errors|failed|failure|panicked|exception|traceback|fatal)\b/i;
+
+/** The lines that tell of trouble: by their level, or else by their words. */
+export function troubles(lines: Lines): number[] {
+  const loud = lines.louder(LEVELS.indexOf('error'));
+  if (loud.length > 0) return Array.from(loud);
+  const found: number[] = [];
+  for (const line of lines.matching(TROUBLE)) {
+    found.push(line);
+    if (found.length >= 1000) break;
+  }
+  return found;
 }
