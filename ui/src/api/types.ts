@@ -147,3 +147,63 @@ export interface Entry {
   kind: string;
   [field: string]: unknown;
 }
+export interface Workflow {
+  id: string;
+  project_id: string | null;
+  name: string;
+  description: string | null;
+  version: number;
+  file_path: string | null;
+  config: Json;
+  input: Json;
+  is_active: boolean;
+  created_at: string;
+  updated_at: string;
+}
+export interface Statistics {
+  runs: number;
+  by_status: Record<string, number>;
+  average_duration: number | null;
+  last_started_at: string | null;
+}
+export interface WorkflowVersion {
+  version: number;
+  hash: string;
+  author_version: string | null;
+  created_at: string;
+}
+export interface WorkflowDetail extends Workflow {
+  source: Json;
+  versions: WorkflowVersion[];
+  statistics: Statistics;
+}
+export interface Workspace {
+  id: string;
+  project_id: string | null;
+  kind: string;
+  status: string;
+  path: string;
+  branch: string | null;
+  base: string | null;
+  detail: Json;
+  version: number;
+  created_at: string;
+  updated_at: string;
+}
+export interface Finding {
+  what: string;
+  weight: string;
+  kept: string;
+  count: number;
+  bytes: number;
+  examples: string[];
+}
+export interface Verdict {
+  findings: Finding[];
+  integrated?: { how: string; into: string } | null;
+  branch?: string | null;
+}
+export interface WorkspaceDetail extends Workspace {
+  size_bytes: number | null;
+  verdict: Verdict | null;
+}
