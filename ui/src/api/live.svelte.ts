@@ -7,19 +7,27 @@
  * when `live.generation` changes.
  */
 
+import type { Artifact, Step } from './types';
+
 export interface Message {
   type: string;
   execution_id?: string;
+  project_id?: string;
   seq?: number;
   at?: string;
   ephemeral?: boolean;
   data?: unknown;
+  /** What else it is about. */
+  step?: Step;
+  artifacts?: Artifact[];
 }
 
 export interface Topic {
   executionId?: string;
   projectId?: string;
   after?: number;
+  /** Whether log lines are wanted. */
+  progress?: boolean;
 }
 
 interface Subscription {
@@ -50,7 +58,7 @@ class Live {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#ask('workflow:subscribe', topic);
     return () => {
       this.#subscriptions.delete(key);
-      if (this.#socket?.readyState === WebSocket.OPEN) this.#ask('workflow:unsubscribe', { ...topic, after: undefined });
+      if (this.#socket?.readyState === WebSocket.OPEN) this.#ask('workflow:unsubscribe', { executionId: topic.executionId, projectId: topic.projectId });
     };
   }
 
@@ -110,7 +118,8 @@ class Live {
 }
 
 function isAbout(topic: Topic, message: Message): boolean {
-  return topic.executionId ? topic.executionId === message.execution_id : true;
+  if (topic.projectId) return topic.projectId === message.project_id;
+  return topic.executionId === message.execution_id && message.project_id === undefined;
 }
 
 function keyOf(topic: Topic): string {

@@ -62,10 +62,10 @@ const NOTES = new Set(['set', 'comment']);
 export class Journal {
   readonly nodes = new Map<string, Node>();
   readonly roots: Node[] = [];
-  /** The line of the workflow at which each path was asked for, also of notes. */
   start: number | null = null;
   end: number | null = null;
-  last = -1;
+  /** The position of the last entry; they are counted from 1. */
+  last = 0;
   lastAt: number | null = null;
 
   /** Applies an entry, unless it was applied before. */

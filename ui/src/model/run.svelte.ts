@@ -13,6 +13,13 @@ import type { AgentSession, Artifact, Comment, Entry, Page, Run, RunDetail, Step
 import { Journal } from './journal';
 import { isOver } from './standing';
 
+/** An entry with its place in the log. */
+interface Event {
+  seq: number;
+  at: string;
+  entry: { kind: string; [field: string]: unknown };
+}
+
 /** Logs that are longer are not read whole: the timeline then shows the steps alone. */
 const ENTRIES = 60_000;
 const ENTRIES_AT_ONCE = 1000;
@@ -45,7 +52,7 @@ export class LiveRun {
     await this.refresh();
     const run = this.doc;
     if (!run || this.#closed.signal.aborted) return;
-    this.#stop ??= live.subscribe({ executionId: run.id, after: run.seq }, (message) => this.#hear(message));
+    this.#stop ??= live.subscribe({ executionId: run.id, after: run.seq, progress: false }, (message) => this.#hear(message));
     await this.#readLog();
   }
 
@@ -128,9 +135,10 @@ export class LiveRun {
     try {
       let more = true;
       while (more && !this.#closed.signal.aborted) {
-        const query = { after: this.journal.last + 1 || null, limit: ENTRIES_AT_ONCE };
-        const page = await read<Page<Entry>>(`${this.path}/events`, query, this.#closed.signal);
-        for (const entry of page.items) {
+        const query = { after: this.journal.last || null, limit: ENTRIES_AT_ONCE };
+        const page = await read<Page<Event>>(`${this.path}/events`, query, this.#closed.signal);
+        for (const { seq, at, entry: fields } of page.items) {
+          const entry: Entry = { ...fields, seq, at };
           if (entry.seq <= this.journal.last) continue;
           this.journal.apply(entry);
           this.entries.push(entry);
@@ -164,9 +172,12 @@ export class LiveRun {
 function merge(doc: RunDetail, message: Message): void {
   const data = message.data as Record<string, unknown> | null | undefined;
   if (!data) return;
+  if (message.seq !== undefined) doc.seq = Math.max(doc.seq, message.seq);
+  if (message.step) mergeStep(doc, message.step);
+  for (const artifact of message.artifacts ?? []) doc.artifacts = put(doc.artifacts, artifact);
   switch (message.type) {
     case 'workflow:step:updated':
-      doc.steps = put(doc.steps, data as unknown as Step).sort((one, other) => one.step_number - other.step_number);
+      mergeStep(doc, data as unknown as Step);
       return;
     case 'workflow:comment:added':
       doc.comments = put(doc.comments, data as unknown as Comment);
@@ -184,6 +195,11 @@ function merge(doc: RunDetail, message: Message): void {
       Object.assign(doc, run as Partial<Run>);
     }
   }
+}
+
+function mergeStep(doc: RunDetail, step: Step): void {
+  const steps = put(doc.steps, step);
+  doc.steps = steps.length === doc.steps.length ? steps : steps.sort((one, other) => one.step_number - other.step_number);
 }
 
 /** The list with an item in the place of the one with the same id, or at the end. */
