@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::engine::Engine;
 
 /// How long nothing must be to do before the executor leaves: whoever brings one thing often brings another.
-const IDLE_FOR: Duration = Duration::from_millis(300);
+pub const IDLE_FOR: Duration = Duration::from_millis(300);
 
 /// How often the seat is tried for, and how long in between.
 const TAKES: u32 = 10;
@@ -121,6 +121,20 @@ pub async fn attend(
     start: impl Fn() -> io::Result<Engine>,
     told: impl Future<Output = Depart>,
 ) -> Result<Attended, AttendError> {
+    attend_for(IDLE_FOR, (database, store), clock, start, told).await
+}
+
+/// As [`attend`], for somebody who stays anyway and so may wait longer for the next thing to do.
+///
+/// # Errors
+/// [`AttendError`]
+pub async fn attend_for(
+    idle_for: Duration,
+    (database, store): (&Path, &dyn Store),
+    clock: &impl Clock,
+    start: impl Fn() -> io::Result<Engine>,
+    told: impl Future<Output = Depart>,
+) -> Result<Attended, AttendError> {
     tokio::pin!(told);
     loop {
         let Some(seat) = take_surely(database).await? else {
@@ -140,7 +154,7 @@ pub async fn attend(
                 }
                 return Ok(Attended::Told);
             }
-            () = engine.idle(IDLE_FOR) => {}
+            () = engine.idle(idle_for) => {}
         }
         let hopeless = engine.resting();
         engine.leave().await;

@@ -19,6 +19,7 @@ mod retention;
 mod run;
 mod script;
 mod secrets;
+mod server;
 pub(crate) mod setting;
 mod shell;
 pub(crate) mod workspace;
@@ -40,6 +41,7 @@ pub(crate) use retention::Retention;
 pub(crate) use run::Run;
 pub(crate) use script::Script;
 pub(crate) use secrets::Secrets;
+pub(crate) use server::Server;
 use setting::Row;
 pub(crate) use shell::Shell;
 pub(crate) use workspace::Workspace;
@@ -89,6 +91,8 @@ pub(crate) struct Config {
     pub(crate) shell: Shell,
     /// `[secrets]`
     pub(crate) secrets: Secrets,
+    /// `[server]`
+    pub(crate) server: Server,
     /// `[script]`
     pub(crate) script: Script,
     /// `[workspace]`
@@ -107,6 +111,7 @@ struct Layer {
     mcp: mcp::Layer,
     shell: shell::Layer,
     secrets: secrets::Layer,
+    server: server::Layer,
     script: script::Layer,
     workspace: workspace::Layer,
 }
@@ -142,6 +147,7 @@ impl Config {
             self.run.rows(),
             self.script.rows(),
             self.secrets.rows(),
+            self.server.rows(),
             self.shell.rows(),
             self.workspace.rows(),
         ]
@@ -196,6 +202,7 @@ impl Layer {
             mcp: mcp::Layer::of_file(written.mcp, file),
             shell: shell::Layer::of_file(written.shell, file),
             secrets: secrets::Layer::of_file(written.secrets, file),
+            server: server::Layer::of_file(written.server, file)?,
             script: script::Layer::of_file(written.script, file),
             workspace: workspace::Layer::of_file(written.workspace, file),
         })
@@ -213,6 +220,7 @@ impl Layer {
             mcp: self.mcp.over(below.mcp),
             shell: self.shell.over(below.shell),
             secrets: self.secrets.over(below.secrets),
+            server: self.server.over(below.server),
             script: self.script.over(below.script),
             workspace: self.workspace.over(below.workspace),
         }
@@ -229,6 +237,7 @@ impl Layer {
             mcp: self.mcp.or_default(),
             shell: self.shell.or_default(),
             secrets: self.secrets.or_default(),
+            server: self.server.or_default(),
             script: self.script.or_default(),
             workspace: self.workspace.or_default(),
         }
@@ -248,6 +257,7 @@ struct Written {
     mcp: mcp::Written,
     shell: shell::Written,
     secrets: secrets::Written,
+    server: Option<toml::Spanned<server::Written>>,
     script: script::Written,
     workspace: workspace::Written,
 }

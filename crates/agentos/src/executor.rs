@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::id::OwnerId;
-use agentos_engine::background::{Attended, Depart, Seat, attend};
+use agentos_engine::background::{Attended, Depart, IDLE_FOR, Seat, attend_for};
 use agentos_engine::clock::SystemClock;
 use agentos_engine::engine::{Builder, Engine, Limits};
 use agentos_engine::held::{Held, Unheld};
 use agentos_process::detached::{Detached, leave_the_terminal};
 use agentos_store::sqlite::SqliteStore;
+use agentos_store::store::Store;
 use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
@@ -89,6 +90,22 @@ pub(crate) async fn serve(session: &Session, database: &Path) -> Result<ExitCode
 /// Attends to a store in this process, until nothing is left to do or somebody wants it to end.
 pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<Attended> {
     let mut signals = Signals::listen()?;
+    let told = async {
+        match signals.next().await {
+            Wish::Stop => Depart::Stop,
+            Wish::Leave => Depart::Leave,
+        }
+    };
+    attend_until(session, store, IDLE_FOR, told).await
+}
+
+/// Attends to a store in this process, until nothing was to do for so long or somebody says how to go.
+pub(crate) async fn attend_until(
+    session: &Session,
+    store: &SqliteStore,
+    idle_for: Duration,
+    told: impl Future<Output = Depart>,
+) -> Result<Attended> {
     let owners = std::cell::RefCell::new(Vec::new());
     let start = || {
         let owner = store.enlist(OwnerId(Uuid::new_v4())).map_err(std::io::Error::other)?;
@@ -96,14 +113,9 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
         owners.borrow_mut().push(owner);
         Ok(engine)
     };
-    let told = async {
-        match signals.next().await {
-            Wish::Stop => Depart::Stop,
-            Wish::Leave => Depart::Leave,
-        }
-    };
     let seen = unheld(store);
-    Ok(attend(store.path(), &seen, &SystemClock, start, told).await?)
+    let place = (store.path(), &seen as &dyn Store);
+    Ok(attend_for(idle_for, place, &SystemClock, start, told).await?)
 }
 
 /// What was stopped on purpose is not gone on with.

@@ -38,6 +38,7 @@ mod operations;
 mod output;
 mod overview;
 mod scribe;
+mod serve;
 mod session;
 mod signals;
 mod start;

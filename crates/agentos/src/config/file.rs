@@ -57,6 +57,17 @@ impl File {
         })
     }
 
+    /// Whether it is the repository's, and so may be anybody's.
+    pub(super) fn is_repositorys(&self) -> bool {
+        matches!(self.whose, Whose::Repository)
+    }
+
+    /// Something in this file that is wrong, at this byte.
+    pub(super) fn mistake(&self, start: usize, what: &str) -> ConfigError {
+        let (line, column) = position(&self.text, start);
+        ConfigError::Invalid { path: self.path.clone(), line, column, what: what.to_owned() }
+    }
+
     /// A value of this file with its line.
     pub(super) fn setting<W, T>(&self, written: Spanned<W>, value: impl Fn(W) -> T) -> Setting<T> {
         let (line, _) = position(&self.text, written.span().start);

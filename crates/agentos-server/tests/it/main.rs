@@ -1,0 +1,3 @@
+//! The server, through its own doors.
+
+mod access;
