@@ -63,10 +63,10 @@ impl File {
         written: &Spanned<W>,
         what: &str,
     ) -> Result<(), ConfigError> {
-        let Whose::Repository = self.whose else { return Ok(()) };
-        let (line, column) = position(&self.text, written.span().start);
-        let (path, what) = (self.path.clone(), what.to_owned());
-        Err(ConfigError::Invalid { path, line, column, what })
+        if self.is_repositorys() {
+            return Err(self.mistake(written.span().start, what));
+        }
+        Ok(())
     }
 
     /// Whether it is the repository's, and so may be anybody's.
