@@ -10,7 +10,7 @@
 //! somebody died: [`launch`] starts a command or finds it, [`attached`] follows it, [`supervisor`] keeps it within its
 //! limits while nobody else lives, and ends it so that nothing is left. Where `exit.json` is, nothing of the command is
 //! alive. [`tool`] is for short programs that are over before anybody could miss them, [`interactive`] for those that belong
-//! to the user at the terminal.
+//! to the user at the terminal, and [`lineage`] for whoever is asked by a process of which nobody knows where it comes from.
 
 pub mod at_work;
 pub mod attached;
@@ -26,6 +26,7 @@ mod group;
 pub mod interactive;
 pub mod launch;
 pub mod leftovers;
+pub mod lineage;
 mod lock;
 pub mod log_reader;
 mod log_writer;

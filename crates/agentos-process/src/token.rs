@@ -85,9 +85,23 @@ const GENERATIONS: usize = 64;
 #[must_use]
 pub fn is_carried_by_ancestor() -> bool {
     let own = i32::try_from(std::process::id()).ok().and_then(Process::load);
+    own.is_some_and(|own| generations(own).skip(1).any(carries_mark))
+}
+
+/// Whether this process carries a mark, or whoever started it, and so on.
+pub(crate) fn is_carried_from(process: Process) -> bool {
+    generations(process).any(carries_mark)
+}
+
+/// A process, whoever started it, and so on.
+fn generations(process: Process) -> impl Iterator<Item = Process> {
     let above = |process: &Process| Process::load(process.parent).filter(|_| process.parent > 1);
-    let mut ancestors = std::iter::successors(own, above).skip(1).take(GENERATIONS);
-    ancestors.any(|ancestor| is_marked(&ancestor.environment()))
+    // Our own process comes first.
+    std::iter::successors(Some(process), above).take(GENERATIONS + 1)
+}
+
+fn carries_mark(process: Process) -> bool {
+    is_marked(&process.environment())
 }
 
 /// Whether an environment, as `/proc` shows it, carries any mark.

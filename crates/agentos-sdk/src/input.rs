@@ -23,6 +23,8 @@ const MESSAGE_BYTES: usize = 300;
 pub struct InputProblem {
     /// Where: `input`, or a field below it such as `input.files[2].name`.
     pub path: String,
+    /// The same as a JSON pointer into the input: `/files/2/name`.
+    pub pointer: String,
     /// What is wrong there.
     pub message: String,
 }
@@ -83,9 +85,11 @@ pub fn check_input(schema: &Value, input: &Value) -> Result<(), InputError> {
 
 /// A field that is missing or unknown is named itself, and not the object around it.
 fn problems(error: &ValidationError<'_>) -> Vec<InputProblem> {
-    let path = path(error.instance_path().as_str());
+    let pointer = error.instance_path().as_str().to_owned();
+    let path = path(&pointer);
     let below = |name: &str, message: &str| InputProblem {
         path: format!("{path}.{name}"),
+        pointer: format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")),
         message: message.to_owned(),
     };
     match error.kind() {
@@ -95,7 +99,10 @@ fn problems(error: &ValidationError<'_>) -> Vec<InputProblem> {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             unexpected.iter().map(|name| below(name, "is not known")).collect()
         }
-        _ => vec![InputProblem { path, message: format!("is wrong: {}", cut(error.to_string())) }],
+        _ => {
+            let message = format!("is wrong: {}", cut(error.to_string()));
+            vec![InputProblem { path, pointer, message }]
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 //! kept relative to the project, which may be moved.
 
 mod lines;
+mod reader;
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -24,6 +25,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 pub use lines::{Line, Piece, RunLogs, StepName, Stream};
+pub use reader::LogReader;
 
 /// Where the folders of runs are, from the project.
 const EXECUTIONS: &str = ".agent/workflows/executions";

@@ -16,7 +16,7 @@
 //!
 //! One view over several databases is in [`unified`]: each run once, whatever file it is in.
 //!
-//! Which checkouts and databases this user has is remembered by the [`registry`]; no run depends on it.
+//! Which checkouts and databases this user has is remembered by the [`registry`], with whom the server lets in; no run depends on it.
 
 pub mod backend;
 pub mod bounds;
@@ -37,6 +37,7 @@ pub mod registry;
 pub mod retry;
 pub mod run;
 pub mod simulated;
+pub mod since;
 pub mod sqlite;
 pub mod store;
 pub mod tail;

@@ -11,6 +11,7 @@
 mod operation;
 mod status;
 mod step;
+mod touched;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -24,9 +25,10 @@ use agentos_core::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use operation::{ArtifactRow, SessionPatch};
+pub(crate) use operation::{ArtifactRow, SessionPatch, artifact_identity};
 pub use status::{SessionStatus, StepStatus, WorkflowStatus};
 pub(crate) use step::StepPatch;
+pub use touched::Touched;
 pub use waiting::{WaitKind, Waiting};
 
 use operation::OpenOperation;

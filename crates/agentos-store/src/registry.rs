@@ -1,12 +1,16 @@
-//! What this user has used: checkouts, their repositories, and the databases of their runs.
+//! What this user has used: checkouts, their repositories, and the databases of their runs; and what the server is
+//! trusted with: the projects that it shows, and the tokens that let others in.
 //!
-//! A small database of its own, one for each user. It is a convenience: nothing is decided by it, and everything in it is
-//! noted again the next time that a checkout is used. So whoever can't use it shows the error as a warning and goes on.
+//! A small database of its own, one for each user. To runs it is a convenience: nothing of theirs is decided by it, and
+//! what was used is noted again the next time. So whoever can't note that shows the error as a warning and goes on.
+//! Only the server depends on it; without it, no token lets anybody in.
 //! It is opened for each verb and for no longer, reading makes no file, and a note that says nothing new writes nothing.
 //!
 //! There is no write-ahead log here: with one, reading would leave files behind.
 
 mod open;
+mod served;
+mod tokens;
 
 use std::ffi::OsStr;
 use std::io;
@@ -17,6 +21,9 @@ use agentos_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 use thiserror::Error;
 use uuid::Uuid;
+
+pub use self::served::{SERVED, ServeError, ServedProject};
+pub use self::tokens::{AddTokenError, KnownToken, Scope, TOKENS, TokenHash};
 
 /// Most checkouts that are remembered; the one that was used longest ago is forgotten first.
 pub const PROJECTS: u32 = 10_000;
@@ -127,7 +134,7 @@ impl Registry {
     /// # Errors
     /// [`RegistryError`]
     pub fn projects(&self) -> Result<Vec<KnownProject>, RegistryError> {
-        self.read(|connection| {
+        self.read(1, |connection| {
             let mut asked = connection.prepare(
                 "SELECT id, path, repository, worktree_id, used_at FROM projects ORDER BY used_at DESC, path",
             )?;
@@ -144,7 +151,7 @@ impl Registry {
         &self,
         repository: Option<&Path>,
     ) -> Result<Vec<KnownDatabase>, RegistryError> {
-        self.read(|connection| {
+        self.read(1, |connection| {
             let mut asked = connection.prepare(
                 "SELECT p.id, p.path, p.repository, p.worktree_id, p.used_at, d.path \
                  FROM databases d JOIN projects p ON p.id = d.project_id \
@@ -162,7 +169,7 @@ impl Registry {
     /// # Errors
     /// [`RegistryError`]
     pub fn databases_of(&self, repository: &Path) -> Result<Vec<PathBuf>, RegistryError> {
-        self.read(|connection| {
+        self.read(1, |connection| {
             let mut asked = connection.prepare(
                 "SELECT DISTINCT d.path FROM databases d JOIN projects p ON p.id = d.project_id \
                  WHERE p.repository = ?1 ORDER BY d.path",
@@ -172,11 +179,13 @@ impl Registry {
         })
     }
 
+    /// Asks a file that has the tables of version `since`; an older one has nothing to say.
     fn read<T: Default>(
         &self,
+        since: u32,
         ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, RegistryError> {
-        match open::reading(&self.path)? {
+        match open::reading(&self.path, since)? {
             Some(connection) => ask(&connection).map_err(|error| open::refused(&self.path, &error)),
             None => Ok(T::default()),
         }

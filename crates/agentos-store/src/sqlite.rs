@@ -22,6 +22,7 @@ mod connection;
 mod due;
 mod error;
 mod examine;
+mod figures;
 mod file;
 mod hung;
 mod inbox;
@@ -63,11 +64,13 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 pub use examine::{Examination, Finding, FindingKind, Sizes};
+pub use figures::{DefinitionFigures, Figures};
 pub use hung::{EndOwnerError, OwnerEnd, OwnerLife};
 pub use open::{Notice, OpenError};
 pub use owner::Owner;
 pub(crate) use records::cursor_behind;
 pub use retire::{HeldPlace, RetireError};
+use watch::Eyes;
 pub use watch::Watch;
 
 use crate::backend::{BackendError, BackendErrorKind};
@@ -114,6 +117,7 @@ struct Inner {
     readers: Readers,
     /// None if the store was opened to be looked at.
     writer: Option<Writer>,
+    eyes: Eyes,
 }
 
 impl SqliteStore {
@@ -132,7 +136,8 @@ impl SqliteStore {
         let source = Source::Own(file.history());
         let writer = Writer::start(file).map_err(backend)?;
         let readers = Readers::new(location.path.clone(), source);
-        Ok(Self::of(Inner { path: location.path, owners, readers, writer: Some(writer) }))
+        let (path, eyes) = (location.path, Eyes::Writing);
+        Ok(Self::of(Inner { path, owners, readers, writer: Some(writer), eyes }))
     }
 
     /// Opens the store only to be looked at: nothing is made or changed, neither in the file nor beside it, and every
@@ -142,13 +147,28 @@ impl SqliteStore {
     /// [`OpenError`]; [`OpenError::NotFound`] if there is none. A database whose log has no index (a copy of one in use)
     /// can't be read without making that, and is refused.
     pub fn open_to_look(path: &Path) -> Result<Self, OpenError> {
+        Self::open_with(path, Eyes::Looking)
+    }
+
+    /// As [`open_to_look`](Self::open_to_look), for a process that looks for long and in which others write to the same
+    /// file: nobody is in anybody's way. It may put marks into the index of the database's log, as every reader does by
+    /// default; the database itself is not changed.
+    ///
+    /// # Errors
+    /// As [`open_to_look`](Self::open_to_look).
+    pub fn open_to_follow(path: &Path) -> Result<Self, OpenError> {
+        Self::open_with(path, Eyes::Following)
+    }
+
+    fn open_with(path: &Path, eyes: Eyes) -> Result<Self, OpenError> {
         let (Location { path, owners }, found) = Location::find(path)?;
         if found == probe::Found::Nothing {
             return Err(OpenError::NotFound { path });
         }
         view::check(&path)?;
-        let readers = Readers::new(path.clone(), Source::Look);
-        Ok(Self::of(Inner { path, owners, readers, writer: None }))
+        let marks = eyes == Eyes::Following;
+        let readers = Readers::new(path.clone(), Source::Look { marks });
+        Ok(Self::of(Inner { path, owners, readers, writer: None, eyes }))
     }
 
     fn of(inner: Inner) -> Self {
@@ -188,7 +208,15 @@ impl SqliteStore {
     /// # Errors
     /// [`BackendError`] if the file can't be read.
     pub fn watch(&self) -> Result<Watch, BackendError> {
-        Ok(watch::watch(&self.inner.path, self.inner.writer.is_some())?)
+        Ok(watch::watch(&self.inner.path, self.inner.eyes)?)
+    }
+
+    /// The place in the tail behind everything that was committed so far: for whoever wants to know only what comes.
+    ///
+    /// # Errors
+    /// [`BackendError`].
+    pub async fn tail_end(&self) -> Result<TailCursor, BackendError> {
+        self.read(|connection| tail::end(connection).map(Ok)).await
     }
 
     async fn write<T: Send + 'static, E: From<BackendError> + Send + 'static>(

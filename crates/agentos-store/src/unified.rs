@@ -65,7 +65,7 @@ pub struct Unreadable {
 /// A database that is looked at.
 #[derive(Clone)]
 pub struct Source {
-    /// The store, opened only to be looked at.
+    /// The store; as a rule opened only to be looked at.
     pub store: SqliteStore,
 }
 
@@ -89,6 +89,16 @@ impl UnifiedView {
     /// that are not there are left out. Blocks as long as reading their first pages takes.
     #[must_use]
     pub fn open(databases: &[PathBuf], worktrees: Worktrees) -> Self {
+        Self::open_with(databases, worktrees, SqliteStore::open_to_look)
+    }
+
+    /// As [`open`](Self::open), for somebody who has some of them open already, or may write to them.
+    #[must_use]
+    pub fn open_with(
+        databases: &[PathBuf],
+        worktrees: Worktrees,
+        mut open: impl FnMut(&Path) -> Result<SqliteStore, OpenError>,
+    ) -> Self {
         let (mut sources, mut unreadable) = (Vec::new(), Vec::new());
         let (mut seen, mut named) = (HashSet::new(), HashSet::new());
         for path in databases {
@@ -106,7 +116,7 @@ impl UnifiedView {
                 unreadable.push(Unreadable { path: path.clone(), reason });
                 continue;
             }
-            match SqliteStore::open_to_look(path) {
+            match open(path) {
                 Ok(store) => sources.push(Source { store }),
                 Err(OpenError::NotFound { .. }) => {}
                 Err(error) => {

@@ -42,6 +42,19 @@ impl Surroundings {
         Some(self.state_folder()?.join("registry.db"))
     }
 
+    /// Where the server of this user can be spoken to by programs of this user: in a folder of its own, which nobody else may
+    /// enter. None without a home.
+    #[must_use]
+    pub fn server_socket(&self) -> Option<PathBuf> {
+        let runtime =
+            self.variable("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+        let folder = match runtime {
+            Some(runtime) => runtime.join("agentos"),
+            None => self.state_folder()?.join("run"),
+        };
+        Some(folder.join("server.sock"))
+    }
+
     /// The folder for what we know about this user; none without a home.
     #[must_use]
     pub fn state_folder(&self) -> Option<PathBuf> {

@@ -3,9 +3,8 @@
 //! Templates are looked for when somebody asks. One that is broken is told of, and the others work. Where a template has the
 //! name of a workflow that the program brings along, it takes its place.
 
-use std::cell::OnceCell;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use agentos_core::entry::RunStarted;
 use agentos_core::id::{RunId, Seed};
@@ -60,12 +59,12 @@ pub(crate) struct Catalog {
     workflows: Arc<Workflows>,
     /// The project whose templates count.
     project: Option<PathBuf>,
-    templates: OnceCell<Templates>,
+    templates: OnceLock<Templates>,
 }
 
 impl Catalog {
     pub(crate) const fn new(workflows: Arc<Workflows>, project: Option<PathBuf>) -> Self {
-        Self { workflows, project, templates: OnceCell::new() }
+        Self { workflows, project, templates: OnceLock::new() }
     }
 
     /// What the program brings along.

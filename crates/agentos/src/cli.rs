@@ -12,7 +12,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use crate::catalog::Catalog;
 use crate::commands::{
     approve, artifacts, cancel, check, config, db, diff, doctor, fork, init, logs, mcp, query,
-    resume, retry, run, show, signal, status, top, workflows, workspace,
+    resume, retry, run, serve, show, signal, status, token, top, workflows, workspace,
 };
 use crate::config::Flags;
 use crate::elsewhere;
@@ -77,8 +77,12 @@ enum Command {
     Check(check::Args),
     /// Checkouts in which somebody works and nobody else
     Workspace(workspace::Args),
+    /// Serve the dashboard, REST and WebSocket, and drive what is due
+    Serve(serve::Args),
     /// Speak the Model Context Protocol: coding agents ask what runs, and may start something
     Mcp(mcp::Args),
+    /// Let others use the server: tokens for other machines, users and proxies
+    Token(token::Args),
     /// The checkpoint database
     Db(db::Args),
     /// Show the configuration, and where each value comes from
@@ -144,7 +148,9 @@ fn show_usage(error: &clap::Error) -> ExitCode {
 /// What a run has started does not decide about runs.
 fn check_guard(command: &Command, session: &Session) -> Result<()> {
     match command {
-        Command::Approve(_) | Command::Db(_) => guard::refuse_own(&session.surroundings),
+        Command::Approve(_) | Command::Db(_) | Command::Token(_) => {
+            guard::refuse_own(&session.surroundings)
+        }
         _ => Ok(()),
     }
 }
@@ -162,6 +168,7 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
         Command::Config(args) => return config::run(session, &args),
         Command::Init(args) => return init::run(session, &args),
         Command::Check(args) => return check::run(session, &args),
+        Command::Token(args) => return token::run(session, &args),
         _ => {}
     }
     let runtime =
@@ -193,12 +200,15 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
             Command::Approve(args) => approve::run(session, &args).await,
             Command::Doctor(args) => doctor::run(session, &args).await,
             Command::Workspace(args) => workspace::run(session, &args).await,
+            Command::Serve(args) => serve::run(session, &args).await,
             Command::Mcp(args) => mcp::run(session, &args).await,
             Command::Db(args) => db::run(session, &args).await,
             Command::Executor { database } => executor::serve(session, &database).await,
-            Command::Workflows(_) | Command::Config(_) | Command::Init(_) | Command::Check(_) => {
-                Ok(ExitCode::SUCCESS)
-            }
+            Command::Workflows(_)
+            | Command::Config(_)
+            | Command::Init(_)
+            | Command::Check(_)
+            | Command::Token(_) => Ok(ExitCode::SUCCESS),
         }
     });
     // Whatever still runs in there has been told to end, or is not worth waiting for.

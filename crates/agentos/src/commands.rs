@@ -16,9 +16,11 @@ pub(crate) mod query;
 pub(crate) mod resume;
 pub(crate) mod retry;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod signal;
 pub(crate) mod status;
+pub(crate) mod token;
 pub(crate) mod top;
 pub(crate) mod workflows;
 pub(crate) mod workspace;
@@ -67,6 +69,9 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
             None => branch.to_owned(),
         };
         session.output.note(&format!("its work is on {branch}{place}"));
+    }
+    if let Some(url) = &detail.run.pr_url {
+        session.output.note(&format!("its pull request is {url}"));
     }
     Ok(match detail.run.status {
         WorkflowStatus::Completed => ExitCode::SUCCESS,

@@ -9,6 +9,8 @@
 
 mod agents;
 mod file;
+mod forge;
+mod git;
 mod keeping;
 mod limits;
 mod log;
@@ -20,6 +22,7 @@ mod retention;
 mod run;
 mod script;
 mod secrets;
+mod server;
 pub(crate) mod setting;
 mod shell;
 pub(crate) mod workspace;
@@ -31,6 +34,8 @@ use crate::terminal::Environment;
 use crate::terminal::paint::ColorChoice;
 pub(crate) use agents::Agents;
 use file::File;
+pub(crate) use forge::Forge;
+pub(crate) use git::Git;
 pub(crate) use keeping::Age;
 pub(crate) use limits::Limits;
 pub(crate) use log::Log;
@@ -42,6 +47,7 @@ pub(crate) use retention::Retention;
 pub(crate) use run::Run;
 pub(crate) use script::Script;
 pub(crate) use secrets::Secrets;
+pub(crate) use server::Server;
 use setting::Row;
 pub(crate) use shell::Shell;
 pub(crate) use workspace::Workspace;
@@ -75,6 +81,10 @@ pub(crate) struct Flags {
 pub(crate) struct Config {
     /// `[agents.NAME]`
     pub(crate) agents: Agents,
+    /// `[forge]`
+    pub(crate) forge: Forge,
+    /// `[git]`
+    pub(crate) git: Git,
     /// `[prices.MODEL]`
     pub(crate) prices: Prices,
     /// `[retention]`
@@ -93,6 +103,8 @@ pub(crate) struct Config {
     pub(crate) shell: Shell,
     /// `[secrets]`
     pub(crate) secrets: Secrets,
+    /// `[server]`
+    pub(crate) server: Server,
     /// `[script]`
     pub(crate) script: Script,
     /// `[workspace]`
@@ -103,6 +115,8 @@ pub(crate) struct Config {
 #[derive(Debug, Default)]
 struct Layer {
     agents: agents::Layer,
+    forge: forge::Layer,
+    git: git::Layer,
     prices: prices::Layer,
     retention: retention::Layer,
     limits: limits::Layer,
@@ -112,6 +126,7 @@ struct Layer {
     mcp: mcp::Layer,
     shell: shell::Layer,
     secrets: secrets::Layer,
+    server: server::Layer,
     script: script::Layer,
     workspace: workspace::Layer,
 }
@@ -139,6 +154,8 @@ impl Config {
     pub(crate) fn rows(&self) -> Vec<Row> {
         let mut rows = [
             self.agents.rows(),
+            self.forge.rows(),
+            self.git.rows(),
             self.limits.rows(),
             self.log.rows(),
             self.mcp.rows(),
@@ -148,6 +165,7 @@ impl Config {
             self.run.rows(),
             self.script.rows(),
             self.secrets.rows(),
+            self.server.rows(),
             self.shell.rows(),
             self.workspace.rows(),
         ]
@@ -195,6 +213,8 @@ impl Layer {
         let written: Written = file.parse()?;
         Ok(Self {
             agents: agents::Layer::of_file(written.agents, file),
+            forge: forge::Layer::of_file(written.forge, file),
+            git: git::Layer::of_file(written.git, file),
             prices: prices::Layer::of_file(written.prices, file),
             retention: retention::Layer::of_file(written.retention, file),
             limits: limits::Layer::of_file(written.limits, file)?,
@@ -204,6 +224,7 @@ impl Layer {
             mcp: mcp::Layer::of_file(written.mcp, file),
             shell: shell::Layer::of_file(written.shell, file),
             secrets: secrets::Layer::of_file(written.secrets, file),
+            server: server::Layer::of_file(written.server, file)?,
             script: script::Layer::of_file(written.script, file),
             workspace: workspace::Layer::of_file(written.workspace, file),
         })
@@ -213,6 +234,8 @@ impl Layer {
     fn over(self, below: Self) -> Self {
         Self {
             agents: self.agents.over(below.agents),
+            forge: self.forge.over(below.forge),
+            git: self.git.over(below.git),
             prices: self.prices.over(below.prices),
             retention: self.retention.over(below.retention),
             limits: self.limits.over(below.limits),
@@ -222,6 +245,7 @@ impl Layer {
             mcp: self.mcp.over(below.mcp),
             shell: self.shell.over(below.shell),
             secrets: self.secrets.over(below.secrets),
+            server: self.server.over(below.server),
             script: self.script.over(below.script),
             workspace: self.workspace.over(below.workspace),
         }
@@ -230,6 +254,8 @@ impl Layer {
     fn or_default(self) -> Config {
         Config {
             agents: self.agents.or_default(),
+            forge: self.forge.or_default(),
+            git: self.git.or_default(),
             prices: self.prices.or_default(),
             retention: self.retention.or_default(),
             limits: self.limits.or_default(),
@@ -239,6 +265,7 @@ impl Layer {
             mcp: self.mcp.or_default(),
             shell: self.shell.or_default(),
             secrets: self.secrets.or_default(),
+            server: self.server.or_default(),
             script: self.script.or_default(),
             workspace: self.workspace.or_default(),
         }
@@ -250,6 +277,8 @@ impl Layer {
 #[serde(deny_unknown_fields, default, expecting = "a table")]
 struct Written {
     agents: Option<toml::Spanned<agents::Written>>,
+    forge: forge::Written,
+    git: git::Written,
     prices: Option<toml::Spanned<prices::Written>>,
     retention: retention::Written,
     limits: limits::Written,
@@ -259,6 +288,7 @@ struct Written {
     mcp: mcp::Written,
     shell: shell::Written,
     secrets: secrets::Written,
+    server: Option<toml::Spanned<server::Written>>,
     script: script::Written,
     workspace: workspace::Written,
 }

@@ -40,7 +40,7 @@ pub(crate) async fn at_run(session: &Session, name: &str) -> Result<Option<Sessi
 }
 
 /// The checkout that the run was started from, or any that uses its database. If none is left, the database alone.
-fn session_of(session: &Session, view: &UnifiedView, found: &Found) -> Result<Session> {
+pub(crate) fn session_of(session: &Session, view: &UnifiedView, found: &Found) -> Result<Session> {
     let database = found.source.path();
     let started_in = found.run.work_dir.as_ref().map(PathBuf::from);
     let users = view.worktrees().all().iter().map(|worktree| worktree.path.clone());

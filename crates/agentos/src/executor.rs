@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::id::OwnerId;
-use agentos_engine::background::{Attended, Depart, Seat, attend};
+use agentos_engine::background::{Attended, Depart, IDLE_FOR, Seat, Standby, attend_for};
 use agentos_engine::clock::SystemClock;
 use agentos_engine::engine::{Builder, Engine, Limits};
 use agentos_engine::held::{Held, Unheld};
 use agentos_process::detached::{Detached, leave_the_terminal};
 use agentos_store::sqlite::SqliteStore;
+use agentos_store::store::Store;
 use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
@@ -33,6 +34,9 @@ pub(crate) const VERB: &str = "executor";
 const START_WITHIN: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
 
+/// How long somebody who stays may take to take the seat, before an executor is started all the same.
+const STANDBY_WITHIN: Duration = Duration::from_secs(3);
+
 /// Sees to it that somebody attends to this database.
 pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     let database = store.path().to_owned();
@@ -41,6 +45,9 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
         if Seat::is_taken(&database)? {
             return Ok(());
         }
+    }
+    if Standby::is_there(&database)? && is_taken_soon(&database).await? {
+        return Ok(());
     }
     let log = beside(&database, ".executor.log");
     let executor = Detached {
@@ -71,6 +78,17 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     begun.unwrap_or_else(|_| Err(failed("it does not begin".to_owned())))
 }
 
+/// Whether somebody who stays takes the seat. They hear of every commit, so that is a matter of moments.
+async fn is_taken_soon(database: &Path) -> Result<bool> {
+    let taken = async {
+        while !Seat::is_taken(database)? {
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(true)
+    };
+    tokio::time::timeout(STANDBY_WITHIN, taken).await.unwrap_or(Ok(false))
+}
+
 fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(suffix);
@@ -89,6 +107,22 @@ pub(crate) async fn serve(session: &Session, database: &Path) -> Result<ExitCode
 /// Attends to a store in this process, until nothing is left to do or somebody wants it to end.
 pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<Attended> {
     let mut signals = Signals::listen()?;
+    let told = async {
+        match signals.next().await {
+            Wish::Stop => Depart::Stop,
+            Wish::Leave => Depart::Leave,
+        }
+    };
+    attend_until(session, store, IDLE_FOR, told).await
+}
+
+/// Attends to a store in this process, until nothing was to do for so long or somebody says how to go.
+pub(crate) async fn attend_until(
+    session: &Session,
+    store: &SqliteStore,
+    idle_for: Duration,
+    told: impl Future<Output = Depart>,
+) -> Result<Attended> {
     let owners = std::cell::RefCell::new(Vec::new());
     let start = || {
         let owner = store.enlist(OwnerId(Uuid::new_v4())).map_err(std::io::Error::other)?;
@@ -96,14 +130,9 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
         owners.borrow_mut().push(owner);
         Ok(engine)
     };
-    let told = async {
-        match signals.next().await {
-            Wish::Stop => Depart::Stop,
-            Wish::Leave => Depart::Leave,
-        }
-    };
     let seen = unheld(store);
-    Ok(attend(store.path(), &seen, &SystemClock, start, told).await?)
+    let place = (store.path(), &seen as &dyn Store);
+    Ok(attend_for(idle_for, place, &SystemClock, start, told).await?)
 }
 
 /// What was stopped on purpose is not gone on with.

@@ -7,19 +7,22 @@ use agentos_core::value::Value;
 use agentos_sdk::check_input;
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::{Owner, SqliteStore};
+use uuid::Uuid;
 
 use crate::catalog::Listed;
 use crate::error::{CommandError, Result};
 use crate::inputs::FileInput;
-use crate::session::{Opened, Session};
+use crate::session::Session;
 use crate::start::{self, NewRunRequest, RunNames};
 use crate::workspace::choose::Choice;
 use crate::workspace::{self, Placed, WorkspaceArgs, choose, setup, tend};
-use crate::{executor, foreground, scribe};
+use crate::{foreground, scribe};
 
 /// What is asked for.
 pub(crate) struct Order<'a> {
     pub(crate) workflow: &'a Listed,
+    /// The run's id, if it was decided before.
+    pub(crate) run: Option<RunId>,
     /// It has been [checked](check).
     pub(crate) input: Value,
     /// The files that the input names.
@@ -45,13 +48,15 @@ pub(crate) async fn launch(session: &Session, order: Order<'_>) -> Result<Launch
     if choice != Choice::Checkout && order.place.allow_setup {
         setup::allow(session)?;
     }
-    let Opened { store, prepared } = session.open()?;
-    let prepared = start::adopt(&store, session.location()?, prepared).await?;
+    let opened = session.open()?;
+    let store = opened.store.clone();
+    let prepared = start::adopt(&store, session.location()?, opened.prepared.clone()).await?;
     // What is seen to its end here is ours from the start: an executor that lives must not find it first.
     let owner = if order.is_detached { None } else { Some(foreground::enlist(&store)?) };
     let owned_by = owner.as_ref().map(Owner::id);
     start::register_project(&store, &prepared).await?;
-    let names = RunNames::new(&store, &order.workflow.name).await?;
+    let run = order.run.unwrap_or_else(|| RunId(Uuid::now_v7()));
+    let names = RunNames::of(run, &store, &order.workflow.name).await?;
     let (run, called) = (names.run, (names.run.to_string(), names.run_id.clone()));
     let placed =
         workspace::place(session, &store, (choice, order.place.base.clone()), called).await?;
@@ -72,7 +77,7 @@ pub(crate) async fn launch(session: &Session, order: Order<'_>) -> Result<Launch
     }
     scribe::write(&store, run).await;
     if owner.is_none() {
-        executor::ensure(&store, &prepared.project_path).await?;
+        opened.ensure_attended().await?;
     }
     Ok(Launched { store, run, owner })
 }

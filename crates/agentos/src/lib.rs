@@ -39,6 +39,7 @@ mod operations;
 mod output;
 mod overview;
 mod scribe;
+mod serve;
 mod session;
 mod signals;
 mod start;

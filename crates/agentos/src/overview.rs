@@ -12,6 +12,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use agentos_store::registry::{KnownDatabase, Registry};
+use agentos_store::sqlite::{OpenError, SqliteStore};
 use agentos_store::unified::{UnifiedView, Worktree, Worktrees};
 use agentos_workspace::checkout::Checkout;
 use agentos_workspace::identity::MAIN;
@@ -58,7 +59,16 @@ pub(crate) fn open(session: &Session, scope: Scope) -> Result<UnifiedView> {
 
 /// Opens these.
 pub(crate) fn open_places(places: &Places) -> UnifiedView {
-    let mut view = UnifiedView::open(&places.databases, Worktrees::new(places.worktrees.clone()));
+    open_places_with(places, SqliteStore::open_to_look)
+}
+
+/// Opens these in a way of one's own.
+pub(crate) fn open_places_with(
+    places: &Places,
+    open: impl FnMut(&Path) -> Result<SqliteStore, OpenError>,
+) -> UnifiedView {
+    let worktrees = Worktrees::new(places.worktrees.clone());
+    let mut view = UnifiedView::open_with(&places.databases, worktrees, open);
     for (database, root) in places.links.iter().filter(|(database, _)| !database.exists()) {
         let root = root.display();
         let reason = format!("{root} is linked to it, and it is gone; bring it back, or unlink");

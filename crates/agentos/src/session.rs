@@ -12,11 +12,13 @@ use agentos_workspace::named::Database;
 use agentos_workspace::state::{LocateError, Prepared, StateLocation};
 use agentos_workspace::surroundings::Surroundings;
 use jiff::tz::TimeZone;
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::catalog::Catalog;
 use crate::config::{Config, Flags, Sources};
 use crate::error::{CommandError, Result};
+use crate::executor;
 use crate::logging::{self, Look};
 use crate::output::Output;
 
@@ -28,6 +30,8 @@ pub(crate) struct Session {
     pub(crate) config: Config,
     location: Result<StateLocation, LocateError>,
     flags: Flags,
+    /// The store, for somebody who asks so often that it stays open.
+    kept: Option<Opened>,
 }
 
 /// Where a command was called, and with what: enough to look at the world as often as somebody asks.
@@ -39,6 +43,11 @@ pub(crate) struct Whereabouts {
 }
 
 impl Whereabouts {
+    /// The same, from somewhere else.
+    pub(crate) fn at(&self, there: &impl Fn(&Surroundings) -> Surroundings) -> Self {
+        Self { surroundings: there(&self.surroundings), ..self.clone() }
+    }
+
     /// A session that finds the world as it is now. What it says beside its answers is kept for whoever asked.
     pub(crate) fn look_around(&self) -> Result<Session> {
         let (location, catalog) = find(&self.surroundings, Arc::clone(&self.workflows));
@@ -60,9 +69,25 @@ pub(crate) fn find(
 }
 
 /// A store that may be written to, and the checkout that does so.
+#[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) store: SqliteStore,
     pub(crate) prepared: Prepared,
+    /// Who attends to the store in this process; otherwise that is the background executor.
+    pub(crate) attendant: Option<Arc<Notify>>,
+}
+
+impl Opened {
+    /// Sees to it that somebody attends to the store: there is something to do.
+    pub(crate) async fn ensure_attended(&self) -> Result<()> {
+        match &self.attendant {
+            Some(attendant) => {
+                attendant.notify_one();
+                Ok(())
+            }
+            None => executor::ensure(&self.store, &self.prepared.project_path).await,
+        }
+    }
 }
 
 impl Session {
@@ -92,7 +117,7 @@ impl Session {
             paint: output.error_paint,
         };
         logging::start(&config.log.level, look, std::io::stderr);
-        Ok(Self { surroundings, catalog, output, config, location, flags })
+        Ok(Self { surroundings, catalog, output, config, location, flags, kept: None })
     }
 
     /// What it takes to look again later.
@@ -102,6 +127,11 @@ impl Session {
             workflows: Arc::clone(self.catalog.workflows()),
             flags: self.flags,
         }
+    }
+
+    /// The same with a store that stays open.
+    pub(crate) fn keeping(self, opened: Opened) -> Self {
+        Self { kept: Some(opened), ..self }
     }
 
     /// The same command, called elsewhere.
@@ -142,6 +172,9 @@ impl Session {
 
     /// Opens the store to be looked at; none if there is none yet.
     pub(crate) fn look(&self) -> Result<Option<SqliteStore>> {
+        if let Some(kept) = &self.kept {
+            return Ok(Some(kept.store.clone()));
+        }
         match SqliteStore::open_to_look(self.database()?) {
             Ok(store) => Ok(Some(store)),
             Err(OpenError::NotFound { .. }) => Ok(None),
@@ -163,6 +196,9 @@ impl Session {
 
     /// Opens the store to be written to, and makes it if there is none.
     pub(crate) fn open(&self) -> Result<Opened> {
+        if let Some(kept) = &self.kept {
+            return Ok(kept.clone());
+        }
         let path: PathBuf = self.database()?.to_owned();
         let prepared = self.location()?.prepare()?;
         let output = self.output.clone();
@@ -170,7 +206,7 @@ impl Session {
         let options = Options { new_id: Uuid::new_v4(), on_notice };
         let store = SqliteStore::open(&path, options)?;
         self.note_project(&prepared, &path);
-        Ok(Opened { store, prepared })
+        Ok(Opened { store, prepared, attendant: None })
     }
 
     /// Tells the user's registry that there is a project here. It is a convenience: nothing fails for want of it.

@@ -51,11 +51,16 @@ pub(crate) struct RunNames {
 impl RunNames {
     /// Names that no run has yet.
     pub(crate) async fn new(store: &SqliteStore, workflow: &str) -> Result<Self> {
-        let run = RunId(Uuid::now_v7());
+        Self::of(RunId(Uuid::now_v7()), store, workflow).await
+    }
+
+    /// Names for a run whose id is decided. One that is there already keeps its own.
+    pub(crate) async fn of(run: RunId, store: &SqliteStore, workflow: &str) -> Result<Self> {
         for choice in 0..NAMES {
             let run_id = short_name(run, workflow, choice);
             match store.find_run(&run_id).await {
                 Err(RecordError::NotFound { .. }) => return Ok(Self { run, run_id, choice }),
+                Ok(found) if found == run => return Ok(Self { run, run_id, choice }),
                 Ok(_) | Err(RecordError::Ambiguous { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -26,7 +26,10 @@ pub(crate) fn changes(project: PathBuf) -> Changes {
 }
 
 /// Something that is another when a template or a module beside it is.
-fn stamp(project: &Path) -> Vec<(PathBuf, SystemTime, u64)> {
+pub(crate) type Stamp = Vec<(PathBuf, SystemTime, u64)>;
+
+/// What the templates look like from outside.
+pub(crate) fn stamp(project: &Path) -> Stamp {
     let mut folders = vec![project.join(WORKFLOWS_FOLDER).join("templates")];
     folders.push(project.join(WORKFLOWS_FOLDER).join("lib"));
     let mut files = Vec::new();

@@ -8,6 +8,8 @@
 //! | artifact | `type`, `storage_path` (else `file`), `mime_type`, `size_bytes`, `sha256` (kept in `metadata`, as is the `attempt` if it was not the first), `metadata`; `agent_session_id`, or the agent's own `session_id`; of several files `entries`, each with `path`, `mime_type`, `size_bytes`, `sha256` |
 //! | git | `branch`, `commit_sha`, `pr_url` |
 
+use std::borrow::Cow;
+
 use agentos_core::entry::{Entry, HoldKind, OperationResult, RunOutcome, StepOutcome};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::Seq;
@@ -306,8 +308,15 @@ fn of_child(outcome: &RunOutcome) -> OperationResult {
     }
 }
 
+/// What tells an artifact from all others of its run. Paths of operations have no line breaks, and neither have files that
+/// are kept.
+pub(crate) fn artifact_identity(row: &ArtifactRow) -> Cow<'_, str> {
+    let operation = row.operation.as_str();
+    row.part.as_ref().map_or(Cow::Borrowed(operation), |part| format!("{operation}\n{part}").into())
+}
+
 /// One row, or one for each file.
-fn artifacts(
+pub(super) fn artifacts(
     at: Timestamp,
     step: Option<u32>,
     operation: &OperationId,
@@ -328,7 +337,7 @@ fn artifacts(
 }
 
 /// The files of a session, whether or not it was a success.
-fn session_files(
+pub(super) fn session_files(
     at: Timestamp,
     step: Option<u32>,
     operation: &OperationId,

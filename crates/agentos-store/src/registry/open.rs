@@ -13,10 +13,10 @@ use super::RegistryError;
 /// Marks the header: the letters `AgRe`.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"AgRe");
 
-const VERSIONS: [&str; 1] = [include_str!("0001.sql")];
+const VERSIONS: [&str; 2] = [include_str!("0001.sql"), include_str!("0002.sql")];
 
 /// The version that this program writes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How long others are waited for. A convenience must not hold up a run.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -32,8 +32,8 @@ pub(super) fn writing(path: &Path) -> Result<Connection, RegistryError> {
     Ok(connection)
 }
 
-/// Opens the file for reading; none if there is nothing in it yet. Makes nothing.
-pub(super) fn reading(path: &Path) -> Result<Option<Connection>, RegistryError> {
+/// Opens the file for reading; none if there is none, or if it is older than version `since`. Makes nothing.
+pub(super) fn reading(path: &Path, since: u32) -> Result<Option<Connection>, RegistryError> {
     match path.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(RegistryError::Io { path: path.to_owned(), source }),
@@ -41,8 +41,8 @@ pub(super) fn reading(path: &Path) -> Result<Option<Connection>, RegistryError> 
     }
     // Not read-only: what a killed writer left half done is taken back by whoever comes next.
     let connection = connect(path).map_err(|error| refused(path, &error))?;
-    // An older one is brought up to date by the next who writes; until then there is nothing that fits.
-    Ok((version(path, &connection)? == VERSION).then_some(connection))
+    // An older one is brought up to date by the next who writes. Versions only add, so what it has can be read.
+    Ok((version(path, &connection)? >= since).then_some(connection))
 }
 
 pub(super) fn refused(path: &Path, error: &rusqlite::Error) -> RegistryError {

@@ -1,7 +1,5 @@
 //! The rows of steps, comments, sessions and artifacts, one statement each.
 
-use std::borrow::Cow;
-
 use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
 use agentos_core::time::Timestamp;
@@ -12,7 +10,7 @@ use super::error::Done;
 use super::project::{Target, id_of};
 use super::transaction::Tx;
 use crate::ids::Of;
-use crate::projection::{ArtifactRow, CommentRow, SessionPatch, StepPatch};
+use crate::projection::{ArtifactRow, CommentRow, SessionPatch, StepPatch, artifact_identity};
 
 /// Everything that was derived from the log goes. What people wrote stays, on the run until its step is there again.
 pub(super) fn begin_anew(tx: &Tx<'_>, target: Target) -> Done<()> {
@@ -197,13 +195,8 @@ pub(super) fn artifact(tx: &Tx<'_>, target: Target, row: &ArtifactRow) -> Done<(
         Some(OperationKind::Agent) => Some(id_of(target, Of::Session(operation))),
         _ => row.session.clone(),
     };
-    // Paths of operations have no line breaks, and neither have files that are kept.
-    let identity = row
-        .part
-        .as_ref()
-        .map_or_else(|| Cow::Borrowed(operation), |part| format!("{operation}\n{part}").into());
     tx.statement(INSERT)?.execute(named_params! {
-        ":id": id_of(target, Of::Artifact(&identity)),
+        ":id": id_of(target, Of::Artifact(&artifact_identity(row))),
         ":session": session,
         ":run": target.key,
         ":step": step,

@@ -59,8 +59,9 @@ struct Queue {
 pub(super) enum Source {
     /// The history that this store writes.
     Own(History),
-    /// Whatever the path names, without leaving a trace.
-    Look,
+    /// Whatever the path names, without leaving a trace; or with marks in the log's index, where this process may write
+    /// to the file, too.
+    Look { marks: bool },
 }
 
 /// Which history is to be read: the file and the log it was in when the store was opened, and its identity, in case that it
@@ -162,12 +163,13 @@ fn at_one_moment<T>(connection: &Connection, ask: impl Fn(&Connection) -> Done<T
 
 fn answer_questions(shared: &Shared) {
     let mut open: Option<(Connection, Option<FileIdentity>)> = None;
-    let mut view = View::new(shared.path.clone());
+    let marks = matches!(shared.source, Source::Look { marks: true });
+    let mut view = View::new(shared.path.clone(), marks);
     while let Some(mut question) = next_question(shared) {
         let asked = match &shared.source {
             Source::Own(history) => current(&shared.path, history, &mut open)
                 .and_then(|connection| question.ask(connection)),
-            Source::Look => view.ask(|connection| question.ask(connection)),
+            Source::Look { .. } => view.ask(|connection| question.ask(connection)),
         };
         question.settle(asked);
     }

@@ -9,6 +9,7 @@ use super::{SqliteStore, catalog, project, query};
 use crate::backend::BackendError;
 use crate::list::{ListError, RunCursor};
 use crate::log::ReadError;
+use crate::projection::Touched;
 use crate::records::{
     Definition, DefinitionVersion, NewComment, NewDefinition, Project, RecordError, Records,
     RunCounts, RunDetail, RunListing, RunQuery, Workspace,
@@ -20,6 +21,16 @@ impl SqliteStore {
     /// The ids of all runs, in order.
     pub(crate) async fn run_ids(&self) -> Result<Vec<RunId>, BackendError> {
         self.read(|connection| query::ids(connection).map(Ok)).await
+    }
+
+    /// A run with those of its rows that something is about, as of one moment. The run is without its input, output and
+    /// state unless they are wanted; rows that do not exist are left out, and the order is not said.
+    ///
+    /// # Errors
+    /// [`ReadError::NotFound`].
+    pub async fn touched_rows(&self, run: RunId, wanted: Touched) -> Result<RunDetail, ReadError> {
+        let owners = self.inner.owners.clone();
+        self.read(move |connection| query::some(connection, &owners, run, &wanted)).await
     }
 
     /// How long the logs of these runs are, of those that there are.

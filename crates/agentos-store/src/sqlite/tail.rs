@@ -48,6 +48,11 @@ fn parse(connection: &Connection, cursor: &TailCursor) -> Done<Option<i64>> {
     }))
 }
 
+/// The place behind all that there is.
+pub(super) fn end(connection: &Connection) -> Done<TailCursor> {
+    Ok(TailCursor::from_text(format!("p{}", last_position(connection)?)))
+}
+
 /// The last position that was given out.
 pub(super) fn last_position(connection: &Connection) -> Done<i64> {
     let mut ask = connection.prepare_cached(

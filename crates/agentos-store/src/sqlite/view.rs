@@ -97,14 +97,14 @@ struct Open {
 }
 
 impl View {
-    pub(super) const fn new(path: PathBuf) -> Self {
-        Self { path, open: None, marks: false, stays: false }
+    pub(super) const fn new(path: PathBuf, marks: bool) -> Self {
+        Self { path, open: None, marks, stays: false }
     }
 
-    /// One whose connection stays the same as long as the file does: only so it can tell whether others have committed. For
-    /// processes that do nothing but look.
-    pub(super) const fn staying(path: PathBuf) -> Self {
-        Self { path, open: None, marks: false, stays: true }
+    /// One whose connection stays the same as long as the file does: only so it can tell whether others have committed.
+    /// Without marks it is for processes that do nothing but look.
+    pub(super) const fn staying(path: PathBuf, marks: bool) -> Self {
+        Self { path, open: None, marks, stays: true }
     }
 
     /// Whether what is there now is another than before.

@@ -60,14 +60,29 @@ struct WatchThread {
     _end: OwnedFd,
 }
 
-/// Begins to watch the database; unless one may write, without leaving a trace.
-pub(super) fn watch(path: &Path, may_write: bool) -> Done<Watch> {
+/// How the database is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Eyes {
+    /// As by whoever writes to it.
+    Writing,
+    /// As by somebody who only looks, in a process where others may write.
+    Following,
+    /// Without leaving a trace.
+    Looking,
+}
+
+/// Begins to watch the database.
+pub(super) fn watch(path: &Path, eyes: Eyes) -> Done<Watch> {
     let failed =
         |error: rustix::io::Errno| Fault::permanent(format!("it can't be watched: {error}"));
     let (closed, end) = rustix::pipe::pipe().map_err(failed)?;
     let (tell, commits) = watch::channel(0);
     let bell = bell::Bell::new(path);
-    let look = if may_write { Look::new(path)? } else { Look::without_a_trace(path)? };
+    let look = match eyes {
+        Eyes::Writing => Look::new(path)?,
+        Eyes::Following => Look::of_view(path, true)?,
+        Eyes::Looking => Look::of_view(path, false)?,
+    };
     thread::Builder::new()
         .name("sqlite-watch".into())
         .spawn(move || listen(look, bell, &closed, &tell))
@@ -96,8 +111,8 @@ impl Look {
         Ok(Self { source: Source::Own { path, connection, identity, store_id }, version })
     }
 
-    fn without_a_trace(path: &Path) -> Done<Self> {
-        let mut view = View::staying(path.to_owned());
+    fn of_view(path: &Path, marks: bool) -> Done<Self> {
+        let mut view = View::staying(path.to_owned(), marks);
         let version = view.ask(version)?;
         Ok(Self { source: Source::View(view), version })
     }

@@ -4,10 +4,25 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 
-/// All answers, in the order of the questions.
-pub(super) async fn together<T>(questions: impl IntoIterator<Item: Future<Output = T>>) -> Vec<T> {
-    let mut open: Vec<(Option<Pin<Box<_>>>, Option<T>)> =
-        questions.into_iter().map(|question| (Some(Box::pin(question)), None)).collect();
+/// A question on its way.
+type Asked<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// All answers, in the order of the questions. They are all asked before anybody waits: what is kept while waiting is
+/// nothing but answers to come, which any thread may wait for.
+pub(super) fn together<'a, T, F>(
+    questions: impl IntoIterator<Item = F>,
+) -> impl Future<Output = Vec<T>> + Send + 'a
+where
+    T: Send + 'a,
+    F: Future<Output = T> + Send + 'a,
+{
+    let asked =
+        |question: F| -> (Option<Asked<'a, T>>, Option<T>) { (Some(Box::pin(question)), None) };
+    let open: Vec<(Option<Asked<'a, T>>, Option<T>)> = questions.into_iter().map(asked).collect();
+    answered(open)
+}
+
+async fn answered<T>(mut open: Vec<(Option<Asked<'_, T>>, Option<T>)>) -> Vec<T> {
     poll_fn(|context| {
         for (question, answer) in &mut open {
             if let Some(asked) = question

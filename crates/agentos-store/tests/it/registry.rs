@@ -1,5 +1,7 @@
 //! The registry: what is remembered, and that it never stands in anybody's way.
 
+mod trust;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

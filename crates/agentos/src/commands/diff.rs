@@ -5,6 +5,7 @@ mod shown;
 
 use std::process::ExitCode;
 
+use agentos_core::value::Value;
 use agentos_store::records::Records as _;
 use agentos_workspace::version_control::Diff;
 use agentos_workspace::workspace::snapshot::Comparison;
@@ -50,6 +51,33 @@ struct Document<'a> {
     files: &'a Diff,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<&'a Compared>,
+}
+
+/// What a run, or one of its steps, has done to the files, as every interface tells it.
+pub(crate) async fn document(session: &Session, run: &str, step: Option<&str>) -> Result<Value> {
+    let store = session.look_for(run)?;
+    let past = Past::load(&store, names::find(&store, run).await?).await?;
+    let desk = Desk::open(session, &store)?;
+    let step = step.map(|step| past.step(step)).transpose()?;
+    let mut range = Range::new(&desk, &store);
+    let found = match step {
+        Some(step) => range.of_step(&past, step).await,
+        None => range.of_run(&past).await,
+    };
+    let wanted = Comparison { has_text: true, ..Comparison::default() };
+    let diff = match found {
+        Ok(found) => found.difference(&desk, wanted).await,
+        Err(error) => Err(error),
+    };
+    range.forget().await;
+    let document = Document {
+        run_id: &past.run.run_id,
+        step: step.map(|step| step.number.0),
+        against: None,
+        files: &diff?,
+        runs: None,
+    };
+    serde_json::to_value(&document).map_err(|error| CommandError::failed(error.to_string()))
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {

@@ -24,7 +24,7 @@ use crate::travel::past::Past;
 use crate::travel::sequel::Sequel;
 use crate::view::Stream;
 use crate::workspace::tend;
-use crate::{agents, executor, foreground, names, scribe};
+use crate::{agents, foreground, names, scribe};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -56,6 +56,40 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// What somebody wants to be another in the new run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    /// The step that the new run begins with: its number, or its name.
+    pub(crate) from_step: String,
+    /// `claude=codex`
+    pub(crate) agents: Vec<String>,
+    /// `key=value`
+    pub(crate) input: Vec<String>,
+    /// How the new run's workspace is kept apart.
+    pub(crate) workspace: Option<String>,
+}
+
+/// Makes the new run, and leaves it to whoever attends to the database.
+pub(crate) async fn detached(session: &Session, run: &str, wanted: Wanted) -> Result<RunNames> {
+    let opened = session.open_for(run)?;
+    let store = &opened.store;
+    let past = Past::load(store, names::find(store, run).await?).await?;
+    let step = past.step(&wanted.from_step)?;
+    let args = Args {
+        run: run.to_owned(),
+        from_step: wanted.from_step.clone(),
+        agent: wanted.agents,
+        input: wanted.input,
+        workspace: wanted.workspace,
+        detach: true,
+        json: true,
+    };
+    let names = make(session, store, (&past, step), &args, None).await?;
+    scribe::write(store, names.run).await;
+    opened.ensure_attended().await?;
+    Ok(names)
+}
+
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let opened = session.open_for(&args.run)?;
     let store = &opened.store;
@@ -70,7 +104,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     ));
     scribe::write(store, names.run).await;
     let Some(owner) = owner else {
-        executor::ensure(store, &opened.prepared.project_path).await?;
+        opened.ensure_attended().await?;
         if args.json {
             session.output.document(&store.run_detail(names.run).await?)?;
         } else {

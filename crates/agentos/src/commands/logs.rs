@@ -1,7 +1,6 @@
 //! `agentos logs`: what a run has said.
 
 mod last;
-mod reader;
 mod shown;
 pub(crate) mod tail;
 
@@ -10,18 +9,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agentos_core::turn::LogLevel;
-use agentos_store::folder::RunFolder;
+use agentos_store::folder::{LogReader, RunFolder};
 use agentos_store::records::RunDetail;
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use clap::ValueEnum;
+use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
 use crate::names;
 use crate::session::Session;
 use crate::terminal::paint::Paint;
 pub(crate) use last::Last;
-use reader::Reader;
 use shown::Shown;
 
 /// How many lines are in our hands at a time.
@@ -83,14 +82,14 @@ impl Level {
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let store = session.look_for(&args.run)?;
     let detail = names::find_detail(&store, &args.run).await?;
-    let mut reader = Reader::new(log_file(&detail, args.step)?);
+    let mut reader = LogReader::new(log_file(&detail, args.step)?);
     let mut shown = Shown::new(args.level.of_line(), args.json, session.output.paint);
     let mut last = args.tail.map(|most| Last::new(most, usize::MAX));
     loop {
         // Whoever has ended says nothing more, so its end is looked at first.
         let is_over = !args.follow || has_ended(&store, &detail).await?;
         loop {
-            let lines = reader.next_lines(BATCH)?;
+            let lines = next_lines(&mut reader)?;
             let told = lines.iter().filter_map(|line| shown.line(line));
             match &mut last {
                 Some(last) => told.for_each(|line| last.push(line)),
@@ -120,10 +119,10 @@ pub(crate) fn tail(
     (step, level): (Option<u32>, Level),
     mut last: Last,
 ) -> Result<Last> {
-    let mut reader = Reader::new(log_file(detail, step)?);
+    let mut reader = LogReader::new(log_file(detail, step)?);
     let mut shown = Shown::new(level.of_line(), false, Paint::PLAIN);
     loop {
-        let lines = reader.next_lines(BATCH)?;
+        let lines = next_lines(&mut reader)?;
         lines.iter().filter_map(|line| shown.line(line)).for_each(|line| last.push(line));
         if lines.is_empty() {
             shown.rest().into_iter().for_each(|line| last.push(line));
@@ -132,8 +131,36 @@ pub(crate) fn tail(
     }
 }
 
+fn next_lines(reader: &mut LogReader) -> Result<Vec<String>> {
+    let lines = reader.next_lines(BATCH);
+    lines.map_err(|error| {
+        CommandError::failed(format!("{} can't be read: {error}", reader.path().display()))
+    })
+}
+
 async fn has_ended(store: &SqliteStore, detail: &RunDetail) -> Result<bool> {
     Ok(store.head(detail.run.id).await?.standing.is_ended())
+}
+
+/// The log of a run or of one of its steps: the project, and the file in it. None if nobody has written down where it is.
+pub(crate) fn file_of(
+    detail: &RunDetail,
+    step: Option<Uuid>,
+) -> Result<Option<(PathBuf, PathBuf)>> {
+    let number = match step {
+        None => None,
+        Some(id) => {
+            let found = detail.steps.iter().find(|step| step.id == id);
+            let found = found.ok_or_else(|| {
+                CommandError::not_found(format!("{} has no step {id}", detail.run.run_id))
+            })?;
+            Some(found.step_number)
+        }
+    };
+    let Some(project) = detail.run.work_dir.as_ref().map(PathBuf::from) else { return Ok(None) };
+    let file = log_file(detail, number).ok();
+    let inside = file.and_then(|file| Some(file.strip_prefix(&project).ok()?.to_owned()));
+    Ok(inside.map(|file| (project, file)))
 }
 
 fn log_file(detail: &RunDetail, step: Option<u32>) -> Result<PathBuf> {

@@ -66,23 +66,14 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     if args.take_over {
         take_over(session, name).await?;
     }
-    let opened = session.open_for(name)?;
+    let (opened, run) = prepare(session, name, args.latest).await?;
     let store = &opened.store;
-    let run = names::find(store, name).await?;
-    if args.latest {
-        switch_to_latest(session, &opened, run).await?;
-    }
-    if !store.head(run).await?.standing.is_ended() {
-        workspace::ensure(session, store, &store.run_detail(run).await?.run).await?;
-    }
     if let Some(subject) = workspace::setup::subject(session).filter(|_| args.allow_setup) {
         // It may wait for just that.
         super::approve::approve_subject(session, &opened, name, &subject).await?;
     }
     if args.detach {
-        check_free(store, run).await?;
-        Held::of(store.path()).let_go(run);
-        executor::ensure(store, &opened.prepared.project_path).await?;
+        leave(&opened, run).await?;
         session.output.lines([store.run_detail(run).await?.run.run_id])?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -90,6 +81,40 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     let detail =
         foreground::drive(session, store, (foreground::enlist(store)?, run), stream).await?;
     report(session, &detail, args.json)
+}
+
+/// Lets a run go on in the hands of whoever attends to the database.
+pub(crate) async fn detached(
+    session: &Session,
+    name: &str,
+    (latest, takes_over): (bool, bool),
+) -> Result<()> {
+    if takes_over {
+        take_over(session, name).await?;
+    }
+    let (opened, run) = prepare(session, name, latest).await?;
+    leave(&opened, run).await
+}
+
+/// The run with its workspace, under the source that is asked for.
+async fn prepare(session: &Session, name: &str, latest: bool) -> Result<(Opened, RunId)> {
+    let opened = session.open_for(name)?;
+    let store = &opened.store;
+    let run = names::find(store, name).await?;
+    if latest {
+        switch_to_latest(session, &opened, run).await?;
+    }
+    if !store.head(run).await?.standing.is_ended() {
+        workspace::ensure(session, store, &store.run_detail(run).await?.run).await?;
+    }
+    Ok((opened, run))
+}
+
+/// Leaves it to whoever attends to the database.
+async fn leave(opened: &Opened, run: RunId) -> Result<()> {
+    check_free(&opened.store, run).await?;
+    Held::of(opened.store.path()).let_go(run);
+    opened.ensure_attended().await
 }
 
 /// Moves the run to the workflow as it is now, if that fits what the run has done. Tried without effects first.
@@ -175,7 +200,7 @@ async fn resume_due(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     }
     if args.detach {
-        executor::ensure(store, &opened.prepared.project_path).await?;
+        opened.ensure_attended().await?;
         session.output.note(&format!("{} left to the background executor", runs(due.len())));
         return Ok(ExitCode::SUCCESS);
     }

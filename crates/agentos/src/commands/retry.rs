@@ -7,7 +7,7 @@ use agentos_core::short_name::short_name;
 use agentos_engine::fork::{ForkAt, ForkError, fork};
 use agentos_store::records::{Records as _, RunDetail, RunRecord};
 use agentos_store::run::CreateError;
-use agentos_store::sqlite::{Owner, SqliteStore};
+use agentos_store::sqlite::SqliteStore;
 use uuid::Uuid;
 
 use super::report;
@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::travel::sequel::Sequel;
 use crate::view::Stream;
 use crate::workspace::tend;
-use crate::{executor, foreground, names, scribe, workspace};
+use crate::{foreground, names, scribe, workspace};
 
 /// How many readable ids are tried.
 const NAMES: u64 = 1_000;
@@ -36,28 +36,47 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    if args.detach {
+        let record = detached(session, &args.run).await?;
+        session.output.lines([record.run_id])?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let opened = session.open_for(&args.run)?;
     let store = &opened.store;
-    let old = names::find_detail(store, &args.run).await?;
     // What is seen to its end here is ours from the start: an executor that lives must not find it first.
-    let owner = if args.detach { None } else { Some(foreground::enlist(store)?) };
+    let owner = foreground::enlist(store)?;
+    let run = mended(session, store, &args.run, Some(owner.id())).await?.id;
+    let stream = if args.json { Stream::Error } else { Stream::Out };
+    let detail = foreground::drive(session, store, (owner, run), stream).await?;
+    report(session, &detail, args.json)
+}
+
+/// Makes the new run, and leaves it to whoever attends to the database.
+pub(crate) async fn detached(session: &Session, run: &str) -> Result<RunRecord> {
+    let opened = session.open_for(run)?;
+    let record = mended(session, &opened.store, run, None).await?;
+    opened.ensure_attended().await?;
+    Ok(record)
+}
+
+/// The new run, in the workspace of the one that it mends.
+async fn mended(
+    session: &Session,
+    store: &SqliteStore,
+    name: &str,
+    owner: Option<OwnerId>,
+) -> Result<RunRecord> {
+    let old = names::find_detail(store, name).await?;
     let placed = workspace::ensure(session, store, &old.run).await?;
-    let run = make(session, store, &old, owner.as_ref().map(Owner::id)).await?;
+    let run = make(session, store, &old, owner).await?;
     let record = store.run_detail(run).await?.run;
     if let Some(placed) = placed {
         tend::occupy(session, store, &record, placed).await?;
     }
     scribe::write(store, run).await;
-    let name = record.run_id;
+    let name = &record.run_id;
     session.output.note(&format!("{name} goes on with what {} has finished", old.run.run_id));
-    let Some(owner) = owner else {
-        executor::ensure(store, &opened.prepared.project_path).await?;
-        session.output.lines([name])?;
-        return Ok(ExitCode::SUCCESS);
-    };
-    let stream = if args.json { Stream::Error } else { Stream::Out };
-    let detail = foreground::drive(session, store, (owner, run), stream).await?;
-    report(session, &detail, args.json)
+    Ok(record)
 }
 
 async fn make(

@@ -67,6 +67,7 @@ pub(crate) async fn run(
         files: files(workflow.input.as_ref(), &value, &folder)?,
         agents: agents::replacements(session, &args.agent, &folder)?,
         workflow: &workflow,
+        run: None,
         input: value,
         place: &args.place,
         is_detached: args.detach,

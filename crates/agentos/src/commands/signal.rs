@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
 use crate::session::{Opened, Session};
-use crate::{executor, foreground, names};
+use crate::{foreground, names};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -70,7 +70,7 @@ pub(crate) async fn signal(session: &Session, run: &str, event: Event<'_>) -> Re
 }
 
 /// Sends a message, and sees to it that somebody delivers it.
-pub(super) async fn send(opened: &Opened, name: &str, message: Message) -> Result<Sent> {
+pub(crate) async fn send(opened: &Opened, name: &str, message: Message) -> Result<Sent> {
     let store = &opened.store;
     let run = names::find(store, name).await?;
     let sent = match store.send(run, message, SystemClock.now()).await {
@@ -80,7 +80,7 @@ pub(super) async fn send(opened: &Opened, name: &str, message: Message) -> Resul
     // Whoever answers a run that was stopped wants it to go on.
     Held::of(store.path()).let_go(run);
     if !foreground::is_driven(store, run).await? {
-        executor::ensure(store, &opened.prepared.project_path).await?;
+        opened.ensure_attended().await?;
     }
     Ok(sent)
 }

@@ -2,7 +2,6 @@
 
 mod page;
 mod rows;
-pub(crate) mod since;
 mod watch;
 
 use std::process::ExitCode;
@@ -12,6 +11,7 @@ use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::list::RunCursor;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{Paging, RunQuery};
+use agentos_store::since;
 use agentos_store::unified::{UnifiedListing, UnifiedView, Unreadable};
 
 pub(crate) use page::document;

@@ -77,7 +77,7 @@ fn sweep(root: &Path) -> Result<ExitCode> {
     Ok(if swept.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn not_found(id: &str) -> CommandError {
+pub(crate) fn not_found(id: &str) -> CommandError {
     CommandError::not_found(format!("there is no workspace `{id}`"))
         .hint("`agentos workspace list` lists them")
 }

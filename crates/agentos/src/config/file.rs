@@ -63,10 +63,21 @@ impl File {
         written: &Spanned<W>,
         what: &str,
     ) -> Result<(), ConfigError> {
-        let Whose::Repository = self.whose else { return Ok(()) };
-        let (line, column) = position(&self.text, written.span().start);
-        let (path, what) = (self.path.clone(), what.to_owned());
-        Err(ConfigError::Invalid { path, line, column, what })
+        if self.is_repositorys() {
+            return Err(self.mistake(written.span().start, what));
+        }
+        Ok(())
+    }
+
+    /// Whether it is the repository's, and so may be anybody's.
+    pub(super) fn is_repositorys(&self) -> bool {
+        matches!(self.whose, Whose::Repository)
+    }
+
+    /// Something in this file that is wrong, at this byte.
+    pub(super) fn mistake(&self, start: usize, what: &str) -> ConfigError {
+        let (line, column) = position(&self.text, start);
+        ConfigError::Invalid { path: self.path.clone(), line, column, what: what.to_owned() }
     }
 
     /// A value of this file with its line.

@@ -22,7 +22,7 @@ pub(crate) struct LiveView {
 }
 
 /// What tells that somewhere a database or a worktree has come or gone.
-type Mark = (PathBuf, Option<(u64, SystemTime)>);
+pub(crate) type Mark = (PathBuf, Option<(u64, SystemTime)>);
 
 impl LiveView {
     /// Opens and watches it.
@@ -61,7 +61,7 @@ impl LiveView {
 }
 
 /// The folder where git keeps its worktrees, the registry, and which files the databases are.
-fn marks(session: &Session, places: &Places) -> Vec<Mark> {
+pub(crate) fn marks(session: &Session, places: &Places) -> Vec<Mark> {
     let location = session.location().ok();
     let checkout = location
         .and_then(|found| found.maker.as_ref().or_else(|| found.checkout.as_ref().ok()?.as_ref()));

@@ -3,14 +3,15 @@
 use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
 use rusqlite::{Connection, Row};
+use uuid::Uuid;
 
 use super::{
-    RUN_COLUMNS, STEP_COLUMNS, optional_uuid_at, run_record, step_record, time_at, uuid_at,
-    value_at,
+    RUN_COLUMNS, STEP_COLUMNS, as_json, optional_uuid_at, run_record, step_record, time_at,
+    uuid_at, value_at,
 };
 use crate::log::ReadError;
-use crate::projection::SessionStatus;
-use crate::records::{ArtifactRecord, CommentRecord, RunDetail, SessionRecord};
+use crate::projection::{SessionStatus, Touched};
+use crate::records::{ArtifactRecord, CommentRecord, RunDetail, RunRecord, SessionRecord};
 use crate::sqlite::error::{Done, Fault};
 use crate::sqlite::owner::Owners;
 
@@ -19,21 +20,9 @@ pub(in crate::sqlite) fn detail(
     owners: &Owners,
     run: RunId,
 ) -> Done<Result<RunDetail, ReadError>> {
-    let sql = format!(
-        "SELECT {RUN_COLUMNS}, r.input, r.output, r.state FROM workflow_runs r \
-         WHERE r.id = ?1"
-    );
-    let mut find = connection.prepare_cached(&sql)?;
-    let mut rows = find.query([run.to_string()])?;
-    let Some(row) = rows.next()? else {
+    let Some((key, record)) = run_row(connection, owners, run, true)? else {
         return Ok(Err(ReadError::NotFound { run }));
     };
-    let key: i64 = row.get(0)?;
-    let mut record = run_record(connection, owners, row)?;
-    record.input = value_at(connection, row, 30)?;
-    record.output = value_at(connection, row, 31)?;
-    record.state = value_at(connection, row, 32)?;
-    drop(rows);
     let steps = format!(
         "SELECT {STEP_COLUMNS} FROM workflow_steps s WHERE s.execution_id = ?1 ORDER BY s.step_number"
     );
@@ -46,6 +35,78 @@ pub(in crate::sqlite) fn detail(
     }))
 }
 
+/// The run's own row, and its key.
+fn run_row(
+    connection: &Connection,
+    owners: &Owners,
+    run: RunId,
+    with_values: bool,
+) -> Done<Option<(i64, RunRecord)>> {
+    let sql = format!(
+        "SELECT {RUN_COLUMNS}, r.input, r.output, r.state FROM workflow_runs r \
+         WHERE r.id = ?1"
+    );
+    let mut find = connection.prepare_cached(&sql)?;
+    let mut rows = find.query([run.to_string()])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let mut record = run_record(connection, owners, row)?;
+    if with_values {
+        record.input = value_at(connection, row, 30)?;
+        record.output = value_at(connection, row, 31)?;
+        record.state = value_at(connection, row, 32)?;
+    }
+    Ok(Some((row.get(0)?, record)))
+}
+
+/// Some rows of a run, all of one moment. Those that do not exist are left out.
+pub(in crate::sqlite) fn some(
+    connection: &Connection,
+    owners: &Owners,
+    run: RunId,
+    wanted: &Touched,
+) -> Done<Result<RunDetail, ReadError>> {
+    let Some((key, record)) = run_row(connection, owners, run, wanted.with_values)? else {
+        return Ok(Err(ReadError::NotFound { run }));
+    };
+    let steps = format!("SELECT {STEP_COLUMNS} FROM workflow_steps s WHERE s.execution_id = ?1");
+    Ok(Ok(RunDetail {
+        run: record,
+        steps: these(connection, (&steps, "s"), (key, &wanted.steps), |row| {
+            step_record(connection, run, row)
+        })?,
+        comments: these(connection, (COMMENTS, "c"), (key, &wanted.comments), |row| {
+            comment(connection, row)
+        })?,
+        artifacts: these(connection, (ARTIFACTS, "a"), (key, &wanted.artifacts), |row| {
+            artifact(connection, row)
+        })?,
+        agent_sessions: these(connection, (SESSIONS, "g"), (key, &wanted.sessions), |row| {
+            session(connection, row)
+        })?,
+    }))
+}
+
+/// Those of a run's rows that have one of these ids.
+fn these<T>(
+    connection: &Connection,
+    (sql, table): (&str, &str),
+    (key, ids): (i64, &[Uuid]),
+    mut read: impl FnMut(&Row<'_>) -> Done<T>,
+) -> Done<Vec<T>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sql = sql.split(" ORDER BY ").next().unwrap_or(sql);
+    let sql = format!("{sql} AND {table}.id IN (SELECT value FROM json_each(?2))");
+    let mut find = connection.prepare_cached(&sql)?;
+    let mut rows = find.query((key, as_json(ids)))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(row)?);
+    }
+    Ok(found)
+}
+
 const COMMENTS: &str = "SELECT c.id, (SELECT s.id FROM workflow_steps s WHERE s.key = c.step_id), c.message, \
     c.metadata, c.author, c.created_at FROM workflow_comments c WHERE c.execution_id = ?1 \
     ORDER BY c.created_at, c.key";
@@ -54,6 +115,22 @@ const ARTIFACTS: &str = "SELECT a.id, (SELECT s.id FROM workflow_steps s WHERE s
     (SELECT g.id FROM agent_sessions g WHERE g.key = a.agent_session_id), a.name, a.type, a.storage_path, \
     a.storage_type, a.mime_type, a.size_bytes, a.metadata, a.created_at FROM workflow_artifacts a \
     WHERE a.execution_id = ?1 ORDER BY a.key";
+
+/// The file of this id, and the run that keeps it.
+pub(in crate::sqlite) fn artifact_of(
+    connection: &Connection,
+    id: Uuid,
+) -> Done<Option<(RunId, ArtifactRecord)>> {
+    let place = connection.prepare_cached(
+        "SELECT r.key, r.id FROM workflow_artifacts a JOIN workflow_runs r ON r.key = a.execution_id WHERE a.id = ?1",
+    );
+    let mut place = place?;
+    let mut places = place.query([id.to_string()])?;
+    let Some(place) = places.next()? else { return Ok(None) };
+    let (key, run): (i64, _) = (place.get(0)?, RunId(uuid_at(place, 1)?));
+    let found = these(connection, (ARTIFACTS, "a"), (key, &[id]), |row| artifact(connection, row))?;
+    Ok(found.into_iter().next().map(|found| (run, found)))
+}
 
 const SESSIONS: &str = "SELECT g.id, (SELECT s.id FROM workflow_steps s WHERE s.key = g.workflow_step_id), g.name, \
     g.agent, g.model, g.session_id, g.status, g.session_file_path, g.input_tokens, g.output_tokens, \

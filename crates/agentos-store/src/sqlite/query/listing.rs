@@ -76,8 +76,8 @@ fn text(text: &str) -> Parameter {
 }
 
 /// Ids as one parameter, however many they are.
-pub(in crate::sqlite) fn as_json(runs: &[RunId]) -> String {
-    let quoted: Vec<String> = runs.iter().map(|run| format!("\"{run}\"")).collect();
+pub(in crate::sqlite) fn as_json(ids: &[impl std::fmt::Display]) -> String {
+    let quoted: Vec<String> = ids.iter().map(|id| format!("\"{id}\"")).collect();
     format!("[{}]", quoted.join(","))
 }
 

@@ -2,11 +2,11 @@
 
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::projection::WorkflowStatus;
+use agentos_store::since::{self, Since};
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Deserializer};
 
 use super::{Deed, Scene, Tool};
-use crate::commands::status::since::{self, Since};
 use crate::commands::{show, status};
 use crate::error::{CommandError, Result};
 use crate::mcp::answer::Answer;

@@ -66,6 +66,7 @@ impl Tool for StartWorkflow {
             files: files_of_project(session, workflow.input.as_ref(), &input)?,
             agents: BTreeMap::new(),
             workflow: &workflow,
+            run: None,
             input,
             place: &place,
             is_detached: true,

@@ -1,4 +1,4 @@
-//! A moment in the past, as people say it.
+//! A moment in the past, as people say it, in listings of whatever door.
 
 use agentos_core::time::Timestamp;
 use jiff::civil;
@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 
 /// Since when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Since {
+pub enum Since {
     /// So many milliseconds before now.
     Ago(i64),
     /// This moment.
@@ -14,8 +14,9 @@ pub(crate) enum Since {
 }
 
 impl Since {
-    /// The moment that it means now.
-    pub(crate) const fn moment(self, now: Timestamp) -> Timestamp {
+    /// The moment that it means at this time.
+    #[must_use]
+    pub const fn moment(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Ago(ms) => Timestamp(now.0.saturating_sub(ms)),
             Self::At(moment) => moment,
@@ -23,8 +24,11 @@ impl Since {
     }
 }
 
-/// `30m`, `2h`, `3d`, `2026-11-15`, `2026-11-15 12:00`, `2026-11-15T12:00:00Z`
-pub(crate) fn parse(text: &str) -> Result<Since, String> {
+/// Reads `30m`, `2h`, `3d`, `2026-11-15`, `2026-11-15 12:00`, `2026-11-15T12:00:00Z`; dates in the zone of this machine.
+///
+/// # Errors
+/// What can be written instead.
+pub fn parse(text: &str) -> Result<Since, String> {
     parse_in(text.trim(), &TimeZone::system()).ok_or_else(|| {
         "write `30m`, `2h`, `3d`, `1w`, `2026-11-15` or `2026-11-15T12:00`".to_owned()
     })

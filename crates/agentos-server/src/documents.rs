@@ -1,0 +1,23 @@
+//! What goes over the wire, described: the shapes of documents that the OpenAPI description is made of.
+//!
+//! Records of runs are written by the store's own types, the same that `--json` prints, so that there is one spelling of
+//! them. What is here describes those documents for other programs; that both agree is tested with every answer of the
+//! server.
+
+mod catalog;
+mod execution;
+mod page;
+mod wanted;
+
+pub use catalog::{
+    Project, Statistics, Workflow, WorkflowDetail, WorkflowVersion, Workspace, WorkspaceDetail,
+};
+pub use execution::{
+    AgentSession, Artifact, ArtifactType, Comment, Execution, ExecutionDetail, Operation, Question,
+    SessionStatus, Step, StepStatus, WaitKind, Waiting, WorkflowStatus,
+};
+pub(crate) use page::{Page, Unreadable};
+pub use wanted::{
+    ApproveRequest, CancelRequest, CleanRequest, CommentRequest, ExecuteRequest, ForkRequest,
+    ProjectRequest, RestoreRequest, ResumeRequest, SignalRequest, StepName, WorkspaceRequest,
+};

@@ -1,0 +1,102 @@
+//! From a request to its answer: let in or not, within its limits, and told about.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
+use http_body_util::Limited;
+use hyper::body::{Body as _, Incoming};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tower::ServiceExt as _;
+use tower_http::timeout::TimeoutBody;
+
+use super::limits::Limits;
+use super::tell::Telling;
+use crate::access::{Access, Denied, Link};
+use crate::problem::Problem;
+
+/// What every request goes through.
+pub(super) struct Door {
+    pub(super) access: Access,
+    router: Router,
+    limits: Limits,
+    under_way: Semaphore,
+}
+
+impl Door {
+    pub(super) fn new(router: Router, access: Access, limits: Limits) -> Self {
+        Self { access, router, under_way: Semaphore::new(limits.requests), limits }
+    }
+
+    /// Answers a request, in any case.
+    pub(super) async fn answer(
+        &self,
+        link: &Arc<Link>,
+        request: hyper::Request<Incoming>,
+    ) -> Response {
+        let telling = Telling::begin(link, &request);
+        let is_chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
+        let mut response = match self.let_in(link, request).await {
+            Ok(request) => self.within_time(request).await,
+            Err(denied) => denied.into_response(),
+        };
+        if is_chunked {
+            // It may have had another length for somebody on the way here. Nothing that follows on this connection is
+            // taken for a request.
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(header::CONNECTION, close);
+        }
+        telling.end(response)
+    }
+
+    async fn let_in(
+        &self,
+        link: &Arc<Link>,
+        request: hyper::Request<Incoming>,
+    ) -> Result<Request, Denied> {
+        check_length(request.headers())?;
+        let limit = self.limits.body_bytes;
+        if request.body().size_hint().lower() > limit {
+            return Err(Denied::TooLarge { limit });
+        }
+        let longest = usize::try_from(limit).unwrap_or(usize::MAX);
+        let idle = self.limits.body_idle;
+        let request =
+            request.map(|body| Body::new(Limited::new(TimeoutBody::new(idle, body), longest)));
+        self.access.admit(link, request).await
+    }
+
+    /// The router's answer, unless it does not begin in time.
+    async fn within_time(&self, request: Request) -> Response {
+        let answer = async {
+            // Nobody closes it.
+            let _turn = self.under_way.acquire().await.map_err(|_| Denied::Busy)?;
+            let answer = AssertUnwindSafe(self.router.clone().oneshot(request)).catch_unwind();
+            Ok::<_, Denied>(answer.await)
+        };
+        match timeout(self.limits.request_time, answer).await {
+            Ok(Ok(Ok(Ok(response)))) => response,
+            Ok(Ok(Ok(Err(never)))) => match never {},
+            Ok(Ok(Err(_panic))) => {
+                Problem::internal("the server made a mistake; its log says more").into_response()
+            }
+            Ok(Err(denied)) => denied.into_response(),
+            Err(_) => Denied::TooSlow.into_response(),
+        }
+    }
+}
+
+/// A length that is said in two ways is understood in two ways by somebody.
+fn check_length(headers: &HeaderMap) -> Result<(), Denied> {
+    let has = |name| headers.contains_key(name);
+    match has(header::TRANSFER_ENCODING) && has(header::CONTENT_LENGTH) {
+        true => Err(Denied::TwoLengths),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,48 @@
+//! How much anybody can cost: every limit of a connection and of a request.
+
+use std::time::Duration;
+
+/// How much anybody can cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at once. A quarter of them is kept for the user whose server it is.
+    pub connections: usize,
+    /// Connections at once of one peer: a user of this machine, or an address.
+    pub connections_per_peer: usize,
+    /// Requests at once for which there is no answer yet. More have to wait.
+    pub requests: usize,
+    /// Headers of one request.
+    pub headers: usize,
+    /// Bytes of a request's head.
+    pub header_bytes: usize,
+    /// How long a request's head may take. A connection that nobody uses is closed after as long.
+    pub header_time: Duration,
+    /// Bytes of a request's body.
+    pub body_bytes: u64,
+    /// How long a body may pause.
+    pub body_idle: Duration,
+    /// How long it may take until an answer begins. Streams begin at once, and may go on.
+    pub request_time: Duration,
+    /// How long somebody may leave an answer unread.
+    pub write_stall: Duration,
+    /// How long requests have to come to their end when the server stops.
+    pub stop_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 4_096,
+            connections_per_peer: 2_048,
+            requests: 256,
+            headers: 100,
+            header_bytes: 64 << 10,
+            header_time: Duration::from_secs(30),
+            body_bytes: 1 << 20,
+            body_idle: Duration::from_secs(15),
+            request_time: Duration::from_secs(300),
+            write_stall: Duration::from_secs(60),
+            stop_time: Duration::from_secs(10),
+        }
+    }
+}

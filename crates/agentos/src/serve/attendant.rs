@@ -1,0 +1,79 @@
+//! Whoever drives the runs of a project in this process, while the seat of its database is free.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentos_engine::background::{Attended, Depart, Standby};
+use tokio::sync::watch;
+
+use super::room::Room;
+use crate::error::Result;
+use crate::executor;
+use crate::signals::Wish;
+
+/// How long an engine that has nothing to do is kept: starting one takes longer than a first step should.
+const LINGER: Duration = Duration::from_secs(120);
+
+/// How often the seat is tried for while another process has it.
+const TRY_AGAIN: Duration = Duration::from_millis(500);
+
+/// How long nothing is tried after it went wrong.
+const REST: Duration = Duration::from_secs(5);
+
+/// Attends to the room until it is told to go.
+pub(super) async fn attend(room: Arc<Room>, wish: watch::Receiver<Option<Wish>>) {
+    let _standby = Standby::begin(room.store().path());
+    let mut commits = room.store().watch().ok();
+    loop {
+        let pause = match attend_once(&room, wish.clone()).await {
+            Ok(Attended::Told) => return,
+            Ok(Attended::Idle) => None,
+            Ok(Attended::Another) => Some(TRY_AGAIN),
+            Err(error) => {
+                tracing::error!(project = %room.path.display(), error = %error.message, "its runs are not driven");
+                Some(REST)
+            }
+        };
+        let news = async {
+            match (pause, &mut commits) {
+                (Some(pause), _) => tokio::time::sleep(pause).await,
+                (None, Some(commits)) => commits.changed().await,
+                (None, None) => tokio::time::sleep(TRY_AGAIN).await,
+            }
+        };
+        tokio::select! {
+            () = news => {}
+            () = room.kick.notified() => {}
+            _ = told(&room, wish.clone()) => return,
+        }
+    }
+}
+
+/// On a thread of its own: an engine's start reads files.
+async fn attend_once(room: &Arc<Room>, wish: watch::Receiver<Option<Wish>>) -> Result<Attended> {
+    let room = Arc::clone(room);
+    let attended = tokio::task::spawn_blocking(move || {
+        let session = room.session();
+        let told = told(&room, wish);
+        tokio::runtime::Handle::current().block_on(executor::attend_until(
+            &session,
+            room.store(),
+            LINGER,
+            told,
+        ))
+    });
+    attended.await.unwrap_or_else(|error| {
+        Err(crate::error::CommandError::failed(format!("an attendant has broken off: {error}")))
+    })
+}
+
+/// Waits until the server is to end, or the project is served no more.
+async fn told(room: &Room, mut wish: watch::Receiver<Option<Wish>>) -> Depart {
+    tokio::select! {
+        () = room.stop.cancelled() => Depart::Leave,
+        wish = wish.wait_for(Option::is_some) => match wish.ok().and_then(|wish| *wish) {
+            Some(Wish::Stop) => Depart::Stop,
+            _ => Depart::Leave,
+        },
+    }
+}

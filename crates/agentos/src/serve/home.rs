@@ -1,0 +1,354 @@
+//! The house of the server: every use case behind its door, in the words of the command line.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agentos_core::id::RunId;
+use agentos_server::house::{Answer, Deed, House, Kept, Order, Refusal, RefusalKind, Started};
+use agentos_store::folder::executions;
+use agentos_store::records::{ArtifactRecord, Records as _};
+use agentos_store::unified::{Found, UnifiedView};
+use agentos_workspace::contained::{Contained, ContainedError};
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::room::Room;
+use super::rooms::Rooms;
+use super::views::Views;
+use super::{attendant, deeds, discovery, recovery, start, workspaces};
+use crate::commands::artifacts::project_of;
+use crate::commands::{diff, logs};
+use crate::elsewhere;
+use crate::error::{CommandError, ErrorKind, Result};
+use crate::operations::under_way;
+use crate::session::Session;
+use crate::signals::Wish;
+use crate::supervise;
+
+/// How many requests are worked on at once that wait for files or other programs; the others wait.
+const AT_ONCE: usize = 16;
+
+/// How often it is looked whether worktrees, databases or templates have come, gone or changed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The house.
+pub(super) struct Home {
+    inner: Arc<Inner>,
+    wish: watch::Sender<Option<Wish>>,
+    attendants: Mutex<Vec<JoinHandle<()>>>,
+}
+
+struct Inner {
+    rooms: Rooms,
+    views: Views,
+    whereabouts: crate::session::Whereabouts,
+    at_once: Arc<Semaphore>,
+}
+
+impl Home {
+    /// Opens every project, tells what became of its runs, and begins to attend to them.
+    pub(super) async fn open(session: &Session, stop: CancellationToken) -> Result<Arc<Self>> {
+        let inner = Arc::new(Inner {
+            rooms: Rooms::new(session),
+            views: Views::new(),
+            whereabouts: session.whereabouts(),
+            at_once: Arc::new(Semaphore::new(AT_ONCE)),
+        });
+        inner.rooms.open(session).await?;
+        let home =
+            Arc::new(Self { inner, wish: watch::Sender::new(None), attendants: Mutex::default() });
+        for room in home.inner.rooms.all() {
+            let count = discovery::discover(&room).await?;
+            let path = room.path.display();
+            session.output.lines([format!("Discovered {count} workflows in {path}")])?;
+            let lines = recovery::recover(&room).await?;
+            session.output.lines(lines.iter().map(|line| format!("  {line}")))?;
+            home.attend(room);
+        }
+        home.inner.look_around();
+        tokio::spawn(take_care(Arc::clone(&home.inner), stop));
+        Ok(home)
+    }
+
+    fn attend(&self, room: Arc<Room>) {
+        let attending = tokio::spawn(attendant::attend(room, self.wish.subscribe()));
+        self.attendants.lock().unwrap_or_else(PoisonError::into_inner).push(attending);
+    }
+
+    /// Tells every attendant how to go.
+    pub(super) fn depart(&self, wish: Wish) {
+        self.wish.send_replace(Some(wish));
+    }
+
+    /// Waits until every attendant is gone.
+    pub(super) async fn gone(&self) {
+        let all =
+            std::mem::take(&mut *self.attendants.lock().unwrap_or_else(PoisonError::into_inner));
+        for attending in all {
+            let _ended = attending.await;
+        }
+    }
+}
+
+/// Notices what comes, goes and changes.
+async fn take_care(inner: Arc<Inner>, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        let looking = Arc::clone(&inner);
+        let looked = tokio::task::spawn_blocking(move || looking.look_around()).await;
+        if let Err(error) = looked {
+            tracing::error!(%error, "a look around has broken off");
+        }
+        for room in inner.rooms.all() {
+            let (looked, handle) = (Arc::clone(&room), Handle::current());
+            let found = tokio::task::spawn_blocking(move || {
+                let has_changed = looked.look_again()?;
+                match has_changed {
+                    true => handle.block_on(discovery::discover(&looked)).map(Some),
+                    false => Ok(None),
+                }
+            });
+            match found.await {
+                Ok(Ok(Some(count))) => {
+                    tracing::info!("Discovered {count} workflows in {}", room.path.display());
+                }
+                Ok(Ok(None)) => {}
+                Ok(Err(error)) => {
+                    tracing::warn!(project = %room.path.display(), error = %error.message, "its workflows can't be read");
+                }
+                Err(error) => tracing::error!(%error, "a look at templates has broken off"),
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn look_around(&self) {
+        self.views.look_around(&self.rooms.all());
+    }
+
+    /// The session of the checkout whose run this is.
+    fn session_of(&self, found: &Found) -> Result<Arc<Session>> {
+        let rooms = self.rooms.all();
+        let project = found.run.project_id;
+        let exact = rooms.iter().find(|room| room.has(&found.source, project));
+        if let Some(room) =
+            exact.or_else(|| rooms.iter().find(|room| room.has(&found.source, None)))
+        {
+            return Ok(room.session());
+        }
+        let here = self.whereabouts.look_around()?;
+        elsewhere::session_of(&here, &self.views.current(), found).map(Arc::new)
+    }
+}
+
+/// What the command line refuses, for somebody who can't read its hints about flags.
+pub(super) fn refused(error: CommandError) -> Refusal {
+    let kind = match error.kind {
+        ErrorKind::Usage => RefusalKind::Wrong,
+        ErrorKind::NotFound => RefusalKind::NotFound,
+        ErrorKind::Refused => RefusalKind::Conflict,
+        ErrorKind::Failed | ErrorKind::Interrupted | ErrorKind::PipeClosed => RefusalKind::Failed,
+    };
+    Refusal { hint: error.hint, ..Refusal::new(kind, error.message) }
+}
+
+impl Home {
+    /// Works on something that waits for files or other programs, on a thread of its own.
+    async fn work<T, F>(&self, work: impl FnOnce(Arc<Inner>) -> F + Send + 'static) -> Answer<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Answer<T>>,
+    {
+        let inner = Arc::clone(&self.inner);
+        let ended = || Refusal::new(RefusalKind::Failed, "the server is about to end");
+        let permit = Arc::clone(&inner.at_once).acquire_owned().await.map_err(|_| ended())?;
+        let done = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            Handle::current().block_on(work(inner))
+        });
+        done.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a request has broken off");
+            Err(Refusal::new(RefusalKind::Failed, "the request has broken off; the log tells why"))
+        })
+    }
+}
+
+#[async_trait]
+impl House for Home {
+    fn views(&self) -> watch::Receiver<Arc<UnifiedView>> {
+        self.inner.views.subscribe()
+    }
+
+    async fn projects(&self) -> Answer<Vec<Value>> {
+        let mut all = Vec::new();
+        for room in self.inner.rooms.all() {
+            all.push(room.document().await.map_err(refused)?);
+        }
+        Ok(all)
+    }
+
+    async fn add_project(&self, path: PathBuf) -> Answer<(Value, bool)> {
+        let (room, is_new) = self
+            .work(move |inner| async move {
+                let (room, is_new) = inner.rooms.add(&path).await.map_err(refused)?;
+                if is_new {
+                    let count = discovery::discover(&room).await.map_err(refused)?;
+                    tracing::info!("Discovered {count} workflows in {}", room.path.display());
+                }
+                inner.look_around();
+                Ok((room, is_new))
+            })
+            .await?;
+        if is_new {
+            self.attend(Arc::clone(&room));
+        }
+        Ok((room.document().await.map_err(refused)?, is_new))
+    }
+
+    async fn remove_project(&self, project: Uuid, purge: bool) -> Answer<()> {
+        self.work(move |inner| async move {
+            let none = || {
+                let message = format!("there is no project `{project}`");
+                Refusal::new(RefusalKind::NotFound, message)
+            };
+            let room = inner.rooms.find(project).ok_or_else(none)?;
+            if purge {
+                room.purge().await.map_err(refused)?;
+            }
+            inner.rooms.remove(project).map_err(refused)?;
+            inner.look_around();
+            Ok(())
+        })
+        .await
+    }
+
+    async fn remove_workflow(&self, workflow: Uuid) -> Answer<()> {
+        self.work(move |inner| async move {
+            discovery::remove(&inner.rooms.all(), workflow).await.map_err(refused)
+        })
+        .await
+    }
+
+    async fn execute(&self, order: Order) -> Answer<Started> {
+        self.work(move |inner| async move {
+            let meant = start::find(&inner.rooms, &order.workflow, order.project).await?;
+            start::start(meant, order).await
+        })
+        .await
+    }
+
+    async fn act(&self, found: Found, deed: Deed, by: String) -> Answer<RunId> {
+        self.work(move |inner| async move {
+            let session = inner.session_of(&found).map_err(refused)?;
+            deeds::act(&session, found.run.id, deed, by).await.map_err(refused)
+        })
+        .await
+    }
+
+    async fn operations(&self, found: Found) -> Answer<Value> {
+        self.work(move |inner| async move {
+            let session = inner.session_of(&found).map_err(refused)?;
+            let masks = supervise::masks(&session);
+            let all =
+                under_way(&found.source.store, found.run.id, &masks).await.map_err(refused)?;
+            serde_json::to_value(all)
+                .map_err(|error| Refusal::new(RefusalKind::Failed, error.to_string()))
+        })
+        .await
+    }
+
+    async fn diff(&self, found: Found, step: Option<String>) -> Answer<Value> {
+        self.work(move |inner| async move {
+            let session = inner.session_of(&found).map_err(refused)?;
+            let run = found.run.id.to_string();
+            diff::document(&session, &run, step.as_deref()).await.map_err(refused)
+        })
+        .await
+    }
+
+    async fn open_artifact(&self, found: Found, artifact: ArtifactRecord) -> Answer<Kept> {
+        self.work(move |_| async move {
+            let detail = found.source.store.run_detail(found.run.id).await;
+            let detail = detail.map_err(|error| refused(error.into()))?;
+            let project = project_of(&detail).map_err(refused)?;
+            let path = Path::new(&artifact.storage_path);
+            // A link in its place was put there by somebody else, wherever it leads.
+            let is_link =
+                std::fs::symlink_metadata(project.join(path)).is_ok_and(|found| found.is_symlink());
+            if is_link || !project.join(path).starts_with(executions(project)) {
+                let what = format!("{} is no file that the run has kept", artifact.storage_path);
+                return Err(refused(CommandError::refused(what)));
+            }
+            let file = contained(project, &artifact.storage_path).map_err(refused)?;
+            let missing = || refused(CommandError::not_found(gone(&artifact.storage_path)));
+            Ok(Kept { file: file.ok_or_else(missing)?, artifact })
+        })
+        .await
+    }
+
+    async fn open_log(&self, found: Found, step: Option<Uuid>) -> Answer<Option<File>> {
+        self.work(move |_| async move {
+            let detail = found.source.store.run_detail(found.run.id).await;
+            let detail = detail.map_err(|error| refused(error.into()))?;
+            let Some((project, file)) = logs::file_of(&detail, step).map_err(refused)? else {
+                return Ok(None);
+            };
+            contained(&project, &file.to_string_lossy()).map_err(refused)
+        })
+        .await
+    }
+
+    async fn workspaces(&self, project: Option<Uuid>, all: bool) -> Answer<Vec<Value>> {
+        self.work(move |inner| async move {
+            workspaces::all(&inner.rooms, project, all).await.map_err(refused)
+        })
+        .await
+    }
+
+    async fn workspace(&self, id: String) -> Answer<Value> {
+        self.work(
+            move |inner| async move { workspaces::show(&inner.rooms, &id).await.map_err(refused) },
+        )
+        .await
+    }
+
+    async fn clean(&self, id: String, force: bool) -> Answer<Value> {
+        self.work(move |inner| async move {
+            workspaces::clean(&inner.rooms, &id, force).await.map_err(refused)
+        })
+        .await
+    }
+
+    async fn restore(&self, id: String, backup: Option<u32>) -> Answer<Value> {
+        self.work(move |inner| async move {
+            workspaces::restore(&inner.rooms, &id, backup).await.map_err(refused)
+        })
+        .await
+    }
+}
+
+fn gone(path: &str) -> String {
+    format!("the file is gone: there is no {path} in the project")
+}
+
+/// Opens a file of the project without leaving it, by whatever link. None if there is none.
+fn contained(project: &Path, path: &str) -> Result<Option<File>> {
+    let failed = |error: ContainedError| CommandError::refused(error.to_string());
+    let files = Contained::open(project, None).map_err(failed)?;
+    match files.open_source(path) {
+        Ok(source) => Ok(Some(source.file)),
+        Err(ContainedError::Missing { .. }) => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}

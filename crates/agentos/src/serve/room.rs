@@ -1,0 +1,164 @@
+//! A project that is served: its session with the store open, and whoever attends to it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use agentos_core::time::Timestamp;
+use agentos_store::folder::RunFolder;
+use agentos_store::records::{Paging, Records as _, RunQuery};
+use agentos_store::sqlite::SqliteStore;
+use agentos_store::unified::Source;
+use agentos_workspace::state::Why;
+use agentos_workspace::surroundings::Surroundings;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::error::{CommandError, Result};
+use crate::session::{Opened, Session, Whereabouts};
+use crate::start;
+use crate::templates::{Stamp, stamp};
+
+/// Variables that tell what is started in a workspace where it is. A server is started somewhere, and serves elsewhere.
+const OF_A_WORKSPACE: [&str; 4] = [
+    "AGENT_WORKSPACE_ID",
+    "AGENT_WORKSPACE_PATH",
+    "AGENT_WORKSPACE_METADATA",
+    "AGENT_WORKSPACE_REPO_ROOT",
+];
+
+/// A project that is served.
+pub(super) struct Room {
+    pub(super) id: Uuid,
+    pub(super) path: PathBuf,
+    pub(super) opened: Opened,
+    /// Is told when there is something to do.
+    pub(super) kick: Arc<Notify>,
+    /// Ends the attendant.
+    pub(super) stop: CancellationToken,
+    whereabouts: Whereabouts,
+    current: RwLock<Arc<Session>>,
+    /// What the templates looked like when they were last read.
+    seen: Mutex<Stamp>,
+}
+
+impl Room {
+    /// The project that this folder is in. Its database is made if there is none.
+    pub(super) async fn open(whereabouts: &Whereabouts, folder: &Path) -> Result<Self> {
+        let whereabouts = whereabouts.at(&without_workspace(folder));
+        let session = whereabouts.look_around()?;
+        let location = session.location()?;
+        let is_checkout = location.checkout.as_ref().is_ok_and(Option::is_some);
+        if !is_checkout && location.why != Why::Named {
+            return Err(CommandError::usage(format!(
+                "{} is in no repository, so it is no project",
+                folder.display()
+            ))
+            .hint("give a folder inside of a git or jj checkout"));
+        }
+        let opened = session.open()?;
+        let prepared = start::adopt(&opened.store, location, opened.prepared.clone()).await?;
+        start::register_project(&opened.store, &prepared).await?;
+        let kick = Arc::new(Notify::new());
+        let opened = Opened { prepared, attendant: Some(Arc::clone(&kick)), ..opened };
+        let path = opened.prepared.project_path.clone();
+        let seen = Mutex::new(stamp(&path));
+        Ok(Self {
+            id: opened.prepared.identity.project,
+            current: RwLock::new(Arc::new(session.keeping(opened.clone()))),
+            stop: CancellationToken::new(),
+            path,
+            opened,
+            kick,
+            whereabouts,
+            seen,
+        })
+    }
+
+    pub(super) fn store(&self) -> &SqliteStore {
+        &self.opened.store
+    }
+
+    /// The session as of the latest look at the templates and the configuration.
+    pub(super) fn session(&self) -> Arc<Session> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The session as the templates and the configuration are now; whether the templates have changed.
+    pub(super) fn look_again(&self) -> Result<bool> {
+        let found = stamp(&self.path);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if *seen == found {
+            return Ok(false);
+        }
+        *seen = found;
+        let session = self.whereabouts.look_around()?.keeping(self.opened.clone());
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(session);
+        Ok(true)
+    }
+
+    /// Whether a run of this project is in this database.
+    pub(super) fn has(&self, source: &Source, project: Option<Uuid>) -> bool {
+        self.store().path() == source.path() && project.is_none_or(|project| project == self.id)
+    }
+
+    /// Deletes the runs of the project with their files, and then what the database knows of the project. Its checkout and
+    /// its workspaces stay.
+    pub(super) async fn purge(&self) -> Result<()> {
+        let mut folders = Vec::new();
+        let mut paging = Paging::Page(1);
+        loop {
+            let query =
+                RunQuery { project: Some(self.id), paging, limit: 1_000, ..RunQuery::default() };
+            let listing = self.store().query_runs(query).await?;
+            folders.extend(listing.runs.iter().map(|run| RunFolder::new(&self.path, run.id)));
+            let Some(next) = listing.next else { break };
+            paging = Paging::After(next);
+        }
+        self.store().delete_project(self.id).await?;
+        for folder in folders {
+            match std::fs::remove_dir_all(folder.path()) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    tracing::warn!(%error, "{} is left", folder.path().display());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// As the API shows it.
+    pub(super) async fn document(&self) -> Result<Value> {
+        let known = self.store().projects().await?.into_iter().find(|known| known.id == self.id);
+        let written = |at: Option<Timestamp>| at.map(agentos_store::moment::written);
+        let session = self.session();
+        let checkout = session.location()?.checkout.as_ref().ok().and_then(Option::as_ref);
+        let problems = session.catalog.diagnostics().iter();
+        let problems: Vec<String> =
+            problems.map(|found| format!("{}: {}", found.file, found.message)).collect();
+        Ok(json!({
+            "id": self.id,
+            "name": known.as_ref().map(|known| known.name.as_str()),
+            "path": self.path,
+            "worktree_id": self.opened.prepared.identity.worktree,
+            "repository": checkout.map(|checkout| &checkout.repository),
+            "database": self.store().path(),
+            "workflows": session.catalog.all().len(),
+            "problems": problems,
+            "created_at": written(known.as_ref().map(|known| known.created_at)),
+            "updated_at": written(known.as_ref().map(|known| known.updated_at)),
+        }))
+    }
+}
+
+/// Somebody who stands in this folder, and in no workspace.
+fn without_workspace(folder: &Path) -> impl Fn(&Surroundings) -> Surroundings {
+    let folder = folder.to_owned();
+    move |from: &Surroundings| {
+        let mut there = from.clone();
+        there.environment.retain(|name, _| !OF_A_WORKSPACE.iter().any(|known| name == known));
+        there.cwd = Some(folder.clone());
+        there
+    }
+}

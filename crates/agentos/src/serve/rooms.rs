@@ -1,0 +1,106 @@
+//! The projects that are served: those that the user's registry has, and the one that the server was started in.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_store::registry::{Registry, ServedProject};
+use agentos_workspace::state::Why;
+use uuid::Uuid;
+
+use super::room::Room;
+use crate::error::{CommandError, Result};
+use crate::session::{Session, Whereabouts};
+
+/// The projects that are served.
+pub(super) struct Rooms {
+    whereabouts: Whereabouts,
+    registry: Option<Registry>,
+    all: RwLock<Vec<Arc<Room>>>,
+}
+
+impl Rooms {
+    pub(super) fn new(session: &Session) -> Self {
+        let registry = session.surroundings.registry_file().map(Registry::at);
+        Self { whereabouts: session.whereabouts(), registry, all: RwLock::default() }
+    }
+
+    /// Opens every project that is to be served. One that can't be is told of, and keeps its place.
+    pub(super) async fn open(&self, session: &Session) -> Result<()> {
+        let served = self.registry.as_ref().map(Registry::served_projects).transpose();
+        let served = served.unwrap_or_else(|error| {
+            session.output.note(&error.to_string());
+            None
+        });
+        let mut folders: Vec<PathBuf> =
+            served.unwrap_or_default().into_iter().map(|served| served.path).collect();
+        let here = match session.location() {
+            Ok(location) if location.why != Why::Outside => location.project_path().ok(),
+            _ => None,
+        };
+        if let Some(here) = here
+            && !folders.iter().any(|folder| folder == here)
+        {
+            folders.push(here.to_owned());
+        }
+        for folder in folders {
+            if let Err(error) = self.add(&folder).await {
+                let folder = folder.display();
+                session.output.note(&format!("{folder} is not served: {}", error.message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Serves the project that this folder is in, also after the next start. Whether it was not served before.
+    pub(super) async fn add(&self, folder: &Path) -> Result<(Arc<Room>, bool)> {
+        let folder = folder.canonicalize().map_err(|error| {
+            CommandError::usage(format!("{} can't be used: {error}", folder.display()))
+                .hint("give the path of a folder that is there")
+        })?;
+        if let Some(known) = self.all().into_iter().find(|room| room.path == folder) {
+            return Ok((known, false));
+        }
+        let room = Room::open(&self.whereabouts, &folder).await?;
+        if let Some(registry) = &self.registry {
+            let served =
+                ServedProject { id: room.id, path: room.path.clone(), added_at: SystemClock.now() };
+            if let Err(error) = registry.serve_project(&served) {
+                tracing::warn!(%error, "this project will not be served after the next start");
+            }
+        }
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.iter().find(|known| known.id == room.id) {
+            return Ok((Arc::clone(known), false));
+        }
+        let room = Arc::new(room);
+        all.push(Arc::clone(&room));
+        Ok((room, true))
+    }
+
+    /// Serves it no more.
+    pub(super) fn remove(&self, project: Uuid) -> Result<()> {
+        if let Some(registry) = &self.registry {
+            registry
+                .unserve_project(project)
+                .map_err(|error| CommandError::failed(error.to_string()))?;
+        }
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|room| {
+            let is_other = room.id != project;
+            if !is_other {
+                room.stop.cancel();
+            }
+            is_other
+        });
+        Ok(())
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Room>> {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn find(&self, project: Uuid) -> Option<Arc<Room>> {
+        self.all().into_iter().find(|room| room.id == project)
+    }
+}

@@ -1,0 +1,112 @@
+//! Workspaces of every project that is served.
+
+use std::sync::Arc;
+
+use agentos_engine::workspaces::workspace_of;
+use agentos_store::records::Workspace as Row;
+use agentos_workspace::workspace::id::WorkspaceId;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::room::Room;
+use super::rooms::Rooms;
+use crate::commands::workspace::{list, not_found};
+use crate::databases::folders;
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+use crate::workspace::desk::Desk;
+use crate::workspace::removal;
+
+fn written(row: &Row) -> Result<Value> {
+    serde_json::to_value(row).map_err(|error| CommandError::failed(error.to_string()))
+}
+
+/// Those of one project, or of all.
+pub(super) async fn all(rooms: &Rooms, project: Option<Uuid>, all: bool) -> Result<Vec<Value>> {
+    let mut found = Vec::new();
+    let mut databases = Vec::new();
+    let rooms = rooms.all();
+    for room in rooms.iter().filter(|room| project.is_none_or(|project| project == room.id)) {
+        let is_seen = databases.contains(&room.store().path().to_owned());
+        // Linked checkouts share a database, and with it the workspaces.
+        if is_seen && project.is_none() {
+            continue;
+        }
+        databases.push(room.store().path().to_owned());
+        let rows = list::rows(&room.session(), all).await?;
+        let is_its = |row: &&Row| project.is_none_or(|project| row.project_id == Some(project));
+        for row in rows.iter().filter(is_its) {
+            found.push(written(row)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The workspace of this id, and the project in whose database it is.
+async fn find(rooms: &Rooms, id: &str) -> Result<(Arc<Room>, Row)> {
+    for room in rooms.all() {
+        let rows = list::rows(&room.session(), true).await?;
+        if let Some(row) = rows.into_iter().find(|row| row.id == id) {
+            return Ok((room, row));
+        }
+    }
+    Err(not_found(id))
+}
+
+fn desk_of(session: &Session, room: &Room) -> Result<Desk> {
+    Desk::open(session, room.store())
+}
+
+/// One of them, with its size and what would be lost with it.
+pub(super) async fn show(rooms: &Rooms, id: &str) -> Result<Value> {
+    let (room, row) = find(rooms, id).await?;
+    let mut document = written(&row)?;
+    let workspace = workspace_of(&row).filter(|found| found.state.is_there());
+    let (mut size, mut verdict) = (Value::Null, Value::Null);
+    if let Some(workspace) = workspace.filter(|workspace| workspace.path.is_dir()) {
+        let desk = desk_of(&room.session(), &room)?.at(&workspace)?;
+        let (keeping, path) = (desk.keeping().clone(), workspace.path.clone());
+        let looked = desk.work(move |yard| yard.look(&workspace, &keeping)).await?;
+        verdict = serde_json::to_value(&looked)
+            .map_err(|error| CommandError::failed(error.to_string()))?;
+        if let Some(fields) = verdict.as_object_mut() {
+            fields.insert("is_free".to_owned(), json!(looked.is_free()));
+        }
+        size = folders::measure(&path).bytes.into();
+    }
+    if let Some(fields) = document.as_object_mut() {
+        fields.insert("size_bytes".to_owned(), size);
+        fields.insert("verdict".to_owned(), verdict);
+    }
+    Ok(document)
+}
+
+/// Removes one of them.
+pub(super) async fn clean(rooms: &Rooms, id: &str, force: bool) -> Result<Value> {
+    let (room, row) = find(rooms, id).await?;
+    let session = room.session();
+    let desk = desk_of(&session, &room)?;
+    let workspace = workspace_of(&row).filter(|found| found.state.is_there());
+    let workspace = workspace.ok_or_else(|| {
+        CommandError::refused(format!("the workspace {id} is not there any more"))
+            .hint("it can be brought back if there is a backup of it")
+    })?;
+    let outcome = removal::clean(&desk, workspace, force).await?;
+    if let Some(refusal) = outcome.refusal() {
+        return Err(refusal.clone());
+    }
+    removal::sweep_later(&session, desk.root());
+    Ok(outcome.document())
+}
+
+/// Brings one of them back.
+pub(super) async fn restore(rooms: &Rooms, id: &str, backup: Option<u32>) -> Result<Value> {
+    let (room, row) = find(rooms, id).await?;
+    let mut desk = desk_of(&room.session(), &room)?;
+    if let Some(known) = workspace_of(&row) {
+        desk = desk.at(&known)?;
+    }
+    let id: WorkspaceId = id.parse().map_err(|error| CommandError::usage(format!("{error}")))?;
+    let (workspace, backup) = desk.work(move |yard| yard.restore(&id, backup)).await?;
+    Ok(json!({ "workspace_id": workspace.id, "path": workspace.path, "backup": backup }))
+}
