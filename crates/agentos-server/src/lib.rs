@@ -17,7 +17,9 @@
 pub mod access;
 mod asked;
 pub mod documents;
+mod file;
 pub mod house;
+mod layers;
 pub mod listen;
 pub mod live;
 pub mod problem;

@@ -1,48 +1,94 @@
 //! Every address: which function answers it, and what all of them have in common.
 
+mod artifacts;
+mod dashboard;
+mod deeds;
 mod executions;
 mod health;
+pub(crate) mod metrics;
+mod projects;
+mod refusals;
+mod workflows;
+mod workspaces;
 
+use std::sync::LazyLock;
+
+use agentos_store::registry::Scope;
 use axum::Router;
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::{Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse as _, Response};
 use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use crate::problem::Problem;
+use crate::access::Caller;
+use crate::layers;
+use crate::problem::{FieldProblem, Problem};
 use crate::state::AppState;
 
 /// What the API is, for whoever reads its description.
 #[derive(utoipa::OpenApi)]
-#[openapi(info(
+#[openapi(
+    info(
     title = "AgentOS",
     description = "Workflows that survive any crash: start them, watch them, answer them. Requests take camelCase \
         (snake_case too), answers are snake_case. Errors are problem documents (RFC 9457). Runs are named by their id or \
-        their short name."
-))]
+        their short name.",
+    license(name = "MIT OR Apache-2.0")),
+    components(schemas(Problem, FieldProblem)),
+    tags(
+        (name = "executions", description = "Runs of workflows."),
+        (name = "workflows", description = "What can be started."),
+        (name = "artifacts", description = "Files that runs have kept."),
+        (name = "workspaces", description = "Where runs work."),
+        (name = "projects", description = "Checkouts whose runs are served."),
+        (name = "health", description = "How the server is."),
+    )
+)]
 struct Description;
 
-fn described() -> OpenApiRouter<AppState> {
+/// Addresses whose answers are documents.
+fn documents() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(executions::routes())
+        .merge(deeds::routes())
+        .merge(artifacts::routes())
+        .merge(workflows::routes())
+        .merge(workspaces::routes())
+        .merge(projects::routes())
         .merge(health::routes())
-        .merge(crate::live::routes())
+        .merge(metrics::routes())
+        .routes(routes!(description))
+}
+
+/// Addresses whose answers are sent as they are, or never end.
+fn streams() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().merge(artifacts::downloads()).merge(crate::live::routes())
 }
 
 /// The description of the API.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    described().split_for_parts().1
+    documents().merge(streams()).split_for_parts().1
+}
+
+/// Describe the API
+#[utoipa::path(get, path = "/api/openapi.json", tag = "health",
+    responses((status = 200, description = "This description.", body = serde_json::Value), refusals::Lists),
+)]
+async fn description(caller: Caller) -> Result<Response, Problem> {
+    caller.may(Scope::Read)?;
+    static TEXT: LazyLock<String> = LazyLock::new(|| openapi().to_json().unwrap_or_default());
+    Ok(([(header::CONTENT_TYPE, "application/json")], TEXT.as_str()).into_response())
 }
 
 /// Everything that the server answers.
 pub fn router(state: AppState) -> Router {
-    let (router, _) = described().split_for_parts();
-    router.fallback(nothing_here).method_not_allowed_fallback(another_method).with_state(state)
-}
-
-async fn nothing_here(uri: Uri) -> Problem {
-    Problem::not_found(format!("there is nothing at `{}`", uri.path()))
-        .hint("`/api/openapi.json` describes what there is")
+    let (documents, _) = documents().split_for_parts();
+    let (streams, _) = streams().split_for_parts();
+    let pages = Router::new().fallback(dashboard::page);
+    let router = layers::documents(documents.merge(pages)).merge(streams);
+    layers::all(router.method_not_allowed_fallback(another_method).with_state(state))
 }
 
 async fn another_method(method: Method, uri: Uri) -> Problem {

@@ -7,6 +7,7 @@ use agentos_store::unified::{FindError, Found, UnifiedView};
 use crate::house::House;
 use crate::live::Hub;
 use crate::problem::Problem;
+use crate::routes::metrics::Told;
 
 /// What every request stands on. Clones are handles to the same.
 #[derive(Clone)]
@@ -15,6 +16,8 @@ pub struct AppState {
     pub house: Arc<dyn House>,
     /// What happens, as it happens.
     pub live: Arc<Hub>,
+    /// Figures that were told a moment ago.
+    pub(crate) figures: Told,
 }
 
 impl AppState {
@@ -22,7 +25,7 @@ impl AppState {
     #[must_use]
     pub fn new(house: Arc<dyn House>) -> Self {
         let live = Arc::new(Hub::new(Arc::clone(&house)));
-        Self { house, live }
+        Self { house, live, figures: Told::default() }
     }
 
     /// All databases as they are known now.

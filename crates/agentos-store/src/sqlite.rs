@@ -22,6 +22,7 @@ mod connection;
 mod due;
 mod error;
 mod examine;
+mod figures;
 mod file;
 mod hung;
 mod inbox;
@@ -63,6 +64,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 pub use examine::{Examination, Finding, FindingKind, Sizes};
+pub use figures::{DefinitionFigures, Figures};
 pub use hung::{EndOwnerError, OwnerEnd, OwnerLife};
 pub use open::{Notice, OpenError};
 pub use owner::Owner;

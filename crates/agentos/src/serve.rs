@@ -59,7 +59,12 @@ pub(crate) async fn serve(session: &Session, address: &Address, opens: bool) -> 
     let served = door::serve(session, listener, router, stop.clone());
     tokio::pin!(served);
     let wish = tokio::select! {
-        done = &mut served => { done?; Wish::Leave }
+        // It only ends by itself if it can't go on.
+        done = &mut served => {
+            home.depart(Wish::Leave);
+            home.gone().await;
+            return done;
+        }
         wish = signals.next() => wish,
     };
     home.depart(wish);

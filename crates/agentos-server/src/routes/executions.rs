@@ -4,6 +4,7 @@ use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::list::RunCursor;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{Paging, Records as _, RunQuery, Sort};
+use agentos_store::registry::Scope;
 use agentos_store::since;
 use agentos_store::unified::{Found, UnifiedListing, UnifiedRun, UnifiedView};
 use axum::Json;
@@ -12,6 +13,8 @@ use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::refusals::{Finds, Lists};
+use crate::access::Caller;
 use crate::asked::Asked;
 use crate::documents::{Execution, ExecutionDetail, Page, Unreadable};
 use crate::problem::Problem;
@@ -58,10 +61,15 @@ const PARAMETERS: &[&str] = &[
     ),
     responses(
         (status = 200, description = "One page of runs.", body = Page<Execution>),
-        (status = 400, description = "A parameter is wrong.", body = Problem, content_type = "application/problem+json"),
+        Lists
     )
 )]
-async fn list(State(state): State<AppState>, asked: Asked) -> Result<Json<Page<Value>>, Problem> {
+async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    asked: Asked,
+) -> Result<Json<Page<Value>>, Problem> {
+    caller.may(Scope::Read)?;
     let view = state.view();
     let query = query(&view, &asked)?;
     let page = match query.paging {
@@ -139,7 +147,7 @@ fn item(run: &UnifiedRun) -> Result<Value, Problem> {
     Ok(document)
 }
 
-fn document(of: &impl serde::Serialize) -> Result<Value, Problem> {
+pub(super) fn document(of: &impl serde::Serialize) -> Result<Value, Problem> {
     serde_json::to_value(of)
         .map_err(|error| Problem::internal(format!("a document can't be written: {error}")))
 }
@@ -149,15 +157,16 @@ fn document(of: &impl serde::Serialize) -> Result<Value, Problem> {
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     responses(
         (status = 200, description = "The run.", body = ExecutionDetail),
-        (status = 400, description = "The address can't be understood.", body = Problem, content_type = "application/problem+json"),
-        (status = 404, description = "There is no such run.", body = Problem, content_type = "application/problem+json"),
+        Finds
     )
 )]
 async fn show(
     State(state): State<AppState>,
+    caller: Caller,
     Path(id): Path<String>,
     asked: Asked,
 ) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
     asked.only(&[])?;
     let found = state.find_run(&id).await?;
     detail(&state, found).await.map(Json)

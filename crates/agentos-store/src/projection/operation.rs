@@ -295,9 +295,7 @@ fn of_child(outcome: &RunOutcome) -> OperationResult {
 /// are kept.
 pub(crate) fn artifact_identity(row: &ArtifactRow) -> Cow<'_, str> {
     let operation = row.operation.as_str();
-    row.part
-        .as_ref()
-        .map_or(Cow::Borrowed(operation), |part| format!("{operation}\n{part}").into())
+    row.part.as_ref().map_or(Cow::Borrowed(operation), |part| format!("{operation}\n{part}").into())
 }
 
 /// One row, or one for each file.

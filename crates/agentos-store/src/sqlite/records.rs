@@ -9,11 +9,11 @@ use super::{SqliteStore, catalog, project, query};
 use crate::backend::BackendError;
 use crate::list::{ListError, RunCursor};
 use crate::log::ReadError;
+use crate::projection::Touched;
 use crate::records::{
     Definition, DefinitionVersion, NewComment, NewDefinition, Project, RecordError, Records,
     RunCounts, RunDetail, RunListing, RunQuery, Workspace,
 };
-use crate::projection::Touched;
 use crate::unified::NamedRun;
 
 /// What one database tells to whoever looks at several.
@@ -28,11 +28,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// [`ReadError::NotFound`].
-    pub async fn touched_rows(
-        &self,
-        run: RunId,
-        wanted: Touched,
-    ) -> Result<RunDetail, ReadError> {
+    pub async fn touched_rows(&self, run: RunId, wanted: Touched) -> Result<RunDetail, ReadError> {
         let owners = self.inner.owners.clone();
         self.read(move |connection| query::some(connection, &owners, run, &wanted)).await
     }

@@ -6,8 +6,8 @@ use rusqlite::{Connection, Row};
 use uuid::Uuid;
 
 use super::{
-    RUN_COLUMNS, STEP_COLUMNS, as_json, optional_uuid_at, run_record, step_record, time_at, uuid_at,
-    value_at,
+    RUN_COLUMNS, STEP_COLUMNS, as_json, optional_uuid_at, run_record, step_record, time_at,
+    uuid_at, value_at,
 };
 use crate::log::ReadError;
 use crate::projection::{SessionStatus, Touched};
@@ -115,6 +115,22 @@ const ARTIFACTS: &str = "SELECT a.id, (SELECT s.id FROM workflow_steps s WHERE s
     (SELECT g.id FROM agent_sessions g WHERE g.key = a.agent_session_id), a.name, a.type, a.storage_path, \
     a.storage_type, a.mime_type, a.size_bytes, a.metadata, a.created_at FROM workflow_artifacts a \
     WHERE a.execution_id = ?1 ORDER BY a.key";
+
+/// The file of this id, and the run that keeps it.
+pub(in crate::sqlite) fn artifact_of(
+    connection: &Connection,
+    id: Uuid,
+) -> Done<Option<(RunId, ArtifactRecord)>> {
+    let place = connection.prepare_cached(
+        "SELECT r.key, r.id FROM workflow_artifacts a JOIN workflow_runs r ON r.key = a.execution_id WHERE a.id = ?1",
+    );
+    let mut place = place?;
+    let mut places = place.query([id.to_string()])?;
+    let Some(place) = places.next()? else { return Ok(None) };
+    let (key, run): (i64, _) = (place.get(0)?, RunId(uuid_at(place, 1)?));
+    let found = these(connection, (ARTIFACTS, "a"), (key, &[id]), |row| artifact(connection, row))?;
+    Ok(found.into_iter().next().map(|found| (run, found)))
+}
 
 const SESSIONS: &str = "SELECT g.id, (SELECT s.id FROM workflow_steps s WHERE s.key = g.workflow_step_id), g.name, \
     g.agent, g.model, g.session_id, g.status, g.session_file_path, g.input_tokens, g.output_tokens, \

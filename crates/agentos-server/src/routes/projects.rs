@@ -1,0 +1,116 @@
+//! Projects: which are served, one more, one less.
+
+use std::path::PathBuf;
+
+use agentos_store::registry::Scope;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use serde_json::Value;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::refusals::{Acts, Finds, Lists, Removes};
+use crate::access::Caller;
+use crate::asked::{Asked, Given};
+use crate::documents::{Page, Project, ProjectRequest};
+use crate::problem::Problem;
+use crate::state::AppState;
+
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list, add)).routes(routes!(show, remove))
+}
+
+/// An id in an address; what is none names nothing.
+pub(super) fn id_of(text: &str, what: &str) -> Result<Uuid, Problem> {
+    let none = || Problem::not_found(format!("there is no {what} `{text}`"));
+    // Other spellings of the same id are not addresses of it.
+    text.parse().ok().filter(|id: &Uuid| id.to_string() == text).ok_or_else(none)
+}
+
+/// List the projects that are served
+#[utoipa::path(get, path = "/api/projects", tag = "projects",
+    responses((status = 200, description = "The projects.", body = Page<Project>), Lists),
+)]
+async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    asked: Asked,
+) -> Result<Json<Page<Value>>, Problem> {
+    caller.may(Scope::Read)?;
+    asked.only(&[])?;
+    Ok(Json(Page::whole(state.house.projects().await?)))
+}
+
+/// Serve one more project
+///
+/// Its templates are found, its runs are shown, and what is due is driven. It is served again after every start.
+#[utoipa::path(post, path = "/api/projects", tag = "projects", request_body = ProjectRequest,
+    responses(
+        (status = 200, description = "It was served already.", body = Project),
+        (status = 201, description = "It is served from now on.", body = Project,
+            headers(("Location" = String, description = "Where it is."))),
+        Acts
+    ),
+)]
+async fn add(
+    State(state): State<AppState>,
+    caller: Caller,
+    asked: Asked,
+    Given(given): Given<ProjectRequest>,
+) -> Result<(StatusCode, [(header::HeaderName, String); 1], Json<Value>), Problem> {
+    caller.may(Scope::Admin)?;
+    asked.only(&[])?;
+    let path = PathBuf::from(&given.path);
+    if !path.is_absolute() || given.path.contains('\0') {
+        return Err(Problem::field("/path", "has to be an absolute path"));
+    }
+    let (project, is_new) = state.house.add_project(path).await?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    let id = project.get("id").and_then(Value::as_str).unwrap_or_default();
+    let location = [(header::LOCATION, format!("/api/projects/{id}"))];
+    Ok((status, location, Json(project)))
+}
+
+/// Show one project
+#[utoipa::path(get, path = "/api/projects/{id}", tag = "projects",
+    params(("id" = String, Path, description = "The project's id.")),
+    responses((status = 200, description = "The project.", body = Project), Finds),
+)]
+async fn show(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    asked: Asked,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    asked.only(&[])?;
+    let id = id_of(&id, "project")?.to_string();
+    let all = state.house.projects().await?;
+    let found = all.into_iter().find(|found| found.get("id").and_then(Value::as_str) == Some(&id));
+    found.map(Json).ok_or_else(|| Problem::not_found(format!("there is no project `{id}`")))
+}
+
+/// Serve a project no more
+///
+/// With `purge=true` its runs are deleted too. Its checkout and its workspaces are never touched.
+#[utoipa::path(delete, path = "/api/projects/{id}", tag = "projects",
+    params(
+        ("id" = String, Path, description = "The project's id."),
+        ("purge" = Option<bool>, Query, description = "Also delete its runs with their logs and artifacts."),
+    ),
+    responses((status = 204, description = "It is served no more."), Removes),
+)]
+async fn remove(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    asked: Asked,
+) -> Result<StatusCode, Problem> {
+    caller.may(Scope::Admin)?;
+    asked.only(&["purge"])?;
+    let purge = asked.flag("purge")?.unwrap_or(false);
+    state.house.remove_project(id_of(&id, "project")?, purge).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

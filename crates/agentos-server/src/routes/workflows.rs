@@ -1,0 +1,207 @@
+//! Workflows: which there are, one with its source and how its runs went, and a run of it.
+
+use agentos_store::records::{Definition, Records as _};
+use agentos_store::registry::Scope;
+use agentos_store::sqlite::SqliteStore;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::deeds::created;
+use super::executions::document;
+use super::projects::id_of;
+use super::refusals::{Acts, Finds, Lists, Removes};
+use crate::access::Caller;
+use crate::asked::{Asked, Given};
+use crate::documents::{ExecuteRequest, ExecutionDetail, Page, Workflow, WorkflowDetail};
+use crate::house::{Order, Place};
+use crate::problem::{FieldProblem, Problem};
+use crate::state::AppState;
+
+/// The header under whose value something is asked for once.
+const KEY: &str = "idempotency-key";
+
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(show, remove))
+        .routes(routes!(execute))
+}
+
+/// A workflow as the API shows it.
+fn shown(definition: &Definition) -> Result<Value, Problem> {
+    let mut shown = document(definition)?;
+    let input = definition.config.as_ref().and_then(|config| config.get("input")).cloned();
+    if let Some(fields) = shown.as_object_mut() {
+        fields.insert("input".to_owned(), input.unwrap_or_default());
+    }
+    Ok(shown)
+}
+
+/// Every workflow of the projects that are served, with the database that it is in.
+async fn all(state: &AppState) -> Result<Vec<(SqliteStore, Definition)>, Problem> {
+    let served: Vec<Uuid> = state.house.projects().await?.iter().filter_map(id_in).collect();
+    let mut found: Vec<(SqliteStore, Definition)> = Vec::new();
+    for source in state.view().sources() {
+        for definition in source.store.definitions(None).await? {
+            let is_known = found.iter().any(|(_, known)| known.id == definition.id);
+            if !is_known && served.contains(&definition.project_id) {
+                found.push((source.store.clone(), definition));
+            }
+        }
+    }
+    found.sort_by(|(_, one), (_, other)| {
+        (&one.name, one.project_id).cmp(&(&other.name, other.project_id))
+    });
+    Ok(found)
+}
+
+fn id_in(project: &Value) -> Option<Uuid> {
+    project.get("id")?.as_str()?.parse().ok()
+}
+
+/// List workflows, by name
+#[utoipa::path(get, path = "/api/workflows", tag = "workflows",
+    params(
+        ("isActive" = Option<bool>, Query, description = "Only those that can be started, or only those that can't any more."),
+        ("projectId" = Option<Uuid>, Query, description = "Only those of this project."),
+    ),
+    responses((status = 200, description = "The workflows.", body = Page<Workflow>), Lists),
+)]
+async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    asked: Asked,
+) -> Result<Json<Page<Value>>, Problem> {
+    caller.may(Scope::Read)?;
+    asked.only(&["isActive", "projectId"])?;
+    let is_active = asked.flag("isActive")?;
+    let project: Option<Uuid> = asked.parsed("projectId", "a project's id")?;
+    let is_wanted = |(_, found): &&(SqliteStore, Definition)| {
+        is_active.is_none_or(|wanted| wanted == found.is_active)
+            && project.is_none_or(|wanted| wanted == found.project_id)
+    };
+    let all = all(&state).await?;
+    let items = all.iter().filter(is_wanted).map(|(_, found)| shown(found));
+    Ok(Json(Page::whole(items.collect::<Result<_, _>>()?)))
+}
+
+/// Show one workflow with its source, its versions and how its runs went
+#[utoipa::path(get, path = "/api/workflows/{id}", tag = "workflows",
+    params(("id" = String, Path, description = "The workflow's id.")),
+    responses((status = 200, description = "The workflow.", body = WorkflowDetail), Finds),
+)]
+async fn show(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    asked: Asked,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    asked.only(&[])?;
+    let id = id_of(&id, "workflow")?;
+    let found = all(&state).await?.into_iter().find(|(_, found)| found.id == id);
+    let (store, definition) =
+        found.ok_or_else(|| Problem::not_found(format!("there is no workflow `{id}`")))?;
+    let versions = store.definition_versions(id).await?;
+    let current = versions.iter().find(|found| found.version == definition.version);
+    let source = current.filter(|found| !found.source.is_empty());
+    let source = source.map(|found| {
+        serde_json::from_str(&found.source).unwrap_or_else(|_| Value::String(found.source.clone()))
+    });
+    let figures = store.definition_figures(id).await?;
+    let versions: Vec<Value> = versions
+        .iter()
+        .map(|found| {
+            let created_at = agentos_store::moment::written(found.created_at);
+            json!({ "version": found.version, "hash": found.hash, "author_version": found.author_version,
+                "created_at": created_at })
+        })
+        .collect();
+    let mut shown = shown(&definition)?;
+    if let Some(fields) = shown.as_object_mut() {
+        fields.insert("source".to_owned(), source.unwrap_or_default());
+        fields.insert("versions".to_owned(), versions.into());
+        let statistics = json!({
+            "runs": figures.runs.values().sum::<u64>(),
+            "by_status": figures.runs,
+            "average_duration": figures.average_duration,
+            "last_started_at": figures.last_started_at.map(agentos_store::moment::written),
+        });
+        fields.insert("statistics".to_owned(), statistics);
+    }
+    Ok(Json(shown))
+}
+
+/// Remove a workflow that nobody can start any more and that has no runs
+#[utoipa::path(delete, path = "/api/workflows/{id}", tag = "workflows",
+    params(("id" = String, Path, description = "The workflow's id.")),
+    responses((status = 204, description = "It is gone."), Removes),
+)]
+async fn remove(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    asked: Asked,
+) -> Result<StatusCode, Problem> {
+    caller.may(Scope::Admin)?;
+    asked.only(&[])?;
+    state.house.remove_workflow(id_of(&id, "workflow")?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Start a run
+///
+/// It is driven in the background. Asked for twice with the same `Idempotency-Key`, it is started once: the second answer
+/// is about the same run, also after a restart, and has the header `Idempotent-Replayed`.
+#[utoipa::path(post, path = "/api/workflows/{id}/execute", tag = "workflows",
+    params(
+        ("id" = String, Path, description = "The workflow: its id, or its name."),
+        ("Idempotency-Key" = Option<String>, Header, description = "A key of your own, up to 255 bytes."),
+    ),
+    request_body = Option<ExecuteRequest>,
+    responses((status = 201, description = "The run.", body = ExecutionDetail,
+        headers(("Location" = String, description = "Where it is."))), Acts),
+)]
+async fn execute(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    asked: Asked,
+    Given(given): Given<ExecuteRequest>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Run)?;
+    asked.only(&[])?;
+    let key = headers.get(KEY).map(|key| key.to_str().map(str::to_owned)).transpose();
+    let key = key.map_err(|_| {
+        let mut problem = Problem::bad_request("the Idempotency-Key can't be read");
+        problem.errors.push(FieldProblem {
+            pointer: None,
+            parameter: Some("Idempotency-Key".to_owned()),
+            detail: "has to be printable ASCII".to_owned(),
+        });
+        problem
+    })?;
+    let workspace = given.workspace.unwrap_or_default();
+    let order = Order {
+        workflow: id,
+        project: given.project_id,
+        input: given.input,
+        workspace: Place { id: workspace.id, kind: workspace.kind, base: workspace.base },
+        agents: given.agents,
+        key,
+    };
+    let started = state.house.execute(order).await?;
+    let mut response = created(&state, started.run).await?.into_response();
+    if started.is_replayed {
+        let replayed = HeaderValue::from_static("true");
+        response.headers_mut().insert("idempotent-replayed", replayed);
+    }
+    Ok(response)
+}

@@ -1,0 +1,188 @@
+//! Workspaces: which there are, what would be lost with one, and what is done to it.
+
+use agentos_store::registry::Scope;
+use axum::Json;
+use axum::extract::{Path, State};
+use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::refusals::{Acts, Compares, Lists};
+use crate::access::Caller;
+use crate::asked::{Asked, Given};
+use crate::documents::{CleanRequest, Page, RestoreRequest, Workspace, WorkspaceDetail};
+use crate::problem::Problem;
+use crate::state::AppState;
+
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(show))
+        .routes(routes!(clean))
+        .routes(routes!(restore))
+        .routes(routes!(diff))
+}
+
+/// List workspaces
+#[utoipa::path(get, path = "/api/workspaces", tag = "workspaces",
+    params(
+        ("projectId" = Option<Uuid>, Query, description = "Only those of this project."),
+        ("all" = Option<bool>, Query, description = "Also those that are gone."),
+    ),
+    responses((status = 200, description = "The workspaces.", body = Page<Workspace>), Lists),
+)]
+async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    asked: Asked,
+) -> Result<Json<Page<Value>>, Problem> {
+    caller.may(Scope::Read)?;
+    asked.only(&["projectId", "all"])?;
+    let project = asked.parsed("projectId", "a project's id")?;
+    let all = asked.flag("all")?.unwrap_or(false);
+    Ok(Json(Page::whole(state.house.workspaces(project, all).await?)))
+}
+
+/// Show one workspace, with its size and what would be lost with it
+#[utoipa::path(get, path = "/api/workspaces/{id}", tag = "workspaces",
+    params(("id" = String, Path, description = "The workspace's id.")),
+    responses((status = 200, description = "The workspace.", body = WorkspaceDetail), Compares),
+)]
+async fn show(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    asked: Asked,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    asked.only(&[])?;
+    Ok(Json(state.house.workspace(id).await?))
+}
+
+/// What became of a workspace.
+#[derive(Debug, serde::Serialize, ToSchema)]
+pub(crate) struct Cleaned {
+    /// Which one.
+    workspace_id: String,
+    /// Whether it is gone.
+    is_removed: bool,
+    /// What was in it.
+    verdict: Option<Value>,
+    /// The backup that was made of it.
+    backup: Option<Value>,
+    /// The branch that has its commits.
+    branch: Option<String>,
+    /// Why it is still there.
+    error: Option<String>,
+}
+
+/// Remove a workspace
+///
+/// Refused (409) if something would be lost. By force, that is backed up first.
+#[utoipa::path(post, path = "/api/workspaces/{id}/clean", tag = "workspaces",
+    params(("id" = String, Path, description = "The workspace's id.")),
+    request_body = Option<CleanRequest>,
+    responses((status = 200, description = "It is gone.", body = Cleaned), Acts),
+)]
+async fn clean(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    asked: Asked,
+    Given(given): Given<CleanRequest>,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Admin)?;
+    asked.only(&[])?;
+    Ok(Json(state.house.clean(id, given.force).await?))
+}
+
+/// A workspace that is back.
+#[derive(Debug, serde::Serialize, ToSchema)]
+pub(crate) struct Restored {
+    /// Which one.
+    workspace_id: String,
+    /// Where it is: where it was.
+    path: String,
+    /// What it was brought back from.
+    backup: Value,
+}
+
+/// Bring a workspace back from a backup, at the identical path
+#[utoipa::path(post, path = "/api/workspaces/{id}/restore", tag = "workspaces",
+    params(("id" = String, Path, description = "The workspace's id.")),
+    request_body = Option<RestoreRequest>,
+    responses((status = 200, description = "It is back.", body = Restored), Acts),
+)]
+async fn restore(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    asked: Asked,
+    Given(given): Given<RestoreRequest>,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Admin)?;
+    asked.only(&[])?;
+    Ok(Json(state.house.restore(id, given.backup).await?))
+}
+
+/// Files that differ.
+#[derive(Debug, serde::Serialize, ToSchema)]
+pub(crate) struct Difference {
+    /// The run's short name.
+    run_id: String,
+    /// The step, if it is about one.
+    step: Option<u32>,
+    /// The run that it is compared with. Always null here.
+    against: Option<String>,
+    /// How many files differ.
+    files_changed: u64,
+    /// How many lines there are that were not.
+    insertions: u64,
+    /// How many lines there were that are not.
+    deletions: u64,
+    /// The files, or the first of them.
+    files: Vec<ChangedFile>,
+    /// Whether there are more.
+    truncated: bool,
+    /// The difference as text, or its beginning.
+    text: Option<String>,
+    /// Whether the text goes on.
+    text_truncated: bool,
+}
+
+/// A file that differs.
+#[derive(Debug, serde::Serialize, ToSchema)]
+pub(crate) struct ChangedFile {
+    /// Where it is. It ends with `/` if it is a folder with a repository of its own, of which nothing more is known.
+    path: String,
+    /// Where it was, if it has another name now.
+    from: Option<String>,
+    /// How many lines there are that were not.
+    insertions: u64,
+    /// How many lines there were that are not.
+    deletions: u64,
+    /// Whether it has no lines.
+    binary: bool,
+}
+
+/// Show what a run, or one of its steps, has done to the files
+#[utoipa::path(get, path = "/api/executions/{id}/diff", tag = "executions",
+    params(
+        ("id" = String, Path, description = "The run: its id, or its short name."),
+        ("step" = Option<String>, Query, description = "Only what this step has changed: its number, or its name."),
+    ),
+    responses((status = 200, description = "What differs.", body = Difference), Compares),
+)]
+async fn diff(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    asked: Asked,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    asked.only(&["step"])?;
+    let step = asked.one("step")?.map(str::to_owned);
+    let found = state.find_run(&id).await?;
+    Ok(Json(state.house.diff(found, step).await?))
+}
