@@ -23,6 +23,7 @@ mod pulls;
 mod real_agents;
 mod scripted;
 mod server;
+mod server_access;
 mod support;
 mod travel;
 mod typescript;

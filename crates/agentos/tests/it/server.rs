@@ -4,9 +4,9 @@
 mod artifacts;
 mod catalog;
 mod deeds;
-mod http;
+pub(crate) mod http;
 mod life;
 mod listing;
 mod places;
-mod stage;
+pub(crate) mod stage;
 mod starting;
