@@ -20,6 +20,7 @@ mod mistakes;
 mod places;
 mod real_agents;
 mod scripted;
+mod server;
 mod support;
 mod travel;
 mod typescript;

@@ -1,0 +1,12 @@
+//! `agentos serve`: the real server, asked over real sockets, with real runs. Every answer is checked against the description
+//! that the server gives of itself.
+
+mod artifacts;
+mod catalog;
+mod deeds;
+mod http;
+mod life;
+mod listing;
+mod places;
+mod stage;
+mod starting;
