@@ -13,7 +13,6 @@ use agentos_store::sqlite::SqliteStore;
 use agentos_store::unified::Found;
 use axum::extract::ws::Utf8Bytes;
 use tokio::sync::{Semaphore, watch};
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::batch::Batch;
@@ -27,7 +26,6 @@ pub struct Hub {
     house: Arc<dyn House>,
     wishes: Mutex<Wishes>,
     pub(super) connections: Arc<Semaphore>,
-    pub(super) closing: CancellationToken,
 }
 
 #[derive(Default)]
@@ -55,7 +53,7 @@ impl Hub {
     #[must_use]
     pub fn new(house: Arc<dyn House>) -> Self {
         let connections = Arc::new(Semaphore::new(CONNECTIONS));
-        Self { house, wishes: Mutex::default(), connections, closing: CancellationToken::new() }
+        Self { house, wishes: Mutex::default(), connections }
     }
 
     fn wishes(&self) -> MutexGuard<'_, Wishes> {
@@ -162,11 +160,6 @@ impl Hub {
     /// Lists of projects have to be loaded again.
     pub(super) fn relist(&self) {
         self.wishes().projects.values().flatten().for_each(|mailbox| mailbox.relist());
-    }
-
-    /// Ends every connection: the server stops.
-    pub fn close(&self) {
-        self.closing.cancel();
     }
 
     /// Whether anybody wants to hear of this database. If not, it counts as not followed from now on.

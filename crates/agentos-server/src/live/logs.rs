@@ -5,6 +5,7 @@ use std::convert::Infallible;
 
 use agentos_core::turn::LogLevel;
 use agentos_store::folder::LogReader;
+use agentos_store::registry::Scope;
 use agentos_store::store::Store as _;
 use agentos_store::unified::Found;
 use axum::Json;
@@ -13,7 +14,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::time::timeout;
@@ -22,6 +23,7 @@ use uuid::Uuid;
 
 use super::bounds::{HEARTBEAT, PROGRESS};
 use super::events::{Ear, accepts_stream};
+use crate::access::Caller;
 use crate::asked::Asked;
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -99,10 +101,12 @@ pub(crate) struct LogPage {
 )]
 pub(super) async fn logs(
     State(state): State<AppState>,
+    caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     asked: Asked,
 ) -> Result<Response, Problem> {
+    caller.may(Scope::Read)?;
     asked.only(&["stepId", "level", "follow", "after", "limit"])?;
     let step: Option<Uuid> = asked.parsed("stepId", "a step's id")?;
     let level = asked.one("level")?.map(level_of).transpose()?.unwrap_or(LogLevel::Trace);
@@ -115,7 +119,7 @@ pub(super) async fn logs(
     if !follows {
         return told.page(limit).await.map(|page| Json(page).into_response());
     }
-    let ear = Ear::on(&told.state.live, &told.found).await;
+    let ear = Ear::on(&told.state.live, caller, &told.found).await;
     Ok(told.follow(ear, accepts_stream(&headers)))
 }
 
@@ -193,13 +197,11 @@ impl Told {
             Some((line, following))
         });
         if as_events {
-            use futures_util::StreamExt as _;
             let events =
                 lines.map(|line| Ok::<_, Infallible>(sse::Event::default().data(line.get())));
             let alive = KeepAlive::new().interval(HEARTBEAT);
             return Sse::new(events).keep_alive(alive).into_response();
         }
-        use futures_util::StreamExt as _;
         let lines = lines.map(|line| Ok::<_, Infallible>(format!("{}\n", line.get())));
         let mut response = Body::from_stream(lines).into_response();
         let kind = HeaderValue::from_static("application/x-ndjson");

@@ -10,47 +10,59 @@ use std::sync::Arc;
 use agentos_core::id::RunId;
 use agentos_store::log::ReadError;
 use agentos_store::projection::Touched;
+use agentos_store::registry::Scope;
+use agentos_store::unified::Found;
 use axum::extract::State;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, timeout};
 use uuid::Uuid;
 
 use super::batch::{Batch, UPDATED, text};
 use super::bounds::{
-    CLIENT_BURST, CLIENT_MESSAGE, CLIENT_RATE, HEARTBEAT, READ_BUFFER, SILENCE, STALL,
-    SUBSCRIPTIONS, WRITE_BUFFER,
+    CANCELS, CLIENT_BURST, CLIENT_MESSAGE, CLIENT_RATE, FAREWELL, HEARTBEAT, READ_BUFFER, SILENCE,
+    STALL, SUBSCRIPTIONS, WRITE_BUFFER,
 };
 use super::document::document;
 use super::mailbox::{Mailbox, Waiting};
 use super::page::Place;
 use super::wish::{Ask, Target, Wish};
+use crate::access::Caller;
 use crate::house::Deed;
 use crate::problem::Problem;
 use crate::state::AppState;
 
+/// What a client calls what is spoken here, if it says so: a page that shows a token has to.
+const PROTOCOL: &str = "agentos";
+
 /// `GET /ws`
-pub(super) async fn upgrade(State(state): State<AppState>, upgrade: WebSocketUpgrade) -> Response {
-    let Ok(room) = Arc::clone(&state.live.connections).try_acquire_owned() else {
+pub(super) async fn upgrade(
+    State(state): State<AppState>,
+    caller: Caller,
+    upgrade: WebSocketUpgrade,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Read)?;
+    let room = Arc::clone(&state.live.connections).try_acquire_owned().map_err(|_| {
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        return Problem::new(status, "there are too many WebSockets; come back later")
-            .into_response();
-    };
-    upgrade
+        Problem::new(status, "there are too many WebSockets; come back later")
+    })?;
+    Ok(upgrade
+        .protocols([PROTOCOL])
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(WRITE_BUFFER)
         .max_message_size(CLIENT_MESSAGE)
         .max_frame_size(CLIENT_MESSAGE)
         .on_upgrade(async move |socket| {
             let (sink, stream) = socket.split();
-            Client::new(state, sink).serve(stream).await;
+            Client::new(state, caller, sink).serve(stream).await;
             drop(room);
-        })
+        }))
 }
 
 /// Why a connection ends.
@@ -79,6 +91,7 @@ struct Subscription {
 
 struct Client {
     state: AppState,
+    caller: Caller,
     sink: SplitSink<WebSocket, Message>,
     mailbox: Arc<Mailbox>,
     runs: HashMap<RunId, Subscription>,
@@ -87,12 +100,15 @@ struct Client {
     behind: VecDeque<RunId>,
     heard_at: Instant,
     allowance: f64,
+    /// What is answered by somebody who takes long.
+    answers: (mpsc::Sender<String>, mpsc::Receiver<String>),
 }
 
 impl Client {
-    fn new(state: AppState, sink: SplitSink<WebSocket, Message>) -> Self {
+    fn new(state: AppState, caller: Caller, sink: SplitSink<WebSocket, Message>) -> Self {
         Self {
             state,
+            caller,
             sink,
             mailbox: Arc::default(),
             runs: HashMap::new(),
@@ -100,21 +116,35 @@ impl Client {
             behind: VecDeque::new(),
             heard_at: Instant::now(),
             allowance: f64::from(CLIENT_BURST),
+            answers: mpsc::channel(CANCELS),
         }
     }
 
     async fn serve(mut self, mut stream: SplitStream<WebSocket>) {
         let mut heartbeat = interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let end = loop {
-            if let Err(end) = self.once(&mut stream, &mut heartbeat).await {
-                break end;
-            }
+        let caller = self.caller.clone();
+        let end = tokio::select! {
+            biased;
+            () = caller.ended() => End::Closed(close_code::AWAY, "the server stops, or the token is void"),
+            end = self.go_on(&mut stream, &mut heartbeat) => end,
         };
         if let End::Closed(code, reason) = end {
             let frame = CloseFrame { code, reason: reason.into() };
             // Whoever does not take it is gone.
-            let _sent = timeout(HEARTBEAT, self.sink.send(Message::Close(Some(frame)))).await;
+            let _sent = timeout(FAREWELL, self.sink.send(Message::Close(Some(frame)))).await;
+        }
+    }
+
+    async fn go_on(
+        &mut self,
+        stream: &mut SplitStream<WebSocket>,
+        heartbeat: &mut Interval,
+    ) -> End {
+        loop {
+            if let Err(end) = self.once(stream, heartbeat).await {
+                return end;
+            }
         }
     }
 
@@ -124,14 +154,13 @@ impl Client {
         heartbeat: &mut Interval,
     ) -> Done {
         let (mailbox, is_behind) = (Arc::clone(&self.mailbox), !self.behind.is_empty());
-        let live = Arc::clone(&self.state.live);
         tokio::select! {
             biased;
-            () = live.closing.cancelled() => Err(End::Closed(close_code::AWAY, "the server stops")),
             said = stream.next() => match said {
                 Some(said) => self.hear(said?).await,
                 None => Err(End::Gone),
             },
+            Some(answer) = self.answers.1.recv() => self.send(answer.into()).await,
             _ = heartbeat.tick() => self.beat().await,
             () = mailbox.rung() => self.deliver(mailbox.take()).await,
             () = std::future::ready(()), if is_behind => self.catch_up().await,
@@ -188,17 +217,7 @@ impl Client {
         execution: Option<&str>,
         problem: &Problem,
     ) -> Done {
-        #[derive(Serialize)]
-        struct Complaint<'a> {
-            r#type: &'static str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            id: Option<&'a Value>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            execution_id: Option<&'a str>,
-            data: &'a Problem,
-        }
-        let r#type = "workflow:error";
-        self.say(&Complaint { r#type, id, execution_id: execution, data: problem }).await
+        self.send(complaint(id, execution, problem).into()).await
     }
 
     async fn fulfil(&mut self, Wish { id, ask }: Wish) -> Done {
@@ -319,21 +338,24 @@ impl Client {
         self.state.live.unsubscribe(run, &self.mailbox);
     }
 
+    /// Orders it. That may take as long as the run's processes take to end, so it is answered when it is done.
     async fn cancel(
         &mut self,
         id: Option<&Value>,
         name: &str,
         reason: Option<String>,
     ) -> Result<(), Refused> {
+        self.caller.may(Scope::Run)?;
         let found = self.state.find_run(name).await?;
-        let (run, store) = (found.run.id, found.source.store.clone());
-        let deed = Deed::Cancel { reason };
-        self.state.house.act(found, deed, "WebSocket".to_owned()).await.map_err(Problem::from)?;
-        let rows = store.touched_rows(run, Touched::default()).await?;
-        let said = json!({
-            "type": UPDATED, "id": id, "execution_id": run, "ephemeral": true, "data": document(&rows.run),
+        let Ok(answer) = self.answers.0.clone().try_reserve_owned() else {
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            return Err(Problem::new(status, "too much is being cancelled at once").into());
+        };
+        let (state, by, id) = (self.state.clone(), self.caller.name(), id.cloned());
+        tokio::spawn(async move {
+            answer.send(cancelled(&state, found, Deed::Cancel { reason }, by, id).await);
         });
-        Ok(self.say(&said).await?)
+        Ok(())
     }
 
     /// Sends what has waited, as far as it was not sent.
@@ -450,6 +472,40 @@ impl From<ReadError> for Refused {
 impl From<End> for Refused {
     fn from(end: End) -> Self {
         Self::End(end)
+    }
+}
+
+fn complaint(id: Option<&Value>, execution: Option<&str>, problem: &Problem) -> String {
+    #[derive(Serialize)]
+    struct Complaint<'a> {
+        r#type: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        execution_id: Option<&'a str>,
+        data: &'a Problem,
+    }
+    text(&Complaint { r#type: "workflow:error", id, execution_id: execution, data: problem })
+}
+
+/// Cancels the run, and says how it stands then.
+async fn cancelled(
+    state: &AppState,
+    found: Found,
+    deed: Deed,
+    by: String,
+    id: Option<Value>,
+) -> String {
+    let (run, store) = (found.run.id, found.source.store.clone());
+    let done = async {
+        state.house.act(found, deed, by).await?;
+        Ok::<_, Problem>(store.touched_rows(run, Touched::default()).await?)
+    };
+    match done.await {
+        Ok(rows) => text(&json!({
+            "type": UPDATED, "id": id, "execution_id": run, "ephemeral": true, "data": document(&rows.run),
+        })),
+        Err(problem) => complaint(id.as_ref(), Some(&run.to_string()), &problem),
     }
 }
 
