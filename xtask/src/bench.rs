@@ -51,7 +51,8 @@ pub(crate) struct Args {
 /// Runs the measurement and points at its result.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
-    let known = [&[CORE, STORE, PROCESS, CLI, WORKSPACE, SNAPSHOT, VIEW, SERVER][..], &ENGINE[..]].concat();
+    let known =
+        [&[CORE, STORE, PROCESS, CLI, WORKSPACE, SNAPSHOT, VIEW, SERVER][..], &ENGINE[..]].concat();
     ensure!(
         name.is_none_or(|name| known.contains(&name)),
         "there is no measurement of that name; there are {}",

@@ -69,7 +69,8 @@ impl Package {
         let cache = named.filter(|path| path.is_absolute()).or_else(home);
         let cache = cache.context("there is no place for Python packages: HOME is not set")?;
         let folder = cache.join("agentos-dev");
-        fs::create_dir_all(&folder).with_context(|| format!("{} can't be made", folder.display()))?;
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("{} can't be made", folder.display()))?;
         Ok(folder.join(format!("{}-{}", self.name, self.version)))
     }
 }

@@ -6,11 +6,8 @@ use anyhow::Result;
 use crate::python::Package;
 
 /// The version that the tests know; `agentos_testing::schemathesis` says the same.
-const SCHEMATHESIS: Package = Package {
-    name: "schemathesis",
-    version: "4.32.5",
-    purpose: "the tests of `agentos serve`",
-};
+const SCHEMATHESIS: Package =
+    Package { name: "schemathesis", version: "4.32.5", purpose: "the tests of `agentos serve`" };
 
 /// Installs it, unless that was done before.
 pub(crate) fn ensure_installed() -> Result<()> {

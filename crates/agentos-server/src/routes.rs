@@ -18,9 +18,9 @@ use axum::Router;
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use utoipa::OpenApi as _;
-use utoipa::openapi::path::{Operation, Parameter, PathItem};
-use utoipa::openapi::schema::{Schema, SchemaType, Type};
 use utoipa::openapi::RefOr;
+use utoipa::openapi::path::Parameter;
+use utoipa::openapi::schema::{Schema, SchemaType, Type};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -73,19 +73,17 @@ fn streams() -> OpenApiRouter<AppState> {
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     let mut described = documents().merge(streams()).split_for_parts().1;
-    let items = described.paths.paths.values_mut();
-    items.flat_map(operations).flat_map(|operation| &mut operation.parameters).for_each(|all| {
-        all.iter_mut().for_each(never_null);
-    });
+    for item in described.paths.paths.values_mut() {
+        let operations = [&mut item.get, &mut item.post, &mut item.delete].into_iter().flatten();
+        let parameters = operations.filter_map(|operation| operation.parameters.as_mut());
+        parameters.flatten().for_each(never_null);
+    }
     described
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut item.get, &mut item.post, &mut item.delete].into_iter().flatten()
-}
-
 /// A parameter that may be left out is never null: there is no way to write that in an address.
-fn never_null(parameter: &mut Parameter) {
+fn never_null(parameter: &mut RefOr<Parameter>) {
+    let RefOr::T(parameter) = parameter else { return };
     if let Some(RefOr::T(Schema::Object(schema))) = &mut parameter.schema
         && let SchemaType::Array(types) = &mut schema.schema_type
     {

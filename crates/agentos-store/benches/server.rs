@@ -196,12 +196,8 @@ impl Server {
     fn cpu_ms(&self) -> f64 {
         let stat = self.proc("stat");
         let after = stat.rsplit(") ").next().expect("a name in brackets");
-        let ticks: f64 = after
-            .split(' ')
-            .skip(11)
-            .take(2)
-            .filter_map(|ticks| ticks.parse::<f64>().ok())
-            .sum();
+        let ticks: f64 =
+            after.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
         ticks * 10.0
     }
 }
@@ -232,7 +228,9 @@ impl Client {
 
     fn post(&mut self, path: &str, body: &str) -> (u16, Value) {
         let (address, length) = (&self.address, body.len());
-        let head = format!("POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n"
+        );
         self.ask(&format!("{head}content-length: {length}\r\n\r\n{body}"))
     }
 
@@ -244,7 +242,8 @@ impl Client {
             self.stream.read_line(&mut line).expect("an answer");
             let line = line.trim_end().to_lowercase();
             if let Some(code) = line.strip_prefix("http/1.1 ") {
-                status = code.split(' ').next().and_then(|code| code.parse().ok()).expect("a status");
+                status =
+                    code.split(' ').next().and_then(|code| code.parse().ok()).expect("a status");
             } else if let Some(bytes) = line.strip_prefix("content-length:") {
                 length = bytes.trim().parse().expect("a length");
             } else if line.is_empty() {

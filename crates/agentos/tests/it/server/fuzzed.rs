@@ -52,11 +52,29 @@ fn requests_that_nobody_thought_of_get_answers_that_are_described() {
         fs::write(folder.join("schemathesis.toml"), settings).expect("a file");
         let address = format!("http://{}/api/openapi.json", server.address);
         let words = [
-            "-m", "schemathesis.cli", "run", &address, "--checks", CHECKS, "--phases", phases,
-            "--max-examples", "5", "--seed", "1", "--generation-deterministic", "--no-color",
-            "--request-timeout", "30", "--generation-database", "none", "--max-failures", "5",
+            "-m",
+            "schemathesis.cli",
+            "run",
+            &address,
+            "--checks",
+            CHECKS,
+            "--phases",
+            phases,
+            "--max-examples",
+            "5",
+            "--seed",
+            "1",
+            "--generation-deterministic",
+            "--no-color",
+            "--request-timeout",
+            "30",
+            "--generation-database",
+            "none",
+            "--max-failures",
+            "5",
             // It would wait for a run that never ends.
-            "--exclude-path-regex", "/events$",
+            "--exclude-path-regex",
+            "/events$",
         ];
         let python = schemathesis::python();
         let done = stand.call_program(&python, &folder, &words).done();
