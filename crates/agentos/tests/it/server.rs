@@ -5,6 +5,8 @@ mod artifacts;
 mod catalog;
 mod deeds;
 pub(crate) mod http;
+mod fuzzed;
+mod http;
 mod life;
 mod listing;
 mod places;
