@@ -4,9 +4,8 @@
 mod artifacts;
 mod catalog;
 mod deeds;
-pub(crate) mod http;
 mod fuzzed;
-mod http;
+pub(crate) mod http;
 mod life;
 mod listing;
 mod places;
