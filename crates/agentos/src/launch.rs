@@ -15,7 +15,7 @@ use crate::session::{Opened, Session};
 use crate::start::{self, NewRunRequest, RunNames};
 use crate::workspace::choose::Choice;
 use crate::workspace::{self, Placed, WorkspaceArgs, choose, setup, tend};
-use crate::{executor, foreground, scribe};
+use crate::{cast, executor, foreground, scribe};
 
 /// What is asked for.
 pub(crate) struct Order<'a> {
@@ -24,7 +24,7 @@ pub(crate) struct Order<'a> {
     pub(crate) input: Value,
     /// The files that the input names.
     pub(crate) files: Vec<FileInput>,
-    /// Who works in the place of which agent.
+    /// Who works in the place of which agent, as far as somebody has said so.
     pub(crate) agents: BTreeMap<String, String>,
     pub(crate) place: &'a WorkspaceArgs,
     /// Whether it is left to the background executor.
@@ -41,6 +41,7 @@ pub(crate) struct Launched {
 
 /// Starts a run.
 pub(crate) async fn launch(session: &Session, order: Order<'_>) -> Result<Launched> {
+    let agents = cast::cast(session, order.workflow, &order.agents)?;
     let choice = choose::choose(session, order.place, order.workflow.workspace.as_deref())?;
     if choice != Choice::Checkout && order.place.allow_setup {
         setup::allow(session)?;
@@ -59,7 +60,7 @@ pub(crate) async fn launch(session: &Session, order: Order<'_>) -> Result<Launch
         workflow: order.workflow,
         input: order.input,
         files: order.files,
-        agents: order.agents,
+        agents,
         owner: owned_by,
         names,
         placed: &placed,

@@ -21,6 +21,7 @@ mod places;
 mod pulls;
 mod real_agents;
 mod scripted;
+mod sdlc;
 mod support;
 mod travel;
 mod typescript;
