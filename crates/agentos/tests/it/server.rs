@@ -7,6 +7,7 @@ mod deeds;
 mod http;
 mod life;
 mod listing;
+mod live;
 mod places;
 mod stage;
 mod starting;
