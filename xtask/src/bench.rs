@@ -38,6 +38,9 @@ const VIEW: &str = "view";
 /// Measured with a thousand clients.
 const LIVE: &str = "live";
 
+/// Measured beside plain SQL, through a real server.
+const SERVER: &str = "server";
+
 /// Measured through the whole engine.
 const ENGINE: [&str; 3] = ["steps", "parked", "script"];
 
@@ -52,7 +55,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
     let known =
-        [&[CORE, STORE, PROCESS, CLI, WORKSPACE, SNAPSHOT, VIEW, LIVE][..], &ENGINE[..]].concat();
+        [&[CORE, STORE, PROCESS, CLI, WORKSPACE, SNAPSHOT, VIEW, SERVER, LIVE][..], &ENGINE[..]]
+            .concat();
     ensure!(
         name.is_none_or(|name| known.contains(&name)),
         "there is no measurement of that name; there are {}",
@@ -82,7 +86,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         real_program().run()?;
         store_bench(VIEW, &[]).run()?;
     }
-    if name.is_none_or(|name| name == LIVE) {
+    if name.is_none_or(|name| name == SERVER) {
+        real_program().run()?;
+        store_bench(SERVER, &[]).run()?;
+    }
+    if name.is_none_or(|name| matches!(name, SERVER | LIVE)) {
         server_bench(LIVE).run()?;
     }
     for bench in ENGINE.into_iter().filter(|bench| name.is_none_or(|name| name == *bench)) {

@@ -4,6 +4,7 @@
 mod artifacts;
 mod catalog;
 mod deeds;
+mod fuzzed;
 mod http;
 mod life;
 mod listing;
