@@ -8,6 +8,7 @@ mod fuzzed;
 mod http;
 mod life;
 mod listing;
+mod live;
 mod places;
 mod stage;
 mod starting;
