@@ -187,7 +187,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: unknown key `run.concurency`; did you mean `concurrency`?
         /repo/.agent/config.toml:2:1: unknown key `run.timeout`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: unknown key `rum`; did you mean `run`?
-        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `agents`, `prices`, `retention`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `script`, `workspace`
+        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `agents`, `prices`, `retention`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `server`, `script`, `workspace`
         /repo/.agent/config.toml:1:19: `run.concurrency`: must be between 1 and 10000
         /repo/.agent/config.toml:2:15: `run.concurrency`: invalid type: string "four", expected a whole number
         /repo/.agent/config.toml:1:7: `run`: invalid type: integer `3`, expected a table
@@ -198,7 +198,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: duplicate key
         /repo/.agent/config.toml:2:5: unknown key `run.x`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: key with no value, expected `=`
-        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `agents`, `prices`, `retention`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `script`, `workspace`
+        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `agents`, `prices`, `retention`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `server`, `script`, `workspace`
         "#);
 }
 
@@ -259,6 +259,25 @@ fn a_file_that_is_there_and_no_text_is_an_error() {
 fn a_file_where_a_folder_should_be_is_no_configuration() {
     let place = Place::new(&[]).write("repo/.agent", "");
     assert_eq!(place.load().unwrap().run.concurrency.origin, Origin::Default);
+}
+
+#[test]
+fn the_server_is_the_users_and_no_repository_opens_it() {
+    let place = Place::new(&[]).repository("[server]\nhosts = [\"evil.example\"]\n");
+    insta::assert_snapshot!(place.mistake(), @"");
+    for wrong in [
+        "hosts = [\"a b\"]",
+        "hosts = [\"http://x\"]",
+        "origins = [\"localhost:5173\"]",
+        "connections = 0",
+        "body_kb = 100000",
+        "speed = 1",
+    ] {
+        let mistake = Place::new(&[]).user(&format!("[server]\n{wrong}\n")).mistake();
+        assert!(mistake.contains("config.toml:2:"), "{wrong}: {mistake}");
+    }
+    let place = Place::new(&[]).user("[server]\nhosts = [\"box.example\"]\nbody_kb = 64\n");
+    assert!(place.said().contains("server.body_kb = 64"), "{}", place.said());
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod places;
 mod real_agents;
 mod scripted;
 mod server;
+mod server_access;
 mod support;
 mod travel;
 mod typescript;
