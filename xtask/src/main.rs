@@ -24,6 +24,7 @@ mod suites;
 mod test;
 mod tidy;
 mod tools;
+mod ui;
 
 use std::process::ExitCode;
 
@@ -61,6 +62,8 @@ enum Verb {
     Schemathesis,
     /// Write the description of the server's API to ui/openapi.json
     Openapi,
+    /// Build the dashboard that the server carries
+    Ui,
 }
 
 fn main() -> ExitCode {
@@ -86,6 +89,7 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Mcp => mcp::ensure_installed(),
         Verb::Schemathesis => schemathesis::ensure_installed(),
         Verb::Openapi => openapi::run(),
+        Verb::Ui => ui::build(),
     }
 }
 

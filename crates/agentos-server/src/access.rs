@@ -159,9 +159,7 @@ fn is_open(path: &str) -> bool {
     let is_data = |start: &str| {
         path.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start))
     };
-    path.starts_with('/')
-        && !path.contains(['%', '\\'])
-        && !DATA.iter().any(|start| is_data(start))
+    path.starts_with('/') && !path.contains(['%', '\\']) && !DATA.iter().any(|start| is_data(start))
 }
 
 fn is_reading(method: &Method) -> bool {

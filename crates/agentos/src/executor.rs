@@ -25,7 +25,7 @@ use crate::travel::keeper::DeskSnapshots;
 use crate::workspace::desk::Desk;
 use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
-use crate::{supervise, sweep};
+use crate::{limits, supervise, sweep};
 
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
@@ -150,6 +150,7 @@ fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Re
         .lines(lines)
         .homes(DeskHomes { desk: Desk::open(session, store).ok(), store: store.clone() })
         .snapshots(DeskSnapshots::new(session, store))
+        .slots(limits::slots(session, store))
         .bell(watch)
         .limits(Limits {
             slots: session.config.run.concurrency.value as usize,

@@ -1,0 +1,67 @@
+/**
+ * The keyboard: whatever page is shown binds its keys while it is shown, and the help lists exactly those.
+ *
+ * Keys without a modifier are for the page and are left alone while somebody types. `g` begins a sequence.
+ */
+
+export interface Key {
+  /** `j`, `g r`, `mod+k`, `?`, `Escape`. */
+  keys: string;
+  about: string;
+  group: string;
+  run: (event: KeyboardEvent) => void;
+  /** Also while somebody types. */
+  everywhere?: boolean;
+}
+
+let bound: Key[] = [];
+let begun = '';
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Binds keys for as long as the component lives: `$effect(() => bind([...]))`. */
+export function bind(keys: Key[]): () => void {
+  bound = [...keys, ...bound];
+  return () => {
+    bound = bound.filter((key) => !keys.includes(key));
+  };
+}
+
+/** All keys that do something now, for the help. */
+export function boundKeys(): Key[] {
+  return bound;
+}
+
+const isMac = navigator.platform.startsWith('Mac');
+
+/** How a key is shown: `⌘K` on a Mac, `Ctrl K` elsewhere. */
+export function shown(keys: string): string[] {
+  return keys.split(' ').map((key) => {
+    if (key.startsWith('mod+')) return `${isMac ? '⌘' : 'Ctrl '}${key.slice(4).toUpperCase()}`;
+    return key === 'Escape' ? 'Esc' : key === 'ArrowDown' ? '↓' : key === 'ArrowUp' ? '↑' : key;
+  });
+}
+
+export function listen(event: KeyboardEvent): void {
+  if (event.defaultPrevented) return;
+  const pressed = `${event.metaKey || event.ctrlKey ? 'mod+' : ''}${event.key.length === 1 && (event.metaKey || event.ctrlKey) ? event.key.toLowerCase() : event.key}`;
+  const isTyping = isEditable(event.target) || document.querySelector('dialog[open]') !== null;
+  if (event.altKey) return;
+  // What has the focus knows better what this key means.
+  if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey && event.target instanceof Element && event.target.closest('a, button, summary')) return;
+  const wanted = begun ? `${begun} ${pressed}` : pressed;
+  const found = bound.find((key) => key.keys === wanted && (key.everywhere || !isTyping));
+  clearTimeout(timer);
+  begun = '';
+  if (found) {
+    event.preventDefault();
+    found.run(event);
+  } else if (!isTyping && pressed === 'g') {
+    begun = 'g';
+    timer = setTimeout(() => (begun = ''), 1200);
+  }
+}
+
+function isEditable(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
+}

@@ -1,0 +1,218 @@
+/**
+ * A run's log, folded into what a timeline shows: phases, steps, attempts, operations, and when each began and ended.
+ *
+ * The fold is incremental: entries of a live run are applied as they arrive, each once and in order. It never fails;
+ * an entry of a kind that it does not know is kept for the raw log and otherwise ignored, so that an older dashboard can
+ * look at a newer run.
+ */
+
+import { moment } from '../lib/format';
+import type { Entry, Failure } from '../api/types';
+import { attemptOfScope, partOf, stepOfScope } from './path';
+
+export type Outcome = 'open' | 'completed' | 'failed' | 'skipped' | 'cancelled';
+
+export interface Attempt {
+  number: number;
+  start: number;
+  end: number | null;
+  failure: Failure | null;
+  /** When the next one was to begin. */
+  retryAt: number | null;
+}
+
+export interface Hold {
+  kind: string;
+  message: string;
+  start: number;
+  end: number | null;
+}
+
+export interface Node {
+  path: string;
+  kind: 'phase' | 'step' | 'operation';
+  /** `shell`, `agent`, `approve` …; null for steps and phases. */
+  operation: string | null;
+  name: string;
+  number: number | null;
+  /** The line of the workflow that asked for it: `templates/feature.ts:20:55`. */
+  site: string | null;
+  start: number;
+  end: number | null;
+  outcome: Outcome;
+  failure: Failure | null;
+  reason: string | null;
+  attempts: Attempt[];
+  holds: Hold[];
+  args: Record<string, unknown> | null;
+  value: unknown;
+  child: string | null;
+  due: number | null;
+  tries: number;
+  parent: Node | null;
+  children: Node[];
+  /** Which attempt of the parent asked for it. */
+  within: number;
+  depth: number;
+}
+
+/** Kinds that take no time and would only be noise in a timeline. */
+const NOTES = new Set(['set', 'comment']);
+
+export class Journal {
+  readonly nodes = new Map<string, Node>();
+  readonly roots: Node[] = [];
+  start: number | null = null;
+  end: number | null = null;
+  /** The position of the last entry; they are counted from 1. */
+  last = 0;
+  lastAt: number | null = null;
+
+  /** Applies an entry, unless it was applied before. */
+  apply(entry: Entry): void {
+    if (entry.seq <= this.last) return;
+    this.last = entry.seq;
+    const at = moment(entry.at) ?? this.lastAt ?? 0;
+    this.lastAt = at;
+    this.#fold(entry, at);
+  }
+
+  #fold(entry: Entry, at: number): void {
+    switch (entry.kind) {
+      case 'run.started':
+        this.start ??= at;
+        return;
+      case 'run.ended':
+        this.end = at;
+        return;
+      case 'step.requested':
+        this.#open(text(entry, 'step'), entry, at);
+        return;
+      case 'attempt.started': {
+        const scope = text(entry, 'scope');
+        const number = attemptOfScope(scope);
+        this.nodes.get(stepOfScope(scope))?.attempts.push({ number, start: at, end: null, failure: null, retryAt: null });
+        return;
+      }
+      case 'attempt.failed': {
+        const attempt = this.nodes.get(stepOfScope(text(entry, 'scope')))?.attempts.at(-1);
+        if (attempt) {
+          attempt.end = at;
+          attempt.failure = (entry['failure'] as Failure | undefined) ?? null;
+          attempt.retryAt = moment(entry['retry_at'] as string | number | null);
+        }
+        return;
+      }
+      case 'step.ended':
+        this.#close(text(entry, 'step'), record(entry['outcome']), at);
+        return;
+      case 'operation.ordered':
+        this.#open(text(entry, 'operation'), entry, at);
+        return;
+      case 'operation.retried': {
+        const node = this.nodes.get(text(entry, 'operation'));
+        if (node) node.tries = Number(entry['try'] ?? node.tries + 1);
+        return;
+      }
+      case 'operation.held': {
+        const hold = record(entry['hold']);
+        const held = { kind: String(hold['kind'] ?? ''), message: String(hold['message'] ?? ''), start: at, end: null };
+        this.nodes.get(text(entry, 'operation'))?.holds.push(held);
+        return;
+      }
+      case 'operation.released': {
+        const hold = this.nodes.get(text(entry, 'operation'))?.holds.at(-1);
+        if (hold) hold.end ??= at;
+        return;
+      }
+      case 'operation.ended':
+        this.#close(text(entry, 'operation'), record(entry['result']), at);
+        return;
+      case 'child.ended':
+        this.#close(text(entry, 'operation'), record(entry['outcome']), at);
+        return;
+      case 'timer.fired':
+      case 'signal.consumed':
+        this.#close(text(entry, 'operation'), { status: 'ok' }, at);
+        return;
+      case 'approval.given': {
+        const { approved, by, comment } = entry;
+        this.#close(text(entry, 'operation'), { status: 'ok', value: { approved, by, comment } }, at);
+        return;
+      }
+    }
+  }
+
+  #open(path: string, entry: Entry, at: number): void {
+    const part = partOf(path);
+    if (part.operation !== null && NOTES.has(part.operation)) return;
+    if (this.nodes.has(path)) return;
+    const parent = this.nodes.get(stepOfScope(part.scope)) ?? null;
+    const node: Node = {
+      path,
+      kind: part.kind,
+      operation: part.operation,
+      name: part.name,
+      number: typeof entry['number'] === 'number' ? entry['number'] : null,
+      site: typeof entry['site'] === 'string' ? entry['site'] : null,
+      start: at,
+      end: null,
+      outcome: 'open',
+      failure: null,
+      reason: null,
+      attempts: [],
+      holds: [],
+      args: entry['args'] === undefined ? null : record(entry['args']),
+      value: undefined,
+      child: typeof entry['child'] === 'string' ? entry['child'] : null,
+      due: moment(entry['due'] as string | number | null),
+      tries: 1,
+      parent,
+      children: [],
+      within: attemptOfScope(part.scope),
+      depth: parent ? parent.depth + 1 : 0,
+    };
+    this.nodes.set(path, node);
+    (parent?.children ?? this.roots).push(node);
+  }
+
+  #close(path: string, outcome: Record<string, unknown>, at: number): void {
+    const node = this.nodes.get(path);
+    if (!node || node.end !== null) return;
+    node.end = at;
+    node.outcome = OUTCOMES[String(outcome['status'])] ?? 'completed';
+    node.failure = (outcome['failure'] as Failure | undefined) ?? null;
+    node.reason = typeof outcome['reason'] === 'string' ? outcome['reason'] : null;
+    node.value = outcome['value'] ?? outcome['output'];
+    const attempt = node.attempts.at(-1);
+    if (attempt && attempt.end === null) {
+      attempt.end = at;
+      attempt.failure = node.failure;
+    }
+    const hold = node.holds.at(-1);
+    if (hold) hold.end ??= at;
+  }
+}
+
+const OUTCOMES: Record<string, Outcome> = {
+  ok: 'completed',
+  completed: 'completed',
+  failed: 'failed',
+  timed_out: 'failed',
+  skipped: 'skipped',
+  cancelled: 'cancelled',
+};
+
+function text(entry: Entry, name: string): string {
+  const value = entry[name];
+  return typeof value === 'string' ? value : '';
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
+/** Whether an operation only waits: for a time, a signal, a person or another run. */
+export function isWait(node: Node): boolean {
+  return node.operation === 'sleep' || node.operation === 'wait' || node.operation === 'approve' || node.operation === 'invoke';
+}

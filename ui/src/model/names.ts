@@ -1,0 +1,34 @@
+/**
+ * What steps and operations are called. An operation has a name for the log, which may be the hash of what it does;
+ * people want to read what it does.
+ */
+
+import type { Step } from '../api/types';
+import type { Node } from './journal';
+import { partOf } from './path';
+
+export function nameOfNode(node: Pick<Node, 'operation' | 'name' | 'args'>): string {
+  return called(node.operation, node.name, node.args);
+}
+
+export function nameOfStep(step: Pick<Step, 'name' | 'path' | 'input'>): string {
+  const part = partOf(step.path);
+  const input = typeof step.input === 'object' && step.input !== null ? (step.input as Record<string, unknown>) : null;
+  return called(part.operation, step.name, input);
+}
+
+const HASH = /^[0-9a-f]{16}$/;
+
+function called(operation: string | null, name: string, args: Record<string, unknown> | null): string {
+  const text = (key: string) => (typeof args?.[key] === 'string' ? (args[key] as string) : null);
+  switch (operation) {
+    case 'shell':
+      return HASH.test(name) ? (text('command') ?? 'command') : name;
+    case 'approve':
+      return text('question') ?? 'approval';
+    case 'sleep':
+      return HASH.test(name) || name === '' ? 'sleep' : name;
+    default:
+      return name;
+  }
+}

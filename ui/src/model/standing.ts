@@ -1,0 +1,50 @@
+/** How runs, steps and sessions stand, in one vocabulary of words, colours and shapes. Never a colour alone. */
+
+import type { Run, Waiting } from '../api/types';
+
+export type Shade = 'running' | 'done' | 'failed' | 'waiting' | 'quiet';
+export interface Standing {
+  label: string;
+  shade: Shade;
+  icon: string;
+  moves?: boolean;
+}
+
+const STATUS: Record<string, Standing> = {
+  PENDING: { label: 'Pending', shade: 'quiet', icon: 'dashed' },
+  RUNNING: { label: 'Running', shade: 'running', icon: 'spinner', moves: true },
+  COMPLETED: { label: 'Completed', shade: 'done', icon: 'check' },
+  FAILED: { label: 'Failed', shade: 'failed', icon: 'cross' },
+  RETRYING: { label: 'Retrying', shade: 'waiting', icon: 'again' },
+  SKIPPED: { label: 'Skipped', shade: 'quiet', icon: 'skip' },
+  CANCELLED: { label: 'Cancelled', shade: 'quiet', icon: 'slash' },
+  TIMED_OUT: { label: 'Timed out', shade: 'failed', icon: 'clock' },
+};
+
+const WAITING: Record<Waiting['kind'], Standing> = {
+  approval: { label: 'Needs you', shade: 'waiting', icon: 'hand' },
+  timer: { label: 'Sleeping', shade: 'running', icon: 'clock' },
+  signal: { label: 'Waiting for a signal', shade: 'waiting', icon: 'pause' },
+  child: { label: 'Waiting for a child', shade: 'running', icon: 'pause' },
+  retry: { label: 'Retrying', shade: 'waiting', icon: 'again' },
+  slot: { label: 'Waiting for a slot', shade: 'waiting', icon: 'pause' },
+  disk: { label: 'Waiting for disk', shade: 'waiting', icon: 'pause' },
+};
+
+export function standingOf(status: string): Standing {
+  return STATUS[status] ?? { label: status, shade: 'quiet', icon: 'dashed' };
+}
+
+export function standingOfRun(run: Pick<Run, 'status' | 'waiting' | 'interrupted'>): Standing {
+  if (run.interrupted) return { label: 'Interrupted', shade: 'waiting', icon: 'bolt' };
+  if (run.status === 'RUNNING' && run.waiting) return WAITING[run.waiting.kind] ?? standingOf(run.status);
+  return standingOf(run.status);
+}
+
+export function isOver(status: string): boolean {
+  return status !== 'RUNNING' && status !== 'PENDING' && status !== 'RETRYING';
+}
+
+export function needsPerson(run: Pick<Run, 'status' | 'waiting'>): boolean {
+  return run.status === 'RUNNING' && run.waiting?.kind === 'approval';
+}

@@ -1,0 +1,37 @@
+/** What would be lost with a workspace, in words. */
+
+import type { Finding, Verdict } from '../api/types';
+import { bytes, plural } from '../lib/format';
+
+const WHAT: Record<string, string> = {
+  staged: 'staged',
+  unstaged: 'changed and not staged',
+  untracked: 'untracked',
+  ignored: 'ignored, and not reproducible',
+  reproducible: 'ignored, and reproducible',
+};
+
+export interface Weighed {
+  text: string;
+  examples: string;
+  blocks: boolean;
+}
+
+export function weighed(verdict: Verdict | null): Weighed[] {
+  return (verdict?.findings ?? []).map((finding) => ({
+    text: `${finding.count} ${WHAT[finding.what] ?? String(finding.what).replaceAll('_', ' ')}${finding.bytes ? `, ${bytes(finding.bytes)}` : ''}`,
+    examples: examples(finding),
+    blocks: finding.weight === 'blocks' || finding.weight === 'refuses',
+  }));
+}
+
+function examples(finding: Finding): string {
+  const named = (finding.examples ?? []).slice(0, 4);
+  const rest = (finding.count ?? named.length) - named.length;
+  return named.join(', ') + (rest > 0 && named.length > 0 ? `, and ${plural(rest, 'other')}` : '');
+}
+
+/** Whether it can go without anything being lost. */
+export function isSafe(verdict: Verdict | null): boolean {
+  return !weighed(verdict).some((finding) => finding.blocks);
+}

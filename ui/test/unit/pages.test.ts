@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { figuresOf } from '../../src/model/figures';
+import { filesOf } from '../../src/lib/diff';
+import { nameOfStep } from '../../src/model/names';
+import { standingOfRun } from '../../src/model/standing';
+import { modulesOf, moduleOf, siteOf, successOf } from '../../src/model/statistics';
+import { isSafe, weighed } from '../../src/model/verdict';
+
+describe('how a run stands', () => {
+  const waiting = (kind: 'approval' | 'timer') => ({ status: 'RUNNING' as const, interrupted: false, waiting: { kind, since: '', until: null } });
+  test('is told with a shape of its own for each', () => {
+    expect(standingOfRun(waiting('approval'))).toMatchObject({ label: 'Needs you', icon: 'hand', shade: 'waiting' });
+    expect(standingOfRun(waiting('timer'))).toMatchObject({ label: 'Sleeping' });
+    expect(standingOfRun({ status: 'RUNNING', interrupted: true, waiting: null })).toMatchObject({ label: 'Interrupted', icon: 'bolt' });
+    expect(standingOfRun({ status: 'TIMED_OUT', interrupted: false, waiting: null })).toMatchObject({ label: 'Timed out', shade: 'failed', icon: 'clock' });
+  });
+});
+
+test('operations are called by what they do', () => {
+  expect(nameOfStep({ name: 'ac2b89f15be89acf', path: '/approve:ac2b89f15be89acf#1', input: { question: 'Open it?' } })).toBe('Open it?');
+  expect(nameOfStep({ name: 'ac2b89f15be89acf', path: '/shell:ac2b89f15be89acf#1', input: { command: 'make' } })).toBe('make');
+  expect(nameOfStep({ name: 'build', path: '/shell:build#1', input: { command: 'make' } })).toBe('build');
+  expect(nameOfStep({ name: 'plan', path: '/plan#1', input: null })).toBe('plan');
+});
+
+test('success is counted among the runs that came to an end by themselves', () => {
+  const by_status = { COMPLETED: 6, FAILED: 1, TIMED_OUT: 1, CANCELLED: 3, RUNNING: 1 };
+  expect(successOf({ runs: 12, by_status, average_duration: null, last_started_at: null })).toEqual({ rate: 0.75, completed: 6, failed: 2, other: 4 });
+  expect(successOf({ runs: 1, by_status: { RUNNING: 1 }, average_duration: null, last_started_at: null }).rate).toBeNull();
+});
+
+test('the module that an error is in is found', () => {
+  const modules = modulesOf({ 'templates/feature.ts': 'a', 'templates/lib/more.ts': 'b' });
+  const site = siteOf('templates/lib/more.ts:20:55');
+  expect(site).toEqual({ file: 'templates/lib/more.ts', line: 20 });
+  expect(moduleOf(modules, site!.file)?.text).toBe('b');
+  expect(moduleOf(modules, 'lib/more.ts')?.text).toBe('b');
+  expect([siteOf(null), siteOf('nowhere'), moduleOf([], 'x')]).toEqual([null, null, null]);
+});
+
+test('a verdict says what would be lost', () => {
+  const finding = { what: 'untracked', weight: 'blocks', kept: 'backup', count: 7, bytes: 61, examples: ['a', 'b', 'c', 'd', 'e'] };
+  expect(weighed({ findings: [finding] })).toEqual([{ text: '7 untracked, 61 B', examples: 'a, b, c, d, and 3 others', blocks: true }]);
+  expect([isSafe({ findings: [finding] }), isSafe({ findings: [{ ...finding, weight: 'tells' }] }), isSafe(null)]).toEqual([false, true, true]);
+});
+
+test('a diff has files, and lines with their numbers', async () => {
+  const text = 'diff --git a/a.rs b/a.rs\nindex 1..2 100644\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n fn main() {\n-old\n+new <b>\ndiff --git a/n b/n\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n';
+  const files = await filesOf(text);
+  expect(files.map((file) => [file.name, file.added, file.removed, file.isNew])).toEqual([['a.rs', 1, 1, false], ['n', 1, 0, true]]);
+  expect(files[0]?.lines.map((line) => [line.kind, line.before, line.after, line.text])).toEqual([
+    ['hunk', null, null, '@@ -1,2 +1,2 @@'], ['normal', 1, 1, 'fn main() {'], ['del', 2, null, 'old'], ['add', null, 2, 'new <b>'],
+  ]);
+});
+
+test('the server’s figures are read from its metrics', () => {
+  const text = '# HELP agentos_agent_tokens_total Tokens of agents.\nagentos_agent_tokens_total{kind="input"} 1200\nagentos_agent_tokens_total{kind="output"} 80\nagentos_agent_tokens_total{kind="cached"} 900\nagentos_agent_cost_usd_total 0.27\nagentos_queue 1\n';
+  expect(figuresOf(text)).toEqual({ tokens: 1280, cost: 0.27 });
+  expect(figuresOf('')).toEqual({ tokens: 0, cost: 0 });
+});
