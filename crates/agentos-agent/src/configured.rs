@@ -116,6 +116,9 @@ pub struct AgentSpec {
     /// Variables of AgentOS's own environment that it is given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pass: Vec<String>,
+    /// How many of its sessions a user may have at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
     /// What the scripted agent plays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scenario: Option<PathBuf>,
@@ -143,6 +146,9 @@ impl AgentSpec {
         if kind != Kind::Command && (self.output.is_some() || self.resume.is_some()) {
             let advice = "`output` and `resume` are for agents of the kind `command`";
             return Some(advice.to_owned());
+        }
+        if self.concurrency.is_some_and(|limit| !(1..=10_000).contains(&limit)) {
+            return Some("`concurrency` must be a whole number from 1 to 10000".to_owned());
         }
         if kind != Kind::Scripted && self.scenario.is_some() {
             return Some("`scenario` is for agents of the kind `scripted`".to_owned());

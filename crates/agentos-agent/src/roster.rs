@@ -44,6 +44,13 @@ pub enum RosterError {
     },
 }
 
+/// The name of the agent that works under this name, when `instead` puts others in the place of some.
+#[must_use]
+pub fn put_for<'a>(name: &'a str, instead: &'a BTreeMap<String, String>) -> &'a str {
+    let put = instead.get(name).map_or(name, String::as_str);
+    put.split_once(BEFORE_SCENARIO).filter(|_| put != name).map_or(put, |(put, _)| put)
+}
+
 /// An agent and what it is given.
 pub struct Member {
     /// What it is called, after everything was put in its place.

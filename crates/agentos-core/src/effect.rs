@@ -120,6 +120,11 @@ pub enum Happening {
         /// What it waits for.
         hold: Hold,
     },
+    /// A held operation has the slot that it waited for.
+    Admitted {
+        /// The operation.
+        operation: OperationId,
+    },
     /// A timer's time has come.
     Timer(Timer),
     /// A message is in the inbox.

@@ -9,6 +9,7 @@
 
 pub mod bounds;
 pub mod codec;
+pub mod concurrency;
 pub mod effect;
 pub mod entry;
 pub mod execution;

@@ -39,7 +39,9 @@ use tokio::sync::oneshot;
 pub use known::{KnownSession, NoSessions, Sessions};
 
 use crate::performer::{Order, Performed, Performer, Ticket};
-use crate::shell::{Grounds, OutputSink, Refusal, Whose, directory_name, end, run_folder};
+use crate::shell::{
+    Grounds, OutputSink, Refusal, Whose, directory_name, end, is_begun, run_folder,
+};
 use conduct::Conduct;
 use plan::Plan;
 use turns::Turns;
@@ -190,6 +192,10 @@ fn refused(message: String) -> Failure {
 impl Performer for AgentPerformer {
     async fn perform(&self, order: Order, ticket: Ticket) -> Performed {
         self.performed(order, ticket).await.unwrap_or_else(Performed::from)
+    }
+
+    fn is_begun(&self, run: RunId, operation: &OperationId, r#try: Try) -> bool {
+        is_begun(&self.settings.directory(run, operation, r#try, 1))
     }
 
     async fn stop(&self, run: RunId, operation: &OperationId, r#try: Try) {

@@ -41,38 +41,72 @@ impl Seat {
     /// # Errors
     /// The lock file beside the database can't be made or locked.
     pub fn take(database: &Path) -> io::Result<Option<Self>> {
-        let file =
-            OpenOptions::new().create(true).truncate(false).write(true).open(seat(database))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _lock: file })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
+        Ok(lock(&beside(database, SEAT))?.map(|lock| Self { _lock: lock }))
     }
-}
 
-impl Seat {
     /// Whether somebody has it. Makes nothing.
     ///
     /// # Errors
     /// The lock file beside the database can't be looked at.
     pub fn is_taken(database: &Path) -> io::Result<bool> {
-        match File::open(seat(database)) {
-            Ok(file) => match file.try_lock_shared() {
-                Ok(()) => Ok(false),
-                Err(TryLockError::WouldBlock) => Ok(true),
-                Err(TryLockError::Error(error)) => Err(error),
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
+        is_locked(&beside(database, SEAT))
     }
 }
 
-fn seat(database: &Path) -> PathBuf {
+/// Somebody who stays and takes the seat whenever there is something to do: a server. While it is there, nobody has to
+/// start an executor.
+#[derive(Debug)]
+pub struct Standby {
+    _lock: File,
+}
+
+impl Standby {
+    /// Says that one stays; none if somebody else does.
+    ///
+    /// # Errors
+    /// The lock file beside the database can't be made or locked.
+    pub fn begin(database: &Path) -> io::Result<Option<Self>> {
+        Ok(lock(&beside(database, STANDBY))?.map(|lock| Self { _lock: lock }))
+    }
+
+    /// Whether somebody stays. Makes nothing.
+    ///
+    /// # Errors
+    /// The lock file beside the database can't be looked at.
+    pub fn is_there(database: &Path) -> io::Result<bool> {
+        is_locked(&beside(database, STANDBY))
+    }
+}
+
+/// The lock files of both, behind the database's name.
+const SEAT: &str = ".executor";
+const STANDBY: &str = ".standby";
+
+fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
-    name.push(".executor");
+    name.push(suffix);
     name.into()
+}
+
+fn lock(path: &Path) -> io::Result<Option<File>> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn is_locked(path: &Path) -> io::Result<bool> {
+    match File::open(path) {
+        Ok(file) => match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(error)) => Err(error),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// How an executor's time ended.

@@ -5,12 +5,13 @@ mod commit;
 mod effects;
 mod files;
 mod load;
+mod slots;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use agentos_core::effect::Happening;
+use agentos_core::effect::{Effect, Happening};
 use agentos_core::entry::Home;
 use agentos_core::execution::Execution;
 use agentos_core::id::{Epoch, RunId};
@@ -31,6 +32,7 @@ use crate::shared::Shared;
 use crate::travel::Track;
 use crate::worker::Assignment;
 use effects::InFlight;
+use slots::Places;
 
 /// How many messages are taken out of the inbox at once.
 const INBOX_PAGE: usize = 100;
@@ -110,6 +112,8 @@ pub(super) struct Drive {
     actions: Option<Actions>,
     standing: Standing,
     in_flight: InFlight,
+    /// Its slots, and what it waits for of them.
+    places: Places,
     /// What there is to know about its files.
     track: Track,
     /// How many runs share this thread.
@@ -126,6 +130,7 @@ impl Drive {
     async fn run(&mut self, first: Turn, is_new: bool) -> Result<Left, Left> {
         self.settle(first).await?;
         let mut happenings = if is_new { Vec::new() } else { self.inbox().await? };
+        happenings.extend(self.queue_again());
         loop {
             if !happenings.is_empty() {
                 let now = self.shared.clock.now();
@@ -150,15 +155,16 @@ impl Drive {
                 self.commit(chunk, consumed, outgoing, standing).await?;
             }
             self.standing = standing;
+            self.rest(standing);
             if !lines.is_empty() {
                 self.shared.lines.write(self.run, lines);
             }
             self.shared.pass(Point::Committed)?;
             for effect in effects {
                 self.shared.pass(Point::Performing)?;
-                match self.see_to_files(&effect).await {
-                    Ok(()) => self.perform(effect),
-                    Err(failure) => self.refuse(effect, failure),
+                match self.admit(&effect).await {
+                    Ok(()) => self.attend_to(effect).await,
+                    Err(hold) => self.hold_back(effect, hold),
                 }
             }
             if !more {
@@ -171,6 +177,14 @@ impl Drive {
             let messages = if self.has_mail().await { self.inbox().await? } else { Vec::new() };
             let next = self.execution.advance(messages, self.shared.clock.now());
             turn = next.map_err(|error| Left::Trouble(error.to_string()))?;
+        }
+    }
+
+    /// Sees to the files that something works on, and does it.
+    async fn attend_to(&mut self, effect: Effect) {
+        match self.see_to_files(&effect).await {
+            Ok(()) => self.perform(effect),
+            Err(failure) => self.refuse(effect, failure),
         }
     }
 
@@ -216,6 +230,12 @@ impl Drive {
                         return Ok(messages);
                     }
                 }
+                () = self.places.change() => {
+                    let admitted = self.admitted();
+                    if !admitted.is_empty() {
+                        return Ok(admitted);
+                    }
+                }
                 () = sleep_until(&shared, wake_at) => {}
                 () = progress.ripe(self.told_at) => self.tell_all_progress(),
                 () = linger(parks) => return self.park().await,
@@ -239,7 +259,8 @@ impl Drive {
             let left = at.0.saturating_sub(self.shared.clock.now().0).max(0);
             Duration::from_millis(left.unsigned_abs()) <= linger
         });
-        (parked && !soon && self.in_flight.is_empty()).then_some(linger)
+        let is_idle = self.in_flight.is_empty() && !self.places.is_waiting();
+        (parked && !soon && is_idle).then_some(linger)
     }
 
     /// Gives the run back: it needs nobody until its time comes or a message does.

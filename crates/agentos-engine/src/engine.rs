@@ -30,13 +30,15 @@ use crate::reservation;
 use crate::scheduler::Scheduler;
 pub use crate::scheduler::{Bell, NoBell};
 use crate::shared::Shared;
+use crate::slots::Slots;
 use crate::travel::{NoSnapshots, Snapshots};
 use crate::worker::Worker;
 
 /// What bounds an engine.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// How many runs are driven at once. One that only waits takes no slot.
+    /// How many runs this engine drives at once. One that only waits takes no place. What is limited over all processes is
+    /// said by [`Slots`].
     pub slots: usize,
     /// How many threads execute programs.
     pub workers: usize,
@@ -73,6 +75,7 @@ pub struct Builder {
     lines: Arc<dyn LineSink>,
     homes: Arc<dyn Homes>,
     snapshots: Arc<dyn Snapshots>,
+    slots: Option<Arc<Slots>>,
     bell: Box<dyn Bell>,
     limits: Limits,
     points: Arc<dyn Points>,
@@ -92,6 +95,7 @@ impl Builder {
             lines: Arc::new(NoLines),
             homes: Arc::new(NoHomes),
             snapshots: Arc::new(NoSnapshots),
+            slots: None,
             bell: Box::new(NoBell),
             limits: Limits::default(),
             points: Arc::new(NoPoints),
@@ -133,6 +137,13 @@ impl Builder {
         self
     }
 
+    /// Within what is limited over all processes.
+    #[must_use]
+    pub fn slots(mut self, slots: Slots) -> Self {
+        self.slots = Some(Arc::new(slots));
+        self
+    }
+
     /// With somebody who says when others have changed the store.
     #[must_use]
     pub fn bell(mut self, bell: impl Bell) -> Self {
@@ -170,6 +181,7 @@ impl Builder {
             lines: self.lines,
             homes: self.homes,
             snapshots: self.snapshots,
+            slots: self.slots,
             events: Events::default(),
             limits,
             runtime: tokio::runtime::Handle::current(),
@@ -182,6 +194,7 @@ impl Builder {
             dead: CancellationToken::new(),
             points: self.points,
             driven: Mutex::default(),
+            queued: Mutex::default(),
             troubled: Mutex::default(),
         });
         let (reporter, reports) = mpsc::unbounded_channel();

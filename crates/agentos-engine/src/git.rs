@@ -6,11 +6,20 @@
 //!
 //! What a hook leaves in the background is ended with the call that ran it.
 
+//! A pull request takes two steps: what is git's is done like everything else (`propose`), then the forge is asked
+//! (`open`), which needs no thread to wait.
+
+mod door;
 mod errand;
+mod open;
+mod propose;
+mod summary;
+mod template;
 mod turns;
+mod visit;
+mod wish;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,15 +34,21 @@ use agentos_process::environment::built_up;
 use agentos_process::leftovers::end_marked;
 use agentos_process::secret::Secrets;
 use agentos_process::token::{self, Token};
-use agentos_workspace::surroundings::Surroundings;
-use agentos_workspace::version_control::{self, Halt, Mark, VersionControlError};
+use agentos_store::records::Records;
+use agentos_workspace::version_control::{Halt, Mark, VersionControlError};
 use async_trait::async_trait;
 use serde_json::json;
 
 use crate::performer::{Order, Performed, Performer, Ticket};
-use crate::shell::{Ground, Grounds, Refusal, Workspaces, run_folder};
+use crate::shell::{Ground, Grounds, NoOutput, OutputSink, Refusal, Whose, Workspaces, run_folder};
+pub use agentos_forge::{Kind as ForgeKind, Patience};
+pub use door::{ForgeSettings, GITHUB_API};
 use errand::Errand;
+use open::Request;
+use propose::Proposal;
+pub use template::PROJECT_TEMPLATE;
 use turns::Turns;
+use visit::{Done, Trouble, Visit};
 
 /// How long programs have between TERM and KILL. git takes its locks away within it.
 const GRACE: Duration = Duration::from_secs(5);
@@ -51,13 +66,30 @@ pub struct GitSettings {
     pub secrets: Vec<String>,
     /// Where runs have folders for what is of use only while they work, as those of commands.
     pub root: PathBuf,
+    /// What is known of forges.
+    pub forge: ForgeSettings,
+    /// The file with the template of pull requests, relative to the project; [`PROJECT_TEMPLATE`] if nothing is said.
+    pub template: Option<PathBuf>,
+    /// Where is looked up what a run has done, for its pull request.
+    pub records: Option<Arc<dyn Records>>,
+    /// Where remarks go.
+    pub output: Box<dyn OutputSink>,
 }
 
 impl GitSettings {
     /// As a rule. `root` is where the folders of runs are.
     #[must_use]
     pub fn new(root: PathBuf) -> Self {
-        Self { grounds: Box::new(Workspaces), env: BTreeMap::new(), secrets: Vec::new(), root }
+        Self {
+            grounds: Box::new(Workspaces),
+            env: BTreeMap::new(),
+            secrets: Vec::new(),
+            root,
+            forge: ForgeSettings::default(),
+            template: None,
+            records: None,
+            output: Box::new(NoOutput),
+        }
     }
 }
 
@@ -75,16 +107,19 @@ impl GitPerformer {
         Self { settings: Arc::new(settings), turns: Arc::default() }
     }
 
-    async fn performed(&self, order: Order, ticket: &Ticket) -> Result<OperationResult, Refusal> {
+    async fn performed(
+        &self,
+        mut order: Order,
+        ticket: &Ticket,
+    ) -> Result<OperationResult, Refusal> {
         let ground = self.settings.grounds.of(order.visitor()).await?;
         let mark = token_of(order.run, &order.operation, order.r#try);
         let environment = self.environment(&ground, &mark);
         let named = environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let declared = self.settings.secrets.iter().map(String::as_str);
         let secrets = Secrets::of(named, declared);
-        let halt = Halt::default();
-        let errand = Errand::parse(&order.operation, order.args)?;
-        let _turn = match errand.is_change() {
+        let errand = Arc::new(Errand::parse(&order.operation, order.args.take())?);
+        let turn = match errand.is_change() {
             true => tokio::select! {
                 turn = self.turns.of(&ground.path) => Some(turn),
                 () = ticket.stop.cancelled() => {
@@ -96,35 +131,56 @@ impl GitPerformer {
             false => None,
         };
         let visit = Visit {
-            errand,
+            errand: Arc::clone(&errand),
             mark: Mark::of(&order.run.to_string(), order.operation.as_str()),
-            token: mark.clone(),
+            token: mark,
             is_recovered: order.recovered,
             scratch: self.scratch(order.run, &order.operation),
             ground,
+            project: PathBuf::from(&order.home.project_path),
             environment,
-            halt: halt.clone(),
+            halt: Halt::default(),
+            settings: Arc::clone(&self.settings),
         };
-        let mut work = tokio::task::spawn_blocking(move || visit.run());
-        let done = tokio::select! {
-            done = &mut work => done,
-            () = ticket.stop.cancelled() => {
-                halt.now();
-                loop {
-                    end(mark.clone()).await;
-                    tokio::select! {
-                        done = &mut work => break done,
-                        () = tokio::time::sleep(AGAIN) => {}
-                    }
-                }
+        let done = visited(visit, ticket).await;
+        drop(turn);
+        let done = match (done, &*errand) {
+            (Ok(Done::Proposal(proposal)), Errand::CreatePr(wish)) => {
+                let whose = whose(&order);
+                let opening =
+                    Opening { whose: &whose, wish, proposal: &proposal, secrets: &secrets };
+                self.opened(opening, ticket).await
             }
+            (Ok(Done::Answer(value)), _) => Ok(value),
+            (Ok(Done::Proposal(_)), _) => Ok(Value::Null),
+            (Err(trouble), _) => Err(trouble),
         };
         match done {
-            Ok(Ok(value)) => Ok(OperationResult::Ok { value: masked(value, &secrets) }),
-            Ok(Err(_)) if ticket.stop.is_cancelled() => Ok(OperationResult::Cancelled {}),
-            Ok(Err(error)) => Err(failure(&error, &secrets).into()),
-            Err(_) => Err(Failure::new(FailureKind::Error, "whoever called git panicked").into()),
+            Ok(value) => Ok(OperationResult::Ok { value: masked(value, &secrets) }),
+            Err(_) if ticket.stop.is_cancelled() => Ok(OperationResult::Cancelled {}),
+            Err(Trouble::History(error)) => Err(failure(&error, &secrets).into()),
+            Err(Trouble::Failure(failure)) => {
+                let message = secrets.masked(&failure.message);
+                Err(Failure { message, ..failure }.into())
+            }
         }
+    }
+
+    /// Opens the pull request, unless somebody wants it to stop.
+    async fn opened(&self, opening: Opening<'_>, ticket: &Ticket) -> Result<Value, Trouble> {
+        let Opening { whose, wish, proposal, secrets } = opening;
+        let mark = Mark::of(&whose.run.to_string(), whose.operation.as_str()).to_string();
+        let step = whose.step.as_ref().map(|(number, _)| number.0);
+        let settings = &self.settings;
+        let request = Request { settings, run: whose.run, step, mark, wish, proposal, secrets };
+        let value = tokio::select! {
+            answer = request.answer() => answer?,
+            () = ticket.stop.cancelled() => return Err(Failure::cancelled().into()),
+        };
+        for line in remarks(&value) {
+            settings.output.remark(whose, &secrets.masked(&line));
+        }
+        Ok(value)
     }
 
     /// Where the files of an operation are while it is performed: the same for every try, which replaces them.
@@ -142,6 +198,61 @@ impl GitPerformer {
     }
 }
 
+/// A pull request that is about to be opened.
+struct Opening<'a> {
+    whose: &'a Whose,
+    wish: &'a wish::Wish,
+    proposal: &'a Proposal,
+    secrets: &'a Secrets,
+}
+
+fn whose(order: &Order) -> Whose {
+    Whose {
+        run: order.run,
+        home: order.home.clone(),
+        operation: order.operation.clone(),
+        step: order.step.clone(),
+        r#try: order.r#try,
+    }
+}
+
+/// Calls git on a thread of its own, and ends what it started if somebody wants it to stop.
+async fn visited(visit: Visit, ticket: &Ticket) -> Result<Done, Trouble> {
+    let (halt, mark) = (visit.halt.clone(), visit.token.clone());
+    let mut work = tokio::task::spawn_blocking(move || visit.run());
+    let done = tokio::select! {
+        done = &mut work => done,
+        () = ticket.stop.cancelled() => {
+            halt.now();
+            loop {
+                end(mark.clone()).await;
+                tokio::select! {
+                    done = &mut work => break done,
+                    () = tokio::time::sleep(AGAIN) => {}
+                }
+            }
+        }
+    };
+    let panicked = |_| Failure::new(FailureKind::Error, "whoever called git panicked");
+    done.map_err(panicked)?
+}
+
+/// What is said in the run's log about a pull request.
+fn remarks(answer: &Value) -> Vec<String> {
+    let text = |key: &str| answer[key].as_str().unwrap_or_default();
+    let behind = match (answer["rebased"] == true, answer["behind"].as_u64().unwrap_or_default()) {
+        (true, _) => Some(format!("rebased `{}` onto `{}`", text("branch"), text("base"))),
+        (false, 0) => None,
+        (false, 1) => Some(format!("`{}` is 1 commit behind `{}`", text("branch"), text("base"))),
+        (false, count) => {
+            Some(format!("`{}` is {count} commits behind `{}`", text("branch"), text("base")))
+        }
+    };
+    let opened = answer["pr_url"].as_str().map(|url| format!("pull request: {url}"));
+    let note = answer["note"].as_str().map(str::to_owned);
+    behind.into_iter().chain(opened).chain(note).collect()
+}
+
 /// The mark of all programs of a try.
 fn token_of(run: RunId, operation: &OperationId, r#try: Try) -> Token {
     Token::of(&format!(
@@ -157,46 +268,6 @@ async fn end(mark: Token) {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => tracing::warn!(%error, "a git can't be ended"),
         Err(error) => tracing::warn!(%error, "whoever ends a git panicked"),
-    }
-}
-
-/// All that is needed on the thread that calls git.
-struct Visit {
-    errand: Errand,
-    mark: Mark,
-    /// The mark of its programs.
-    token: Token,
-    /// Whether somebody who was killed may have left some at work.
-    is_recovered: bool,
-    scratch: PathBuf,
-    ground: Ground,
-    environment: BTreeMap<String, String>,
-    halt: Halt,
-}
-
-impl Visit {
-    fn run(self) -> Result<Value, VersionControlError> {
-        let Self { errand, mark, token, is_recovered, scratch, ground, environment, halt } = self;
-        let text = |(name, value): (String, String)| (OsString::from(name), OsString::from(value));
-        let surroundings = Surroundings {
-            cwd: Some(ground.path.clone()),
-            home: environment.get("HOME").map(Into::into),
-            environment: environment.into_iter().map(text).collect(),
-        };
-        if is_recovered {
-            end_marked(&token, GRACE)?;
-        }
-        let repository = version_control::open(&ground.path, scratch, surroundings, halt)?;
-        if is_recovered {
-            repository.clear_up(errand.branch())?;
-        }
-        let done = errand.run(&*repository, &mark);
-        if errand.is_change()
-            && let Err(error) = end_marked(&token, GRACE)
-        {
-            tracing::warn!(%error, "what a hook left at work can't be ended");
-        }
-        done
     }
 }
 

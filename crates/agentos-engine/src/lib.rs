@@ -34,6 +34,7 @@ mod reservation;
 mod scheduler;
 mod shared;
 pub mod shell;
+pub mod slots;
 pub mod switch;
 pub mod takeover;
 pub mod travel;

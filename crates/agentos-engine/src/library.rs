@@ -5,6 +5,7 @@ pub(crate) mod prelude;
 mod rust;
 mod script;
 
+use agentos_core::concurrency::Concurrency;
 use agentos_core::entry::{Home, Parent, RunStarted};
 use agentos_core::failure::Failure;
 use agentos_core::id::RunId;
@@ -36,6 +37,12 @@ pub trait Library: Send + Sync + 'static {
     /// # Errors
     /// [`LibraryError`] if there is no such workflow, or it can't be loaded. The run waits until there is.
     fn open(&self, start: &RunStarted) -> Result<Opened, LibraryError>;
+
+    /// How many runs of the workflow of a run that started like this are at work at once, if the workflow says. Asked after
+    /// [`Library::prepare`].
+    fn concurrency(&self, _start: &RunStarted) -> Option<Concurrency> {
+        None
+    }
 
     /// What a child run starts with.
     ///

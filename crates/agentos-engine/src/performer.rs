@@ -62,6 +62,11 @@ pub trait Performer: Send + Sync + 'static {
     /// it may.
     async fn perform(&self, order: Order, ticket: Ticket) -> Performed;
 
+    /// Whether something of this try is in the world already: it is seen to its end, whatever is limited.
+    fn is_begun(&self, _run: RunId, _operation: &OperationId, _try: Try) -> bool {
+        false
+    }
+
     /// Ends what an earlier owner of the run may have left behind, and returns when nothing is left. What never began
     /// will not begin any more.
     async fn stop(&self, run: RunId, operation: &OperationId, r#try: Try);
@@ -79,8 +84,22 @@ pub struct Ticket {
 
 /// What a performer has to say.
 pub(crate) enum News {
-    Started { operation: OperationId, r#try: Try, detail: Value },
-    Performed { operation: OperationId, r#try: Try, performed: Performed },
+    Started {
+        operation: OperationId,
+        r#try: Try,
+        detail: Value,
+    },
+    Performed {
+        operation: OperationId,
+        r#try: Try,
+        performed: Performed,
+    },
+    /// It has no slot, so nobody was asked to perform it.
+    Queued {
+        operation: OperationId,
+        r#try: Try,
+        hold: Hold,
+    },
 }
 
 impl Ticket {

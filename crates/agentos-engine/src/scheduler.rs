@@ -252,7 +252,7 @@ impl Scheduler {
         let unsure = std::mem::take(&mut self.unsure);
         self.unsure = self.claim(unsure).await;
         let resting = self.shared.troubled().resting(Instant::now()).clone();
-        let free = self.shared.limits.slots.saturating_sub(self.shared.driven_count());
+        let free = self.shared.free();
         let mut found = false;
         self.is_crowded = free == 0 || !self.unsure.is_empty();
         if free > 0 {
@@ -279,7 +279,7 @@ impl Scheduler {
         let idle = rests && self.wake_at.is_none();
         self.shared.idle.send_if_modified(|was| std::mem::replace(was, idle) != idle);
         // Without a slot nobody can be woken; when one becomes free, it is looked again.
-        let free = self.shared.limits.slots > self.shared.driven_count();
+        let free = self.shared.free() > 0;
         self.is_crowded |= !free;
         let wake_at = self.wake_at.filter(|at| free && *at > now);
         let others = (self.shared.limits.watch_others && free).then_some(OTHERS);

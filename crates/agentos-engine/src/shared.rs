@@ -1,6 +1,6 @@
 //! What the parts of one engine share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use agentos_core::id::{OwnerId, RunId};
@@ -19,6 +19,7 @@ use crate::lines::LineSink;
 use crate::performer::Performers;
 use crate::points::{Fate, Point, Points};
 use crate::reservation::Handed;
+use crate::slots::Slots;
 use crate::travel::Snapshots;
 use crate::trouble::Troubled;
 
@@ -49,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) lines: Arc<dyn LineSink>,
     pub(crate) homes: Arc<dyn Homes>,
     pub(crate) snapshots: Arc<dyn Snapshots>,
+    /// What is limited over all processes, if anything is.
+    pub(crate) slots: Option<Arc<Slots>>,
     pub(crate) events: Events,
     pub(crate) limits: Limits,
     /// Where the engine was started.
@@ -69,6 +72,8 @@ pub(crate) struct Shared {
     pub(crate) dead: CancellationToken,
     pub(crate) points: Arc<dyn Points>,
     pub(crate) driven: Mutex<HashMap<RunId, Arc<Notify>>>,
+    /// Those of the driven that wait for a slot and do nothing.
+    pub(crate) queued: Mutex<HashSet<RunId>>,
     pub(crate) troubled: Mutex<Troubled>,
 }
 
@@ -108,6 +113,31 @@ impl Shared {
         self.driven().len()
     }
 
+    /// How many more may be driven. Those that only wait for a slot are in nobody's way, up to as many again.
+    pub(crate) fn free(&self) -> usize {
+        self.free_among(self.driven_count())
+    }
+
+    fn free_among(&self, driven: usize) -> usize {
+        let slots = self.limits.slots;
+        let queued = self.queue_of_runs().len().min(slots);
+        slots.saturating_sub(driven.saturating_sub(queued))
+    }
+
+    fn queue_of_runs(&self) -> MutexGuard<'_, HashSet<RunId>> {
+        self.queued.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a run that is driven waits for a slot and does nothing.
+    pub(crate) fn queue(&self, run: RunId, is_waiting: bool) {
+        let mut queued = self.queue_of_runs();
+        if is_waiting && queued.insert(run) {
+            self.kick.notify_one();
+        } else if !is_waiting {
+            queued.remove(&run);
+        }
+    }
+
     pub(crate) fn is_driven(&self, run: RunId) -> bool {
         self.driven().contains_key(&run)
     }
@@ -119,7 +149,7 @@ impl Shared {
         if driven.contains_key(&run) {
             return Err(NoSlot::Driven);
         }
-        if driven.len() >= self.limits.slots || self.leaving.is_cancelled() {
+        if self.free_among(driven.len()) == 0 || self.leaving.is_cancelled() {
             return Err(NoSlot::Full);
         }
         let mail = Arc::new(Notify::new());
@@ -130,6 +160,7 @@ impl Shared {
     /// A run gives its slot back.
     pub(crate) fn leave(&self, run: RunId) {
         self.driven().remove(&run);
+        self.queue_of_runs().remove(&run);
         if let Some(ending) = self.waiting().get(&run) {
             ending.told.notify_waiters();
         }

@@ -19,6 +19,7 @@ use agentos_core::entry::Home;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, StepNumber, Try};
 use agentos_core::path::OperationId;
+use agentos_process::case::Case;
 use agentos_process::directory::Directory;
 use agentos_process::frame::Frame;
 use agentos_process::launch::{self, Launcher};
@@ -194,6 +195,12 @@ fn failed(message: String) -> Failure {
     Failure::new(FailureKind::Error, message)
 }
 
+/// Whether somebody has begun the try of a command that this directory is of.
+pub(crate) fn is_begun(path: &Path) -> bool {
+    let case = Directory::at(path).and_then(|directory| Case::of(&directory));
+    !matches!(case, Ok(Case::Nothing))
+}
+
 /// Ends a command, as often as it takes.
 pub(crate) async fn end(directory: Directory) {
     loop {
@@ -211,6 +218,10 @@ pub(crate) async fn end(directory: Directory) {
 impl Performer for ShellPerformer {
     async fn perform(&self, order: Order, ticket: Ticket) -> Performed {
         self.performed(order, ticket).await.unwrap_or_else(Performed::from)
+    }
+
+    fn is_begun(&self, run: RunId, operation: &OperationId, r#try: Try) -> bool {
+        is_begun(&self.settings.directory(run, operation, r#try))
     }
 
     async fn stop(&self, run: RunId, operation: &OperationId, r#try: Try) {

@@ -44,6 +44,13 @@ impl Kind {
         }
     }
 
+    /// Whether a host is one of the forges that everybody knows.
+    pub(crate) fn is_public_host(host: &str) -> bool {
+        let hosts =
+            ["github.com", "ssh.github.com", "gitlab.com", "altssh.gitlab.com", "codeberg.org"];
+        hosts.contains(&host)
+    }
+
     /// Where the API of a host usually is.
     #[must_use]
     pub fn api(self, host: &str) -> String {
@@ -62,6 +69,16 @@ impl Kind {
             Self::GitHub => "GITHUB_TOKEN or GH_TOKEN, or log in with `gh auth login`",
             Self::GitLab => "GITLAB_TOKEN",
             Self::Forgejo => "FORGEJO_TOKEN",
+        }
+    }
+
+    /// Its name where programs read it: `github`, `gitlab`, `forgejo`.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::GitHub => "github",
+            Self::GitLab => "gitlab",
+            Self::Forgejo => "forgejo",
         }
     }
 

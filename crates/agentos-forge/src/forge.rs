@@ -40,7 +40,8 @@ pub struct Access {
 
 impl Access {
     /// The forge for people.
-    pub(crate) fn forge(&self) -> String {
+    #[must_use]
+    pub fn forge(&self) -> String {
         let host = self.api.split_once("://").map_or(self.api.as_str(), |(_, rest)| rest);
         let host = host.split('/').next().unwrap_or(host);
         format!("{} ({host})", self.kind)
@@ -64,17 +65,21 @@ impl Forge {
         Ok(Self { wire, dialect: access.kind.dialect(remote), patience: access.patience })
     }
 
-    /// The pull request of a branch that carries the request's mark; else one that is open for the same branches.
+    /// The pull request of a branch that carries the request's mark, and `true`; else one that is open for the same
+    /// branches.
     ///
     /// # Errors
     /// [`ForgeError`].
-    pub async fn find(&self, wanted: &NewPullRequest) -> Result<Option<PullRequest>, ForgeError> {
+    pub async fn find(
+        &self,
+        wanted: &NewPullRequest,
+    ) -> Result<Option<(PullRequest, bool)>, ForgeError> {
         let found = self.dialect.of_branch(&self.wire, &wanted.head).await?;
         let marked = found.iter().find(|one| wanted.mark.is_in(&one.body));
         let open = found.iter().find(|one| {
             one.pull_request.state == PullRequestState::Open && one.base == wanted.base
         });
-        Ok(marked.or(open).map(|one| one.pull_request.clone()))
+        Ok(marked.or(open).map(|one| (one.pull_request.clone(), marked.is_some())))
     }
 
     /// Opens a pull request, once: if it has been opened before, by whoever, that is the answer.
@@ -95,13 +100,13 @@ impl Forge {
     }
 
     async fn open_or_find(&self, wanted: &NewPullRequest) -> Result<Opened, ForgeError> {
-        let (pull_request, existed) = match self.find(wanted).await? {
-            Some(there) => (there, true),
+        let (pull_request, is_own, existed) = match self.find(wanted).await? {
+            Some((there, is_own)) => (there, is_own, true),
             None => match self.dialect.open(&self.wire, wanted).await {
-                Ok(new) => (new, false),
+                Ok(new) => (new, true, false),
                 // Somebody was faster, or an earlier request arrived after all.
                 Err(refused @ ForgeError::Invalid { .. }) => match self.find(wanted).await? {
-                    Some(there) => (there, true),
+                    Some((there, is_own)) => (there, is_own, true),
                     None => return Err(refused),
                 },
                 Err(error) => return Err(error),
@@ -111,6 +116,6 @@ impl Forge {
             PullRequestState::Open => self.dialect.adorn(&self.wire, &pull_request, wanted).await?,
             PullRequestState::Closed => Vec::new(),
         };
-        Ok(Opened { pull_request, existed, notices })
+        Ok(Opened { pull_request, existed, is_own, notices })
     }
 }

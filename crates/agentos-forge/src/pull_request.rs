@@ -84,6 +84,8 @@ pub struct Opened {
     pub pull_request: PullRequest,
     /// Whether it was there before this call.
     pub existed: bool,
+    /// Whether it carries the mark of the request: it was opened by this call, or by one that did not hear the answer.
+    pub is_own: bool,
     /// What was asked for and could not be done, such as a reviewer whom the forge does not know. One sentence each.
     pub notices: Vec<String>,
 }

@@ -41,7 +41,14 @@ impl Remote {
         &self.name
     }
 
-    /// The forge that a host is known to be.
+    /// Whether its host is one of the forges that everybody knows. What another host is can only be guessed, and a token
+    /// is not sent to where a guess leads.
+    #[must_use]
+    pub fn is_public(&self) -> bool {
+        Kind::is_public_host(&self.host)
+    }
+
+    /// The forge that a host is, or by its name seems to be.
     #[must_use]
     pub fn kind(&self) -> Option<Kind> {
         Kind::of_host(&self.host)

@@ -80,8 +80,11 @@ declare module "agentos" {
     workspace?: WorkspaceKind | { kind?: WorkspaceKind; base?: string };
     /** How steps are retried that say nothing about it. */
     retry?: Retry | false;
-    /** How many runs of this workflow go on at once. */
-    concurrency?: number;
+    /**
+     * How many runs of this workflow are at work at once: the others wait for a slot. In this repository, or with the scope
+     * `"user"` in all of yours. A run that only waits (for a person, a time, another run) does not count.
+     */
+    concurrency?: number | { limit: number; scope?: "repo" | "user" };
   }
 
   export interface RunOptions {
@@ -349,6 +352,79 @@ declare module "agentos" {
     readonly message: string;
   }
 
+  export interface PushOptions {
+    /** Where to; `origin` if nothing is said. */
+    remote?: string;
+    /** Which; the branch that is checked out if nothing is said. */
+    branch?: string;
+    /**
+     * What the remote has may be replaced if it was once part of this branch here: an amended commit can be pushed. With
+     * `"lease"` also whatever was there when this repository last looked; with `false` nothing.
+     */
+    force?: "lease" | false;
+    /** Whether the branch follows the one over there from now on. It does if nothing is said. */
+    setUpstream?: boolean;
+    /** Milliseconds that it may take, hooks included; ten minutes if nothing is said. */
+    timeout?: number;
+  }
+
+  /** A branch that is on a remote. */
+  export interface Pushed {
+    readonly remote: string;
+    /** The remote's address, without a password. */
+    readonly url: string;
+    readonly branch: string;
+    readonly commitSha: string;
+    /** What it took; `unchanged` if it was there already. */
+    readonly outcome: "created" | "updated" | "rewritten" | "unchanged";
+    /** The commit that was there before. */
+    readonly previous?: string;
+  }
+
+  export interface PullRequestOptions {
+    title: string;
+    /** What it is about, in Markdown. Placed in the template. */
+    body?: string;
+    /** The text of a template, in the place of the project's `.agent/pull_request_template.md`. */
+    template?: string;
+    /** The branch that it is for; the remote's main one if nothing is said. */
+    base?: string;
+    /** The branch with the work; the one that is checked out if nothing is said. */
+    head?: string;
+    /** `origin` if nothing is said. */
+    remote?: string;
+    draft?: boolean;
+    labels?: readonly string[];
+    /** Users who are asked for a review; on GitHub `organisation/team` for a team. */
+    reviewers?: readonly string[];
+    /** What to do if the base has commits that the work does not have: say so (`continue`), `rebase` onto them, or `fail`. */
+    onBehind?: "continue" | "rebase" | "fail";
+    /** Milliseconds that each part of it may take; ten minutes if nothing is said. */
+    timeout?: number;
+  }
+
+  /** A pull request that there is, or a branch that was only pushed. */
+  export interface PullRequest {
+    /** `null` where there is no known forge. */
+    readonly prUrl: string | null;
+    readonly number: number | null;
+    /** Whether it was opened for this, and not found. */
+    readonly created: boolean;
+    readonly branch: string;
+    readonly base: string;
+    readonly commitSha: string;
+    /** How many commits of the base the work does not have. */
+    readonly behind: number;
+    /** How many commits the base does not have. */
+    readonly ahead: number;
+    readonly rebased: boolean;
+    readonly pushed: Pushed;
+    /** `null` if the remote is on no known forge: then the branch was only pushed. */
+    readonly forge: "github" | "gitlab" | "forgejo" | null;
+    /** What is to be known besides, such as a reviewer whom the forge does not know. */
+    readonly note: string | null;
+  }
+
   /**
    * The history of the workspace. A call that was interrupted is made again and finds out what is done already: there is one
    * commit, however often the run is interrupted. Its hooks may run again. Calls that change something take turns.
@@ -373,6 +449,16 @@ declare module "agentos" {
     diff(options?: DiffOptions): Promise<Diff>;
     /** Commits, the latest first; 20 if nothing is said. */
     log(options?: { limit?: number; from?: string; to?: string; paths?: readonly string[] }): Promise<readonly LoggedCommit[]>;
+    /**
+     * Sees to it that the branch is on its remote as it is here. Somebody else's commits over there are never overwritten:
+     * then it throws, as it does if the remote rejects it. A remote that can't be reached is tried a few times.
+     */
+    push(options?: PushOptions): Promise<Pushed>;
+    /**
+     * Pushes the branch and opens a pull request, once, however often the run is interrupted. If there is an open one for the
+     * branch, that is the answer. On a remote that is no known forge it only pushes, and `note` says so.
+     */
+    createPr(options: PullRequestOptions): Promise<PullRequest>;
   }
 
   /**

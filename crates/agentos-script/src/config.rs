@@ -1,5 +1,6 @@
 //! What a workflow says of itself.
 
+use agentos_core::concurrency::Concurrency;
 use agentos_core::name::Name;
 use agentos_core::retry::{Backoff, RetryPolicy};
 use agentos_core::time::Millis;
@@ -35,9 +36,9 @@ pub struct WorkflowConfig {
     /// How steps are retried that say nothing about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// How many runs of it go on at once.
+    /// How many runs of it are at work at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub concurrency: Option<Value>,
+    pub concurrency: Option<Concurrency>,
 }
 
 /// How long a run may be active if nothing is said.

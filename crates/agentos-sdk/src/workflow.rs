@@ -5,6 +5,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentos_core::concurrency::{Concurrency, Scope};
 use agentos_core::entry::RunStarted;
 use agentos_core::id::{RunId, Seed};
 use agentos_core::name::{Name, NameError};
@@ -44,6 +45,8 @@ pub struct WorkflowConfig {
     pub input: Option<Value>,
     /// Where it works: `auto`, `worktree`, `clone`, `jj` or `none`.
     pub workspace: Option<String>,
+    /// How many runs of it are at work at once.
+    pub concurrency: Option<Concurrency>,
 }
 
 impl Default for WorkflowConfig {
@@ -56,6 +59,7 @@ impl Default for WorkflowConfig {
             retry: RetryPolicy::default(),
             input: None,
             workspace: None,
+            concurrency: None,
         }
     }
 }
@@ -141,6 +145,25 @@ impl Workflow {
     #[must_use]
     pub fn workspace(mut self, kind: impl Into<String>) -> Self {
         self.config.workspace = Some(kind.into());
+        self
+    }
+
+    /// Lets so many runs of it be at work at once in a repository, at least one; the others wait for a slot. A run that only
+    /// waits (for a person, a time, another run) does not count.
+    #[must_use]
+    pub const fn concurrency(self, limit: u32) -> Self {
+        self.limited(limit, Scope::Repo)
+    }
+
+    /// As [`Self::concurrency`], over all repositories of the user.
+    #[must_use]
+    pub const fn concurrency_of_user(self, limit: u32) -> Self {
+        self.limited(limit, Scope::User)
+    }
+
+    const fn limited(mut self, limit: u32, scope: Scope) -> Self {
+        let limit = if limit == 0 { 1 } else { limit };
+        self.config.concurrency = Some(Concurrency { limit, scope });
         self
     }
 

@@ -161,7 +161,7 @@ impl Projection {
         }
         let waiting = if self.is_over || standing.is_ended() { None } else { self.waits_for() };
         if waiting != self.waiting || changes.anew {
-            changes.run.waiting = Some(waiting);
+            changes.run.waiting = Some(waiting.clone());
             self.waiting = waiting;
         }
     }

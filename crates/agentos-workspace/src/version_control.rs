@@ -17,15 +17,19 @@ pub mod halt;
 pub mod jj;
 pub mod mark;
 mod message;
+pub mod remote;
 pub mod request;
 mod said;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use answer::{Branch, ChangedFile, Committed, Diff, LoggedCommit, Staged, Status};
 pub use error::VersionControlError;
 pub use halt::Halt;
 pub use mark::Mark;
+pub use remote::error::RemoteError;
+pub use remote::{Base, BaseRequest, Force, PushOutcome, PushRequest, Pushed, Remote};
 pub use request::{DiffRequest, LogRequest, NewBranch, NewCommit, StatusRequest};
 
 use crate::surroundings::Surroundings;
@@ -100,6 +104,36 @@ pub trait VersionControl {
     /// # Errors
     /// There is no such commit.
     fn log(&self, request: &LogRequest) -> Result<Vec<LoggedCommit>>;
+
+    /// A remote by its name.
+    ///
+    /// # Errors
+    /// There is none.
+    fn remote(&self, name: &str) -> Result<Remote>;
+
+    /// Sees to it that a branch is on a remote, as it is here. What the remote has is replaced only as the request says.
+    ///
+    /// # Errors
+    /// The remote has somebody else's commits, does not take it, does not let us in, or can't be reached.
+    fn push(&self, push: &PushRequest) -> Result<Pushed>;
+
+    /// How a branch stands beside the one on a remote that it is for. That one's commits are fetched; no branch moves.
+    ///
+    /// # Errors
+    /// There is no such branch, or the remote can't be asked.
+    fn compare_with_base(&self, request: &BaseRequest) -> Result<Base>;
+
+    /// Makes the commits of what is checked out again on top of its base. If that can't be done nothing has changed.
+    ///
+    /// # Errors
+    /// Both have changed the same lines, or something is not committed.
+    fn rebase(&self, base: &Base, timeout: Duration) -> Result<()>;
+
+    /// Takes back a rebase in the middle of which somebody was killed.
+    ///
+    /// # Errors
+    /// It can't be taken back.
+    fn abort_rebase(&self) -> Result<()>;
 
     /// Clears up behind a predecessor that was killed in the middle of something, once nothing of it is alive. It may have
     /// wanted this branch.

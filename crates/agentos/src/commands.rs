@@ -70,6 +70,9 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
         };
         session.output.note(&format!("its work is on {branch}{place}"));
     }
+    if let Some(url) = &detail.run.pr_url {
+        session.output.note(&format!("its pull request is {url}"));
+    }
     Ok(match detail.run.status {
         WorkflowStatus::Completed => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,

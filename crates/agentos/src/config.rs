@@ -9,7 +9,10 @@
 
 mod agents;
 mod file;
+mod forge;
+mod git;
 mod keeping;
+mod limits;
 mod log;
 mod mcp;
 mod mistake;
@@ -31,7 +34,10 @@ use crate::terminal::Environment;
 use crate::terminal::paint::ColorChoice;
 pub(crate) use agents::Agents;
 use file::File;
+pub(crate) use forge::Forge;
+pub(crate) use git::Git;
 pub(crate) use keeping::Age;
+pub(crate) use limits::Limits;
 pub(crate) use log::Log;
 pub(crate) use mcp::Mcp;
 pub(crate) use mistake::{ConfigError, nearest};
@@ -75,10 +81,16 @@ pub(crate) struct Flags {
 pub(crate) struct Config {
     /// `[agents.NAME]`
     pub(crate) agents: Agents,
+    /// `[forge]`
+    pub(crate) forge: Forge,
+    /// `[git]`
+    pub(crate) git: Git,
     /// `[prices.MODEL]`
     pub(crate) prices: Prices,
     /// `[retention]`
     pub(crate) retention: Retention,
+    /// `[limits]`
+    pub(crate) limits: Limits,
     /// `[run]`
     pub(crate) run: Run,
     /// `[output]`
@@ -103,8 +115,11 @@ pub(crate) struct Config {
 #[derive(Debug, Default)]
 struct Layer {
     agents: agents::Layer,
+    forge: forge::Layer,
+    git: git::Layer,
     prices: prices::Layer,
     retention: retention::Layer,
+    limits: limits::Layer,
     run: run::Layer,
     output: output::Layer,
     log: log::Layer,
@@ -139,6 +154,9 @@ impl Config {
     pub(crate) fn rows(&self) -> Vec<Row> {
         let mut rows = [
             self.agents.rows(),
+            self.forge.rows(),
+            self.git.rows(),
+            self.limits.rows(),
             self.log.rows(),
             self.mcp.rows(),
             self.output.rows(),
@@ -182,6 +200,7 @@ impl Layer {
 
     fn of_environment(environment: &Environment) -> Result<Self, ConfigError> {
         Ok(Self {
+            limits: limits::Layer::of_environment(environment)?,
             run: run::Layer::of_environment(environment)?,
             output: output::Layer::of_environment(environment)?,
             log: log::Layer::of_environment(environment)?,
@@ -194,8 +213,11 @@ impl Layer {
         let written: Written = file.parse()?;
         Ok(Self {
             agents: agents::Layer::of_file(written.agents, file),
+            forge: forge::Layer::of_file(written.forge, file),
+            git: git::Layer::of_file(written.git, file),
             prices: prices::Layer::of_file(written.prices, file),
             retention: retention::Layer::of_file(written.retention, file),
+            limits: limits::Layer::of_file(written.limits, file)?,
             run: run::Layer::of_file(written.run, file),
             output: output::Layer::of_file(written.output, file),
             log: log::Layer::of_file(written.log, file),
@@ -212,8 +234,11 @@ impl Layer {
     fn over(self, below: Self) -> Self {
         Self {
             agents: self.agents.over(below.agents),
+            forge: self.forge.over(below.forge),
+            git: self.git.over(below.git),
             prices: self.prices.over(below.prices),
             retention: self.retention.over(below.retention),
+            limits: self.limits.over(below.limits),
             run: self.run.over(below.run),
             output: self.output.over(below.output),
             log: self.log.over(below.log),
@@ -229,8 +254,11 @@ impl Layer {
     fn or_default(self) -> Config {
         Config {
             agents: self.agents.or_default(),
+            forge: self.forge.or_default(),
+            git: self.git.or_default(),
             prices: self.prices.or_default(),
             retention: self.retention.or_default(),
+            limits: self.limits.or_default(),
             run: self.run.or_default(),
             output: self.output.or_default(),
             log: self.log.or_default(),
@@ -249,8 +277,11 @@ impl Layer {
 #[serde(deny_unknown_fields, default, expecting = "a table")]
 struct Written {
     agents: Option<toml::Spanned<agents::Written>>,
+    forge: forge::Written,
+    git: git::Written,
     prices: Option<toml::Spanned<prices::Written>>,
     retention: retention::Written,
+    limits: limits::Written,
     run: run::Written,
     output: output::Written,
     log: log::Written,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::id::OwnerId;
-use agentos_engine::background::{Attended, Depart, IDLE_FOR, Seat, attend_for};
+use agentos_engine::background::{Attended, Depart, IDLE_FOR, Seat, Standby, attend_for};
 use agentos_engine::clock::SystemClock;
 use agentos_engine::engine::{Builder, Engine, Limits};
 use agentos_engine::held::{Held, Unheld};
@@ -25,7 +25,7 @@ use crate::travel::keeper::DeskSnapshots;
 use crate::workspace::desk::Desk;
 use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
-use crate::{supervise, sweep};
+use crate::{limits, supervise, sweep};
 
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
@@ -33,6 +33,9 @@ pub(crate) const VERB: &str = "executor";
 /// How long a new executor may take to be there, and how often it is looked for.
 const START_WITHIN: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
+
+/// How long somebody who stays may take to take the seat, before an executor is started all the same.
+const STANDBY_WITHIN: Duration = Duration::from_secs(3);
 
 /// Sees to it that somebody attends to this database.
 pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
@@ -42,6 +45,9 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
         if Seat::is_taken(&database)? {
             return Ok(());
         }
+    }
+    if Standby::is_there(&database)? && is_taken_soon(&database).await? {
+        return Ok(());
     }
     let log = beside(&database, ".executor.log");
     let executor = Detached {
@@ -70,6 +76,17 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     let begun = tokio::time::timeout(START_WITHIN, there).await;
     started.leave();
     begun.unwrap_or_else(|_| Err(failed("it does not begin".to_owned())))
+}
+
+/// Whether somebody who stays takes the seat. They hear of every commit, so that is a matter of moments.
+async fn is_taken_soon(database: &Path) -> Result<bool> {
+    let taken = async {
+        while !Seat::is_taken(database)? {
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(true)
+    };
+    tokio::time::timeout(STANDBY_WITHIN, taken).await.unwrap_or(Ok(false))
 }
 
 fn beside(database: &Path, suffix: &str) -> PathBuf {
@@ -133,6 +150,7 @@ fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Re
         .lines(lines)
         .homes(DeskHomes { desk: Desk::open(session, store).ok(), store: store.clone() })
         .snapshots(DeskSnapshots::new(session, store))
+        .slots(limits::slots(session, store))
         .bell(watch)
         .limits(Limits {
             slots: session.config.run.concurrency.value as usize,

@@ -31,7 +31,7 @@ use crate::view::{self, Presenter, Stream};
 use crate::workspace::desk::Desk;
 use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
-use crate::{supervise, sweep};
+use crate::{limits, supervise, sweep};
 
 /// How often a picture is drawn at most.
 const FRAME: Duration = Duration::from_millis(100);
@@ -166,15 +166,16 @@ fn start(
     owner: &Owner,
     (family, lines): (Arc<Family>, FileLines),
 ) -> Result<Engine> {
-    let limits = Limits { slots: SLOTS, linger: Duration::MAX, ..Limits::default() };
+    let bounds = Limits { slots: SLOTS, linger: Duration::MAX, ..Limits::default() };
     let library = session.library(store);
     let builder = Builder::new(family, owner.id(), library);
     let performers = supervise::performers(session, store, lines.clone())?;
     let desk = Desk::open(session, store).ok();
     let builder = builder
         .snapshots(DeskSnapshots::new(session, store))
+        .slots(limits::slots_awaited(session, store))
         .homes(DeskHomes { desk, store: store.clone() });
-    Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(limits).start()?)
+    Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(bounds).start()?)
 }
 
 /// Stops what runs; whoever asks a second time does not want to wait for that.

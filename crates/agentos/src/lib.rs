@@ -30,6 +30,7 @@ mod foreground;
 mod guard;
 mod inputs;
 mod launch;
+mod limits;
 mod lines;
 mod logging;
 mod mcp;

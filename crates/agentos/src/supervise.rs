@@ -9,7 +9,7 @@ use std::sync::Arc;
 use agentos_core::operation::OperationKind;
 use agentos_engine::artifact::ArtifactPerformer;
 use agentos_engine::files::FilesPerformer;
-use agentos_engine::git::{GitPerformer, GitSettings};
+use agentos_engine::git::{ForgeSettings, GitPerformer, GitSettings};
 use agentos_engine::performer::Performers;
 use agentos_engine::shell::{Settings, ShellPerformer};
 use agentos_engine::workspaces::{CheckedWorkspaces, Watched};
@@ -68,6 +68,10 @@ pub(crate) fn performers(
         env: env.clone(),
         secrets: secrets.clone(),
         root: commands_folder(store.path()),
+        forge: forge(session),
+        template: session.config.git.template(),
+        records: Some(Arc::new(store.clone())),
+        output: Box::new(lines.clone()),
     };
     let settings = Settings {
         secrets,
@@ -85,6 +89,25 @@ pub(crate) fn performers(
         .with(OperationKind::Artifact, ArtifactPerformer::new(grounds))
         .with(OperationKind::Git, git)
         .with(OperationKind::Agent, agents))
+}
+
+/// What is known of forges. Tokens are looked for in our own environment, which nothing that runs start inherits.
+fn forge(session: &Session) -> ForgeSettings {
+    let config = &session.config.forge;
+    let said = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let token_env = said(&config.token_env.value);
+    let variables = ForgeSettings::names(token_env.as_deref()).filter_map(|name| {
+        let value = session.surroundings.variable(name)?.to_str()?;
+        Some((name.to_owned(), value.to_owned()))
+    });
+    ForgeSettings {
+        variables: variables.collect(),
+        host: said(&config.host.value),
+        kind: config.kind.value.0,
+        api_url: said(&config.api_url.value),
+        token_env,
+        ..ForgeSettings::default()
+    }
 }
 
 /// Where runs work: in their workspaces, which are looked at and set up before anything is done in them.
@@ -121,7 +144,9 @@ pub(crate) fn secrets(session: &Session, env: &BTreeMap<String, String>) -> Vec<
     let ours = session.surroundings.environment.iter();
     let ours = ours.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
     let given = env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let is_secret = |name: &str| session.config.secrets.has(name) || is_secret_name(name);
+    let of_forge = &session.config.forge.token_env.value;
+    let is_secret =
+        |name: &str| session.config.secrets.has(name) || is_secret_name(name) || name == of_forge;
     let values = ours.chain(given).filter(|(name, _)| is_secret(name));
     values.map(|(_, value)| value.to_owned()).collect()
 }

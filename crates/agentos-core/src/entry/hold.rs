@@ -28,4 +28,6 @@ pub enum HoldKind {
     Approval,
     /// Room on the disk.
     Disk,
+    /// A slot: so many are at work already.
+    Slot,
 }

@@ -33,6 +33,7 @@ impl Cursor {
             Happening::Held { operation, r#try, hold } => {
                 self.operation_held(operation, r#try, hold)
             }
+            Happening::Admitted { operation } => self.admitted(&operation),
             Happening::Timer(timer) => self.timer_fired(timer),
             Happening::Message(message) => self.message_came(message),
             Happening::Resumed => self.resumed(),
@@ -165,6 +166,8 @@ impl Cursor {
             Timer::Grace(scope) => {
                 self.append(Entry::GraceExpired { scope })?;
             }
+            // It gets back what it has waited, and its timer with that.
+            Timer::Attempt(_) if self.waits_for_slot() => {}
             Timer::Attempt(scope) => {
                 self.append(Entry::AttemptTimedOut { scope })?;
             }

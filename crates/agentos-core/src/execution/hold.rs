@@ -2,16 +2,20 @@
 //!
 //! Whoever performs an operation may find that it must not begin: a file asks to be trusted, a disk is full. That is no
 //! failure, and holding a process for it would not survive a restart. So it becomes a wait of the run like any other.
+//!
+//! Waiting for a slot says something about the machine and nothing about the run, so it does not count where time is
+//! measured: while a run does nothing else the timeouts of its attempts stand still, and move on by what it has waited.
 
 use super::AdvanceError;
 use super::cursor::Cursor;
 use crate::effect::Timer;
-use crate::entry::{Entry, Hold, OperationResult};
+use crate::entry::{Entry, Hold, HoldKind, OperationResult};
 use crate::failure::{Failure, FailureKind};
 use crate::id::{InboxKey, Try};
 use crate::operation::Treatment;
 use crate::path::OperationId;
 use crate::program::Ticket;
+use crate::time::Millis;
 
 impl Cursor {
     /// Whoever was to perform an operation says that it can't begin yet.
@@ -52,6 +56,38 @@ impl Cursor {
         true
     }
 
+    /// What was held for a slot has one.
+    pub(super) fn admitted(&mut self, id: &OperationId) -> Result<(), AdvanceError> {
+        match self.is_held_for_slot(id) {
+            true => self.release(id, None),
+            false => Ok(()),
+        }
+    }
+
+    fn is_held_for_slot(&self, id: &OperationId) -> bool {
+        let held = self.journal.operation(id).and_then(|record| record.hold());
+        held.is_some_and(|held| held.value.kind == HoldKind::Slot)
+    }
+
+    /// Whether the run does nothing and waits for a slot.
+    pub(super) fn waits_for_slot(&self) -> bool {
+        self.performing.is_empty() && self.journal.held_for_slot().next().is_some()
+    }
+
+    /// What a run has waited for a slot, and done nothing else, does not count where time is measured.
+    fn give_back_wait(&mut self, id: &OperationId) -> Result<(), AdvanceError> {
+        if !self.performing.is_empty() || !self.is_held_for_slot(id) {
+            return Ok(());
+        }
+        let since = self.journal.operation(id).and_then(|record| record.held_at());
+        let waited = since.map_or(0, |since| self.at.0.saturating_sub(since.0));
+        if waited > 0 {
+            let away_ms = Millis::new(waited.unsigned_abs());
+            self.append(Entry::RunResumed { away_ms })?;
+        }
+        Ok(())
+    }
+
     /// A held operation is tried again.
     pub(super) fn release(
         &mut self,
@@ -63,6 +99,7 @@ impl Cursor {
         else {
             return Ok(());
         };
+        self.give_back_wait(id)?;
         self.stop_hold_timer(id);
         self.append(Entry::OperationReleased { operation: id.clone(), granted })?;
         if let Some(ticket) = self.operations.get(id).copied() {

@@ -26,6 +26,8 @@ pub(crate) struct OperationRecord {
     pub(crate) cancel_ordered: bool,
     /// What it was last held for, and where that is recorded.
     held: Option<Placed<Hold>>,
+    /// When it was last held.
+    held_at: Option<Timestamp>,
     /// What a person has approved for it.
     pub(crate) granted: Option<String>,
     /// The kept signal that it was offered, where that is recorded.
@@ -100,6 +102,7 @@ impl OperationRecord {
             started: None,
             cancel_ordered: false,
             held: None,
+            held_at: None,
             granted: None,
             offered: None,
             fired: None,
@@ -116,6 +119,11 @@ impl OperationRecord {
     /// What it is held for, while it is.
     pub(crate) fn hold(&self) -> Option<&Placed<Hold>> {
         self.held.as_ref().filter(|_| self.state == State::Held)
+    }
+
+    /// Since when it is held, while it is.
+    pub(crate) fn held_at(&self) -> Option<Timestamp> {
+        self.held_at.filter(|_| self.state == State::Held)
     }
 
     /// Whether the current try is recorded to have started.
@@ -285,7 +293,10 @@ impl Journal {
             Progress::Fired { seq, .. } => record.fired = Some(*seq),
             Progress::Ended(ended) => record.ended = Some(ended.clone()),
             Progress::Started { detail, .. } => record.started = Some(detail.clone()),
-            Progress::Held { hold, .. } => record.held = Some(hold.clone()),
+            Progress::Held { hold, .. } => {
+                record.held = Some(hold.clone());
+                record.held_at = Some(at);
+            }
             Progress::Released { granted } => {
                 record.granted = granted.clone().or(record.granted.take());
             }

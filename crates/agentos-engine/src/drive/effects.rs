@@ -45,6 +45,11 @@ impl InFlight {
         self.stops.is_empty()
     }
 
+    /// Whether this try was ordered before this process took the run up.
+    pub(super) fn is_earlier(&self, operation: &OperationId, r#try: Try) -> bool {
+        self.earlier.contains(&(operation.clone(), r#try))
+    }
+
     /// Stops everything that is under way, and waits for that. Nothing of it is recorded: the run goes on some day, and what
     /// was under way is tried again.
     pub(super) async fn stop_all(&mut self, within: Duration) {
@@ -158,12 +163,16 @@ impl Drive {
                 if let Some(progress) = self.in_flight.progress.take_last(&operation) {
                     self.tell_progress(operation.clone(), progress);
                 }
+                if performed != Performed::Interrupted {
+                    self.give_up_session(&operation);
+                }
                 match performed {
                     Performed::Ended(result) => Happening::Ended { operation, r#try, result },
                     Performed::Interrupted => Happening::Interrupted { operation, r#try },
                     Performed::Held(hold) => Happening::Held { operation, r#try, hold },
                 }
             }
+            News::Queued { operation, r#try, hold } => Happening::Held { operation, r#try, hold },
         }
     }
 

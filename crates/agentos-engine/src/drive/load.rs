@@ -17,6 +17,7 @@ use agentos_store::log::load_whole_log;
 use tokio::sync::mpsc;
 
 use super::effects::InFlight;
+use super::slots::Places;
 use super::{Drive, Left};
 use crate::library::prelude;
 use crate::points::Point;
@@ -46,6 +47,10 @@ impl Drive {
         let home = start.home.clone();
         shared.library.prepare(start).await.map_err(|error| trouble(&error))?;
         let opened = prelude::open(&*shared.library, start).map_err(|error| trouble(&error))?;
+        let claims = match &shared.slots {
+            Some(slots) => slots.quotas().of_run(start, shared.library.concurrency(start)).await,
+            None => Vec::new(),
+        };
         let options = Options {
             lines_written: shared.lines.open(start),
             turn_entries: shared.limits.turn_entries,
@@ -65,6 +70,7 @@ impl Drive {
             actions: opened.actions,
             standing: claim.standing,
             in_flight: InFlight::new(sender, ordered),
+            places: Places::new(claims, shared.slots.as_deref()),
             track,
             load,
             told_at: None,

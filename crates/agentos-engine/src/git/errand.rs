@@ -4,11 +4,13 @@ use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::path::OperationId;
 use agentos_core::value::Value;
 use agentos_workspace::version_control::{
-    DiffRequest, LogRequest, Mark, NewBranch, NewCommit, StatusRequest, VersionControl,
-    VersionControlError,
+    DiffRequest, LogRequest, Mark, NewBranch, NewCommit, PushRequest, StatusRequest,
+    VersionControl, VersionControlError,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use super::wish::{OnBehind, Wish};
 
 /// A call.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub(super) enum Errand {
     Status(StatusRequest),
     Diff(DiffRequest),
     Log(LogRequest),
+    Push(PushRequest),
+    CreatePr(Box<Wish>),
 }
 
 impl Errand {
@@ -35,13 +39,28 @@ impl Errand {
             "status" => Self::Status(read(&name, args)?),
             "diff" => Self::Diff(read(&name, args)?),
             "log" => Self::Log(read(&name, args)?),
+            "push" => Self::Push(read(&name, args)?),
+            "createPr" => {
+                let wish: Wish = read(&name, args)?;
+                wish.check()?;
+                Self::CreatePr(Box::new(wish))
+            }
             _ => return Err(refused(format!("there is no `{name}` in ctx.git"))),
         })
     }
 
-    /// Whether it changes something, and runs hooks.
-    pub(super) const fn is_change(&self) -> bool {
-        matches!(self, Self::EnsureBranch(_) | Self::Commit(_) | Self::StageAll)
+    /// Whether it changes the worktree.
+    pub(super) fn is_change(&self) -> bool {
+        match self {
+            Self::EnsureBranch(_) | Self::Commit(_) | Self::StageAll => true,
+            Self::CreatePr(wish) => wish.on_behind == OnBehind::Rebase,
+            _ => false,
+        }
+    }
+
+    /// Whether it runs hooks, which may leave something at work.
+    pub(super) fn starts_programs(&self) -> bool {
+        self.is_change() || matches!(self, Self::Push(_) | Self::CreatePr(_))
     }
 
     /// The branch that it wants.
@@ -52,6 +71,7 @@ impl Errand {
         }
     }
 
+    /// Does everything but open pull requests, which takes more than a repository.
     pub(super) fn run(
         &self,
         repository: &dyn VersionControl,
@@ -66,6 +86,8 @@ impl Errand {
             Self::Status(wanted) => value(repository.status(wanted)?),
             Self::Diff(wanted) => value(repository.diff(wanted)?),
             Self::Log(wanted) => value(repository.log(wanted)?),
+            Self::Push(wanted) => value(repository.push(wanted)?),
+            Self::CreatePr(_) => Value::Null,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Templates of a project beside workflows that the program brings along.
 
+use agentos_core::concurrency::Concurrency;
 use agentos_core::entry::RunStarted;
 use agentos_core::failure::Failure;
 use async_trait::async_trait;
@@ -29,6 +30,10 @@ impl Library for MixedLibrary {
             Err(LibraryError::Unknown { .. }) => self.rust.open(start),
             other => other,
         }
+    }
+
+    fn concurrency(&self, start: &RunStarted) -> Option<Concurrency> {
+        self.scripts.concurrency(start).or_else(|| self.rust.concurrency(start))
     }
 
     fn start_of_child(&self, invocation: Invocation) -> Result<RunStarted, Failure> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agentos_core::concurrency::Concurrency;
 use agentos_core::entry::RunStarted;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Seed};
@@ -57,6 +58,11 @@ impl Library for RustLibrary {
         let program = workflow.program(RunInfo::of(start));
         let actions = Some(program.actions());
         Ok(Opened { program: Box::new(program), actions })
+    }
+
+    fn concurrency(&self, start: &RunStarted) -> Option<Concurrency> {
+        let found = self.workflows.find(start.workflow.as_str())?;
+        found.config().concurrency.filter(|_| found.definition() == start.definition)
     }
 
     fn start_of_child(&self, invocation: Invocation) -> Result<RunStarted, Failure> {

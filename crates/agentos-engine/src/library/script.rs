@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentos_core::concurrency::Concurrency;
 use agentos_core::entry::RunStarted;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Seed};
@@ -173,6 +174,10 @@ impl Library for ScriptLibrary {
         };
         let program = definition.program(RunInfo::of(start), self.limits);
         Ok(Opened { program: Box::new(program), actions: None })
+    }
+
+    fn concurrency(&self, start: &RunStarted) -> Option<Concurrency> {
+        self.kept(&start.definition)?.config().concurrency
     }
 
     fn start_of_child(&self, invocation: Invocation) -> Result<RunStarted, Failure> {

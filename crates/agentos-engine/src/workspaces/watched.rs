@@ -91,6 +91,10 @@ impl<P: Performer> Performer for Watched<P> {
         performed
     }
 
+    fn is_begun(&self, run: RunId, operation: &OperationId, r#try: Try) -> bool {
+        self.performer.is_begun(run, operation, r#try)
+    }
+
     async fn stop(&self, run: RunId, operation: &OperationId, r#try: Try) {
         self.performer.stop(run, operation, r#try).await;
     }

@@ -9,12 +9,14 @@ use agentos_core::id::{InboxKey, RunId};
 use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::operation::OperationKind;
 use agentos_engine::clock::SystemClock;
-use agentos_engine::git::{GitPerformer, GitSettings};
+use agentos_engine::git::{ForgeSettings, GitPerformer, GitSettings};
 use agentos_engine::library::RustLibrary;
 use agentos_engine::performer::Performers;
+use agentos_sdk::operations::git::{OnBehind, PushOutcome};
 use agentos_sdk::{Ctx, RetryPolicy, Workflow, Workflows};
 use agentos_store::place::Place;
 use agentos_store::records::Records as _;
+use agentos_testing::forge::{ForgeServer, TOKEN};
 use agentos_testing::repo::Playground;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -34,6 +36,7 @@ struct Site {
     house: House,
     playground: Playground,
     repo: PathBuf,
+    forge: ForgeSettings,
 }
 
 impl Site {
@@ -42,7 +45,7 @@ impl Site {
         let repo = playground.repository("repo");
         playground.git(&repo, ["config", "user.name", "A. Tester"]);
         playground.git(&repo, ["config", "user.email", "tester@example.com"]);
-        Self { house, playground, repo }
+        Self { house, playground, repo, forge: ForgeSettings::default() }
     }
 
     fn live(&self) -> Life {
@@ -56,6 +59,7 @@ impl Site {
             ]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
+            forge: self.forge.clone(),
             ..GitSettings::new(self.playground.at("commands"))
         };
         let performers = Performers::new().with(OperationKind::Git, GitPerformer::new(settings));
@@ -250,4 +254,42 @@ async fn what_a_hook_leaves_in_the_background_ends_with_the_call() {
     let pid = fs::read_to_string(site.repo.join("hook.pid")).expect("it ran");
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     assert!(stat.is_empty() || stat.contains(") Z"), "it is alive: {stat}");
+}
+
+#[tokio::test]
+async fn a_workflow_in_rust_pushes_its_branch_and_opens_a_pull_request() {
+    let make = || {
+        Workflow::new("main", |ctx: Ctx, (): ()| async move {
+            let git = ctx.git();
+            git.ensure_branch("topic").await?;
+            git.commit("work").allow_empty().await?;
+            let pushed = git.push().await?;
+            let opened = git
+                .create_pr("Work")
+                .body("All of it.")
+                .label("agentos")
+                .draft()
+                .on_behind(OnBehind::Fail)
+                .await?;
+            assert_eq!(pushed.outcome, PushOutcome::Created);
+            assert_eq!(opened.pushed.outcome, PushOutcome::Unchanged);
+            assert_eq!((opened.forge.as_deref(), opened.behind), (Some("github"), 0));
+            Ok(opened.pr_url)
+        })
+    };
+    let (mut site, forge) = (Site::new(make()), ForgeServer::start().expect("a forge"));
+    let remote = site.playground.at("remote.git").display().to_string();
+    site.git(&["init", "--quiet", "--bare", "--initial-branch=main", &remote]);
+    site.git(&["remote", "add", "origin", "git@github.com:acme/shop.git"]);
+    site.git(&["config", &format!("url.{remote}.insteadOf"), "git@github.com:acme/shop.git"]);
+    site.git(&["push", "--quiet", "origin", "main"]);
+    let variables = [("GITHUB_API_URL", forge.url()), ("GH_TOKEN", TOKEN.to_owned())];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value)).into();
+    site.forge = ForgeSettings { variables, ..ForgeSettings::default() };
+    let url = site.output(make).await;
+    let [pull] = &forge.pulls()[..] else { panic!("{:?}", forge.pulls()) };
+    assert_eq!((pull.head.as_str(), pull.base.as_str(), pull.draft), ("topic", "main", true));
+    assert!(pull.body.starts_with("All of it."), "{}", pull.body);
+    let record = site.house.look().run_detail(run()).await.expect("it is there").run;
+    assert_eq!(record.pr_url.map(Value::String), Some(url));
 }

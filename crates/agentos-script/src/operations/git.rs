@@ -39,6 +39,15 @@ pub(super) fn request(args: &str) -> Result<Request, Failure> {
             let (_, options): Given<LogOptions> = read("ctx.git.log(options)", args)?;
             options.unwrap_or_default().order()
         }
+        "push" => {
+            let (_, options): Given<PushOptions> = read("ctx.git.push(options)", args)?;
+            options.unwrap_or_default().order()
+        }
+        "createPr" => {
+            let (_, options): (String, PullRequestOptions) =
+                read("ctx.git.createPr(options)", args)?;
+            options.order()
+        }
         "getCurrentBranch" | "getCurrentCommit" | "stageAll" => json!({}),
         other => {
             let message = format!("there is no ctx.git.{other}");
@@ -182,6 +191,110 @@ impl LogOptions {
             ("from", self.from.map(Value::String)),
             ("to", self.to.map(Value::String)),
             ("paths", self.paths.map(|paths| json!(paths))),
+        ];
+        fill(&mut order, fields);
+        order
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct PushOptions {
+    remote: Option<String>,
+    branch: Option<String>,
+    force: Option<Force>,
+    set_upstream: Option<bool>,
+    timeout: Option<Milliseconds>,
+}
+
+/// `"lease"` or `false`.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`force` is \"lease\" or false")]
+enum Force {
+    Named(Lease),
+    Never(Never),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Lease {
+    Lease,
+}
+
+#[derive(Deserialize)]
+#[serde(try_from = "bool")]
+struct Never;
+
+impl TryFrom<bool> for Never {
+    type Error = &'static str;
+
+    fn try_from(force: bool) -> Result<Self, Self::Error> {
+        if force { Err("`force` is \"lease\" or false") } else { Ok(Self) }
+    }
+}
+
+impl PushOptions {
+    fn order(self) -> Value {
+        let force = self.force.map(|force| match force {
+            Force::Named(Lease::Lease) => json!("lease"),
+            Force::Never(Never) => json!("never"),
+        });
+        let mut order = json!({});
+        let fields = [
+            ("remote", self.remote.map(Value::String)),
+            ("branch", self.branch.map(Value::String)),
+            ("force", force),
+            ("set_upstream", self.set_upstream.map(Value::Bool)),
+            ("timeout_ms", self.timeout.map(|timeout| json!(timeout.millis()))),
+        ];
+        fill(&mut order, fields);
+        order
+    }
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum OnBehind {
+    Continue,
+    Rebase,
+    Fail,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PullRequestOptions {
+    title: String,
+    body: Option<String>,
+    template: Option<String>,
+    base: Option<String>,
+    head: Option<String>,
+    remote: Option<String>,
+    draft: Option<bool>,
+    labels: Option<Vec<String>>,
+    reviewers: Option<Vec<String>>,
+    on_behind: Option<OnBehind>,
+    timeout: Option<Milliseconds>,
+}
+
+impl PullRequestOptions {
+    fn order(self) -> Value {
+        let on_behind = self.on_behind.map(|policy| match policy {
+            OnBehind::Continue => json!("continue"),
+            OnBehind::Rebase => json!("rebase"),
+            OnBehind::Fail => json!("fail"),
+        });
+        let mut order = json!({ "title": self.title });
+        let fields = [
+            ("body", self.body.map(Value::String)),
+            ("template", self.template.map(Value::String)),
+            ("base", self.base.map(Value::String)),
+            ("head", self.head.map(Value::String)),
+            ("remote", self.remote.map(Value::String)),
+            ("draft", self.draft.map(Value::Bool)),
+            ("labels", self.labels.map(|labels| json!(labels))),
+            ("reviewers", self.reviewers.map(|reviewers| json!(reviewers))),
+            ("on_behind", on_behind),
+            ("timeout_ms", self.timeout.map(|timeout| json!(timeout.millis()))),
         ];
         fill(&mut order, fields);
         order

@@ -289,6 +289,8 @@ class Git {
   status(options) { return ask(this.#scope, GIT, ["status", options]); }
   diff(options) { return ask(this.#scope, GIT, ["diff", options]); }
   log(options) { return ask(this.#scope, GIT, ["log", options]); }
+  push(options) { return ask(this.#scope, GIT, ["push", options]); }
+  createPr(options) { return ask(this.#scope, GIT, ["createPr", options]); }
 }
 
 class WorkflowContext {

@@ -3,6 +3,7 @@
 //! Each method is an operation of its own, whose name is the method's, as TypeScript spells it.
 
 mod answers;
+mod exchange;
 mod requests;
 
 use std::panic::Location;
@@ -16,6 +17,7 @@ use serde_json::json;
 pub use answers::{
     Branch, Change, ChangeKind, ChangedFile, Committed, Diff, LoggedCommit, Staged, Status,
 };
+pub use exchange::{CreatePr, OnBehind, PullRequest, Push, PushOutcome, Pushed};
 pub use requests::{Commit, CompareFiles, EnsureBranch, ListCommits, LookAtFiles};
 
 use crate::answer::Answer;
@@ -82,6 +84,20 @@ impl<'a> Git<'a> {
     #[track_caller]
     pub fn log(&self) -> ListCommits<'a> {
         ListCommits(Call::new(self.0, "log"))
+    }
+
+    /// Sees to it that the branch is on its remote as it is here. Somebody else's commits are never overwritten.
+    #[track_caller]
+    pub fn push(&self) -> Push<'a> {
+        Push(Call::new(self.0, "push"))
+    }
+
+    /// Pushes the branch and opens a pull request for it, once, however often that is interrupted. If there is an open one
+    /// for the branch, that is the answer. On a remote that is no known forge it is only pushed, and
+    /// [`PullRequest::note`] says so.
+    #[track_caller]
+    pub fn create_pr(&self, title: impl Into<String>) -> CreatePr<'a> {
+        CreatePr(Call::new(self.0, "createPr").with("title", json!(title.into())))
     }
 }
 

@@ -45,6 +45,12 @@ pub(super) const SILENCE: Duration = Duration::from_secs(80);
 /// How long a client may take nothing of what is sent to it.
 pub(super) const STALL: Duration = Duration::from_secs(60);
 
+/// How long a client may take to hear why its connection ends. Who stops the server does not wait longer.
+pub(super) const FAREWELL: Duration = Duration::from_millis(400);
+
+/// How many runs a connection cancels at once.
+pub(super) const CANCELS: usize = 16;
+
 /// How long a follower waits for news before it looks whether anybody still wants them.
 pub(super) const LOOK: Duration = Duration::from_secs(30);
 

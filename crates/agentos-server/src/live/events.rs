@@ -8,6 +8,7 @@ use agentos_core::entry::{Entry, Record};
 use agentos_core::id::{RunId, Seq};
 use agentos_store::log::ReadError;
 use agentos_store::moment::written;
+use agentos_store::registry::Scope;
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use agentos_store::unified::Found;
@@ -24,6 +25,7 @@ use super::batch::text;
 use super::bounds::{HEARTBEAT, PAGE_CHUNKS};
 use super::hub::Hub;
 use super::mailbox::Mailbox;
+use crate::access::Caller;
 use crate::asked::Asked;
 use crate::documents::Page;
 use crate::problem::Problem;
@@ -65,7 +67,7 @@ impl From<Record> for Event {
 /// one event whose id is its position, so that a client that comes back with `Last-Event-ID` misses nothing and gets nothing
 /// twice. When the run has ended and everything was sent, the stream ends; whoever then asks again from there gets 204,
 /// which tells an `EventSource` to stop.
-#[utoipa::path(get, path = "/api/executions/{id}/events", tag = "executions",
+#[utoipa::path(get, path = "/api/executions/{id}/events", operation_id = "listEvents", tag = "executions",
     params(
         ("id" = String, Path, description = "The run: its id, or its short name."),
         ("after" = Option<u64>, Query, minimum = 0, description = "Only entries behind this position: the `seq` of an entry or of the run's document. 0 if left out."),
@@ -82,16 +84,18 @@ impl From<Record> for Event {
 )]
 pub(super) async fn events(
     State(state): State<AppState>,
+    caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     asked: Asked,
 ) -> Result<Response, Problem> {
+    caller.may(Scope::Read)?;
     asked.only(&["after", "limit"])?;
     let found = state.find_run(&id).await?;
     let after = asked.number("after", 0..=u64::MAX - 1)?.unwrap_or(0);
     if accepts_stream(&headers) {
         let after = last_event(&headers)?.unwrap_or(after);
-        return stream_from(&state, &found, after).await;
+        return stream_from(&state, caller, &found, after).await;
     }
     let limit = asked.number("limit", 1..=MOST)?.unwrap_or(USUAL);
     page(&found, after, limit).await.map(|page| Json(page).into_response())
@@ -147,21 +151,22 @@ pub(super) struct Ear {
     hub: Arc<Hub>,
     run: RunId,
     mailbox: Arc<Mailbox>,
+    caller: Caller,
 }
 
 impl Ear {
-    pub(super) async fn on(hub: &Arc<Hub>, found: &Found) -> Self {
+    pub(super) async fn on(hub: &Arc<Hub>, caller: Caller, found: &Found) -> Self {
         let mailbox = Arc::new(Mailbox::bell());
-        let ear = Self { hub: Arc::clone(hub), run: found.run.id, mailbox };
+        let ear = Self { hub: Arc::clone(hub), run: found.run.id, mailbox, caller };
         ear.hub.subscribe(found, &ear.mailbox, false).await;
         ear
     }
 
-    /// Waits until something was committed to the run since this was last asked; false if the server stops.
+    /// Waits until something was committed to the run since this was last asked; false if the stream has to end.
     pub(super) async fn hears(&self) -> bool {
         tokio::select! {
             () = self.mailbox.rung() => true,
-            () = self.hub.closing.cancelled() => false,
+            () = self.caller.ended() => false,
         }
     }
 }
@@ -180,13 +185,18 @@ struct Following {
     has_ended: bool,
 }
 
-async fn stream_from(state: &AppState, found: &Found, after: u64) -> Result<Response, Problem> {
+async fn stream_from(
+    state: &AppState,
+    caller: Caller,
+    found: &Found,
+    after: u64,
+) -> Result<Response, Problem> {
     let store = found.source.store.clone();
     let head = store.head(found.run.id).await?;
     if head.standing.is_ended() && after >= head.head.0 {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let ear = Ear::on(&state.live, found).await;
+    let ear = Ear::on(&state.live, caller, found).await;
     let following =
         Following { ear, store, next: after + 1, read: VecDeque::new(), has_ended: false };
     let events = stream::unfold(following, async |mut following| {

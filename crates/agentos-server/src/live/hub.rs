@@ -13,7 +13,6 @@ use agentos_store::sqlite::SqliteStore;
 use agentos_store::unified::Found;
 use axum::extract::ws::Utf8Bytes;
 use tokio::sync::{Semaphore, watch};
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::batch::Batch;
@@ -27,7 +26,6 @@ pub struct Hub {
     house: Arc<dyn House>,
     wishes: Mutex<Wishes>,
     pub(super) connections: Arc<Semaphore>,
-    pub(super) closing: CancellationToken,
 }
 
 #[derive(Default)]
@@ -55,7 +53,7 @@ impl Hub {
     #[must_use]
     pub fn new(house: Arc<dyn House>) -> Self {
         let connections = Arc::new(Semaphore::new(CONNECTIONS));
-        Self { house, wishes: Mutex::default(), connections, closing: CancellationToken::new() }
+        Self { house, wishes: Mutex::default(), connections }
     }
 
     fn wishes(&self) -> MutexGuard<'_, Wishes> {
@@ -164,11 +162,6 @@ impl Hub {
         self.wishes().projects.values().flatten().for_each(|mailbox| mailbox.relist());
     }
 
-    /// Ends every connection: the server stops.
-    pub fn close(&self) {
-        self.closing.cancel();
-    }
-
     /// Whether anybody wants to hear of this database. If not, it counts as not followed from now on.
     pub(super) fn is_wanted(&self, database: &Path) -> bool {
         let mut wishes = self.wishes();
@@ -225,6 +218,14 @@ impl Hub {
     pub(super) fn tell_progress(&self, run: RunId, message: &Utf8Bytes) {
         let wishes = self.wishes();
         for mailbox in wishes.runs.get(&run).iter().flat_map(|topic| &topic.listeners) {
+            mailbox.put_progress(run, message);
+        }
+    }
+
+    /// Tells whoever follows the run what a person has remarked on it.
+    pub(super) fn tell_remark(&self, run: RunId, message: &Utf8Bytes) {
+        let wishes = self.wishes();
+        for mailbox in wishes.runs.get(&run).iter().flat_map(|topic| &topic.mailboxes) {
             mailbox.put_progress(run, message);
         }
     }

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 
 use agentos_core::turn::LogLevel;
 use agentos_store::folder::LogReader;
+use agentos_store::registry::Scope;
 use agentos_store::store::Store as _;
 use agentos_store::unified::Found;
 use axum::Json;
@@ -13,7 +14,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::time::timeout;
@@ -22,6 +23,7 @@ use uuid::Uuid;
 
 use super::bounds::{HEARTBEAT, PROGRESS};
 use super::events::{Ear, accepts_stream};
+use crate::access::Caller;
 use crate::asked::Asked;
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -47,6 +49,22 @@ pub(crate) struct LogLine {
     stream: String,
     /// What.
     msg: String,
+    /// The command that wrote it: one try of one operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    command: Option<String>,
+    /// How many bytes of the command's output are kept with this piece.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    end: Option<u64>,
+    /// Whether the line goes on with the command's next piece.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    goes_on: Option<bool>,
+    /// The number of the workflow's own line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    n: Option<u64>,
 }
 
 /// A page of a log file.
@@ -65,7 +83,7 @@ pub(crate) struct LogPage {
 ///
 /// With `follow=true` the answer goes on until the run has ended: one line of JSON for each line
 /// (`application/x-ndjson`), or Server-Sent Events with `Accept: text/event-stream`.
-#[utoipa::path(get, path = "/api/executions/{id}/logs", tag = "executions",
+#[utoipa::path(get, path = "/api/executions/{id}/logs", operation_id = "listLogs", tag = "executions",
     params(
         ("id" = String, Path, description = "The run: its id, or its short name."),
         ("stepId" = Option<Uuid>, Query, description = "Only lines of this step."),
@@ -83,10 +101,12 @@ pub(crate) struct LogPage {
 )]
 pub(super) async fn logs(
     State(state): State<AppState>,
+    caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     asked: Asked,
 ) -> Result<Response, Problem> {
+    caller.may(Scope::Read)?;
     asked.only(&["stepId", "level", "follow", "after", "limit"])?;
     let step: Option<Uuid> = asked.parsed("stepId", "a step's id")?;
     let level = asked.one("level")?.map(level_of).transpose()?.unwrap_or(LogLevel::Trace);
@@ -99,7 +119,7 @@ pub(super) async fn logs(
     if !follows {
         return told.page(limit).await.map(|page| Json(page).into_response());
     }
-    let ear = Ear::on(&told.state.live, &told.found).await;
+    let ear = Ear::on(&told.state.live, caller, &told.found).await;
     Ok(told.follow(ear, accepts_stream(&headers)))
 }
 
@@ -177,13 +197,11 @@ impl Told {
             Some((line, following))
         });
         if as_events {
-            use futures_util::StreamExt as _;
             let events =
                 lines.map(|line| Ok::<_, Infallible>(sse::Event::default().data(line.get())));
             let alive = KeepAlive::new().interval(HEARTBEAT);
             return Sse::new(events).keep_alive(alive).into_response();
         }
-        use futures_util::StreamExt as _;
         let lines = lines.map(|line| Ok::<_, Infallible>(format!("{}\n", line.get())));
         let mut response = Body::from_stream(lines).into_response();
         let kind = HeaderValue::from_static("application/x-ndjson");

@@ -1,3 +1,4 @@
-//! The server, through its own doors.
+//! The server, through its own doors: real requests over real sockets, real databases behind it.
 
 mod access;
+mod live;

@@ -32,10 +32,23 @@ pub(super) struct OpenOperation {
     ordered: Seq,
     /// Kept only where a row is made of it in the end.
     args: Value,
-    /// What it is held for, since when, and when it is tried again by itself.
-    pub(super) held: Option<(HoldKind, Timestamp, Option<Timestamp>)>,
+    /// What it is held for.
+    pub(super) held: Option<Held>,
+    /// What it was held for when it was last released, and since when: who is held for the same again has not stopped waiting.
+    was_held: Option<(HoldKind, Timestamp)>,
     /// Its timer has fired; a signal that came first may still win.
     fired: bool,
+}
+
+/// What an operation is held for.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) kind: HoldKind,
+    pub(super) since: Timestamp,
+    /// When it is tried again by itself.
+    pub(super) until: Option<Timestamp>,
+    /// What is in the way; a question is told elsewhere.
+    pub(super) why: Option<String>,
 }
 
 impl OpenOperation {
@@ -108,12 +121,15 @@ impl Projection {
             }
             Entry::OperationHeld { operation, hold, .. } => {
                 if let Some(open) = self.operations.get_mut(operation) {
-                    open.held = Some((hold.kind, at, hold.until));
+                    let before = open.was_held.filter(|(kind, _)| *kind == hold.kind);
+                    let since = before.map_or(at, |(_, since)| since);
+                    let why = (hold.kind == HoldKind::Slot).then(|| hold.message.clone());
+                    open.held = Some(Held { kind: hold.kind, since, until: hold.until, why });
                 }
             }
             Entry::OperationReleased { operation, .. } => {
                 if let Some(open) = self.operations.get_mut(operation) {
-                    open.held = None;
+                    open.was_held = open.held.take().map(|held| (held.kind, held.since));
                 }
             }
             Entry::OperationEnded { operation, result } => {
@@ -168,6 +184,7 @@ impl Projection {
             ordered: seq,
             args,
             held: None,
+            was_held: None,
             fired: false,
         };
         self.operations.insert(operation.clone(), open);

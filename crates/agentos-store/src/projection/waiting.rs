@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Projection;
 
 /// What a run waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     /// The kind of thing.
     pub kind: WaitKind,
@@ -16,6 +16,17 @@ pub struct Waiting {
     pub since: Timestamp,
     /// Until when at the latest, if there is a limit.
     pub until: Option<Timestamp>,
+    /// What is in the way, for people, where that is known: who has the slots, say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl Waiting {
+    /// Waits for something, with nothing more to say.
+    #[must_use]
+    pub const fn new(kind: WaitKind, since: Timestamp, until: Option<Timestamp>) -> Self {
+        Self { kind, since, until, why: None }
+    }
 }
 
 /// The kinds of waits, the one that says most about a run first.
@@ -43,12 +54,14 @@ impl Projection {
     pub(super) fn waits_for(&self) -> Option<Waiting> {
         let mut waits = Vec::new();
         for operation in self.operations.values().filter(|operation| operation.is_open()) {
-            if let Some((kind, since, until)) = operation.held {
-                let kind = match kind {
+            if let Some(held) = &operation.held {
+                let kind = match held.kind {
                     HoldKind::Approval => WaitKind::Approval,
                     HoldKind::Disk => WaitKind::Disk,
+                    HoldKind::Slot => WaitKind::Slot,
                 };
-                waits.push(Waiting { kind, since, until });
+                let (since, until, why) = (held.since, held.until, held.why.clone());
+                waits.push(Waiting { kind, since, until, why });
                 continue;
             }
             let kind = match operation.kind {
@@ -59,11 +72,11 @@ impl Projection {
                 kind if kind.treatment() == Treatment::Performed => return None,
                 _ => continue,
             };
-            waits.push(Waiting { kind, since: operation.since, until: operation.due });
+            waits.push(Waiting::new(kind, operation.since, operation.due));
         }
         for step in self.steps.values() {
             if let Some((since, until)) = step.retry {
-                waits.push(Waiting { kind: WaitKind::Retry, since, until: Some(until) });
+                waits.push(Waiting::new(WaitKind::Retry, since, Some(until)));
             }
         }
         waits.into_iter().min_by_key(|wait| (wait.kind, wait.since))

@@ -95,12 +95,14 @@ mod waiting {
     use crate::projection::{WaitKind, Waiting};
 
     #[derive(Serialize)]
-    struct Written {
+    struct Written<'a> {
         kind: WaitKind,
         #[serde(serialize_with = "crate::moment::serialize")]
         since: agentos_core::time::Timestamp,
         #[serde(serialize_with = "crate::moment::serialize_some")]
         until: Option<agentos_core::time::Timestamp>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<&'a str>,
     }
 
     #[expect(clippy::ref_option, reason = "serde hands out a reference")]
@@ -108,7 +110,12 @@ mod waiting {
         waiting: &Option<Waiting>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        let written = waiting.map(|Waiting { kind, since, until }| Written { kind, since, until });
+        let written = waiting.as_ref().map(|Waiting { kind, since, until, why }| Written {
+            kind: *kind,
+            since: *since,
+            until: *until,
+            why: why.as_deref(),
+        });
         written.serialize(to)
     }
 }
@@ -175,6 +182,19 @@ pub struct CommentRecord {
     #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
 }
+
+/// What a person has remarked, and on which run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remark {
+    /// The run.
+    pub run: RunId,
+    /// The remark.
+    pub comment: CommentRecord,
+}
+
+/// A place behind which people's remarks are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemarkCursor(pub(crate) i64);
 
 /// What a person remarks.
 #[derive(Debug, Clone, PartialEq)]

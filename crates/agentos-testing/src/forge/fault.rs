@@ -11,6 +11,8 @@ pub enum Fault {
     Silence,
     /// It is done, and the answer is lost.
     LostAnswer,
+    /// It is done, and no answer comes.
+    HeldAnswer,
 }
 
 /// A fault for the next requests of a method whose path ends so.

@@ -1,5 +1,6 @@
 //! Pull requests, and how each API writes them.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Which API a request speaks.
@@ -11,7 +12,7 @@ pub(super) enum Dialect {
 }
 
 /// A pull request that was opened here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Pull {
     /// Its number.
     pub number: u64,

@@ -1,6 +1,7 @@
 //! The server: what it has, and how it answers.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
@@ -38,6 +39,18 @@ struct Desk {
     pulls: Vec<Pull>,
     strikes: Vec<Strike>,
     received: Vec<Received>,
+    /// Gets a line for each pull request.
+    record: Option<File>,
+}
+
+impl Desk {
+    fn take_in(&mut self, pull: Pull) {
+        if let (Some(record), Ok(line)) = (&mut self.record, serde_json::to_string(&pull)) {
+            // Whoever can't write it down still has it.
+            let _unwritten = writeln!(record, "{line}");
+        }
+        self.pulls.push(pull);
+    }
 }
 
 /// A forge that runs until it is dropped.
@@ -55,7 +68,16 @@ impl ForgeServer {
 
     /// Starts one on a port of 127.0.0.1.
     pub fn start_at(port: u16) -> io::Result<Self> {
-        let desk = Arc::new(Mutex::new(Desk::default()));
+        Self::serve(port, Desk::default())
+    }
+
+    /// Starts one that writes each pull request into a file, as a line of JSON: for whoever is in another process.
+    pub fn recording(port: u16, record: File) -> io::Result<Self> {
+        Self::serve(port, Desk { record: Some(record), ..Desk::default() })
+    }
+
+    fn serve(port: u16, desk: Desk) -> io::Result<Self> {
+        let desk = Arc::new(Mutex::new(desk));
         let app = Router::new().fallback(answer).with_state(Arc::clone(&desk));
         Ok(Self { loopback: Loopback::serve("forge", port, app)?, desk })
     }
@@ -116,13 +138,16 @@ async fn answer(
         }
         Some(Fault::Limited) => return limited(),
         Some(Fault::Silence) => std::future::pending::<()>().await,
-        Some(Fault::LostAnswer) | None => {}
+        Some(Fault::LostAnswer | Fault::HeldAnswer) | None => {}
     }
     let answered = if is_authorized(&head) {
         decide(&mut locked(&desk), &head, &body)
     } else {
         (401, json!({ "message": "Bad credentials" }))
     };
+    if fault == Some(Fault::HeldAnswer) {
+        std::future::pending::<()>().await;
+    }
     if fault == Some(Fault::LostAnswer) { lost() } else { whole(answered.0, &answered.1) }
 }
 
@@ -241,7 +266,7 @@ fn open(desk: &mut Desk, route: &Route<'_>, body: &Value, url: &str) -> (u16, Va
         return (422, json!({ "message": "Validation Failed", "errors": missing }));
     }
     let written = pull.written(route.dialect, url);
-    desk.pulls.push(pull);
+    desk.take_in(pull);
     (201, written)
 }
 

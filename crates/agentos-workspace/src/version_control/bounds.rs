@@ -11,6 +11,17 @@ pub const WRITE: Duration = Duration::from_secs(600);
 /// How long a commit may take with its hooks unless the workflow says otherwise.
 pub const COMMIT: Duration = Duration::from_secs(600);
 
+/// How long an exchange with a remote may take, hooks included, unless the workflow says otherwise.
+pub const EXCHANGE: Duration = Duration::from_secs(600);
+
+/// How often a remote that can't be reached is tried.
+pub const EXCHANGE_TRIES: u32 = 4;
+/// Between the first two tries; it doubles each time.
+pub const EXCHANGE_PAUSE: Duration = Duration::from_secs(1);
+
+/// Among how many of the latest positions of a branch one that a remote has is looked for.
+pub const POSITIONS: usize = 1_000;
+
 /// How long somebody else's lock is waited for, and how often it is looked at.
 pub const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 /// Between two looks at a lock.

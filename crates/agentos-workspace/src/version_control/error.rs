@@ -8,6 +8,7 @@ use agentos_process::leftovers::LeftoverError;
 use agentos_process::tool::ToolError;
 use thiserror::Error;
 
+use super::remote::error::RemoteError;
 use crate::files::FileError;
 use crate::git::GitError;
 use crate::jj::JjError;
@@ -172,6 +173,9 @@ pub enum VersionControlError {
         /// What it said.
         said: String,
     },
+    /// It did not get to a remote, or not from it.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// A file of ours can't be written or read.
     #[error("{what}: {source}")]
     File {
@@ -189,6 +193,9 @@ impl VersionControlError {
     /// Whether it would fail in the same way however often it is tried.
     #[must_use]
     pub const fn is_final(&self) -> bool {
+        if let Self::Remote(error) = self {
+            return error.is_final();
+        }
         matches!(
             self,
             Self::Input { .. }

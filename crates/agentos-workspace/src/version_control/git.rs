@@ -20,6 +20,9 @@ mod identity;
 mod lock;
 mod log;
 mod marked;
+mod push;
+mod rebase;
+pub(in crate::version_control) mod remote;
 pub(in crate::version_control) mod revision;
 mod scratch;
 mod status;
@@ -39,6 +42,7 @@ use super::call;
 use super::error::VersionControlError;
 use super::halt::Halt;
 use super::mark::Mark;
+use super::remote::{Base, BaseRequest, PushRequest, Pushed, Remote};
 use super::request::{DiffRequest, LogRequest, NewBranch, NewCommit, StatusRequest};
 use super::{Result, VersionControl};
 use crate::git::{WHERE_VARIABLES, look};
@@ -203,6 +207,29 @@ impl VersionControl for GitRepository {
 
     fn log(&self, request: &LogRequest) -> Result<Vec<LoggedCommit>> {
         self.list(request)
+    }
+
+    fn remote(&self, name: &str) -> Result<Remote> {
+        self.remote_named(name)
+    }
+
+    fn push(&self, push: &PushRequest) -> Result<Pushed> {
+        self.push_once(push)
+    }
+
+    fn compare_with_base(&self, request: &BaseRequest) -> Result<Base> {
+        let head = self.branch_or_current(request.head.as_deref())?;
+        let commit = self.commit_of_branch(&head)?;
+        self.stand_beside(request, head, commit)
+    }
+
+    fn rebase(&self, base: &Base, timeout: Duration) -> Result<()> {
+        self.rebase_onto(base, timeout)
+    }
+
+    fn abort_rebase(&self) -> Result<()> {
+        let _alone = self.alone()?;
+        self.take_back()
     }
 
     fn clear_up(&self, branch: Option<&str>) -> Result<()> {

@@ -15,12 +15,15 @@ mod branch;
 mod commit;
 mod identity;
 mod look;
+mod push;
+mod rebase;
 mod revision;
 mod standing;
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use agentos_process::tool::{Answer, Tool};
 
@@ -32,6 +35,7 @@ use super::error::VersionControlError;
 use super::git::GitRepository;
 use super::halt::Halt;
 use super::mark::Mark;
+use super::remote::{Base, BaseRequest, PushRequest, Pushed, Remote};
 use super::request::{DiffRequest, LogRequest, NewBranch, NewCommit, StatusRequest};
 use super::{Result, VersionControl};
 use crate::git::WHERE_VARIABLES;
@@ -175,6 +179,28 @@ impl VersionControl for JjRepository {
 
     fn log(&self, request: &LogRequest) -> Result<Vec<LoggedCommit>> {
         self.list(request)
+    }
+
+    fn remote(&self, name: &str) -> Result<Remote> {
+        self.store.remote_named(name)
+    }
+
+    fn push(&self, push: &PushRequest) -> Result<Pushed> {
+        self.push_once(push)
+    }
+
+    fn compare_with_base(&self, request: &BaseRequest) -> Result<Base> {
+        let (head, commit) = self.branch_and_commit(request.head.as_deref())?;
+        self.store.stand_beside(request, head, commit)
+    }
+
+    fn rebase(&self, base: &Base, timeout: Duration) -> Result<()> {
+        self.rebase_onto(base, timeout)
+    }
+
+    /// A rebase is one operation of jj's: it happened or it did not.
+    fn abort_rebase(&self) -> Result<()> {
+        Ok(())
     }
 
     /// A jj that was killed leaves no locks of its own; files that do not belong to the latest operation are put right by

@@ -102,6 +102,7 @@ fn facts(session: &Session, detail: &RunDetail, forked_from: Option<String>) -> 
         ("works in", run.workspace_dir.clone()),
         ("branch", run.branch_name.clone()),
         ("commit", run.commit_sha.clone()),
+        ("pr", run.pr_url.clone()),
         ("parent", run.parent_run_id.clone()),
         ("forked from", forked_from),
         ("input", json(&run.input)),

@@ -57,6 +57,18 @@ impl File {
         })
     }
 
+    /// Refuses a value that no repository may set.
+    pub(super) fn refuse_of_repository<W>(
+        &self,
+        written: &Spanned<W>,
+        what: &str,
+    ) -> Result<(), ConfigError> {
+        if self.is_repositorys() {
+            return Err(self.mistake(written.span().start, what));
+        }
+        Ok(())
+    }
+
     /// Whether it is the repository's, and so may be anybody's.
     pub(super) fn is_repositorys(&self) -> bool {
         matches!(self.whose, Whose::Repository)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_engine::background::{Attended, Depart};
+use agentos_engine::background::{Attended, Depart, Standby};
 use tokio::sync::watch;
 
 use super::room::Room;
@@ -22,6 +22,7 @@ const REST: Duration = Duration::from_secs(5);
 
 /// Attends to the room until it is told to go.
 pub(super) async fn attend(room: Arc<Room>, wish: watch::Receiver<Option<Wish>>) {
+    let _standby = Standby::begin(room.store().path());
     let mut commits = room.store().watch().ok();
     loop {
         let pause = match attend_once(&room, wish.clone()).await {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use agentos_core::id::RunId;
 use agentos_server::house::{Answer, Deed, House, Kept, Order, Refusal, RefusalKind, Started};
+use agentos_store::folder::executions;
 use agentos_store::records::{ArtifactRecord, Records as _};
 use agentos_store::unified::{Found, UnifiedView};
 use agentos_workspace::contained::{Contained, ContainedError};
@@ -109,6 +110,10 @@ async fn take_care(inner: Arc<Inner>, stop: CancellationToken) {
             tracing::error!(%error, "a look around has broken off");
         }
         for room in inner.rooms.all() {
+            // What commands would say beside their answers.
+            for note in room.session().output.take_notes() {
+                tracing::info!(project = %room.path.display(), "{note}");
+            }
             let (looked, handle) = (Arc::clone(&room), Handle::current());
             let found = tokio::task::spawn_blocking(move || {
                 let has_changed = looked.look_again()?;
@@ -281,6 +286,14 @@ impl House for Home {
             let detail = found.source.store.run_detail(found.run.id).await;
             let detail = detail.map_err(|error| refused(error.into()))?;
             let project = project_of(&detail).map_err(refused)?;
+            let path = Path::new(&artifact.storage_path);
+            // A link in its place was put there by somebody else, wherever it leads.
+            let is_link =
+                std::fs::symlink_metadata(project.join(path)).is_ok_and(|found| found.is_symlink());
+            if is_link || !project.join(path).starts_with(executions(project)) {
+                let what = format!("{} is no file that the run has kept", artifact.storage_path);
+                return Err(refused(CommandError::refused(what)));
+            }
             let file = contained(project, &artifact.storage_path).map_err(refused)?;
             let missing = || refused(CommandError::not_found(gone(&artifact.storage_path)));
             Ok(Kept { file: file.ok_or_else(missing)?, artifact })

@@ -188,12 +188,14 @@ fn outcome(step: &StepRecord, waiting: Option<&Waiting>) -> Option<String> {
 /// What the run waits for from now on. The next attempt at a step was told with the step.
 fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
     let run = &after.run.run;
-    let Some(waiting) = run.waiting.filter(|waiting| waiting.kind != WaitKind::Retry) else {
+    let told = |waiting: &&Waiting| waiting.kind != WaitKind::Retry;
+    let Some(waiting) = run.waiting.as_ref().filter(told) else {
         return;
     };
     if before.is_some_and(|before| {
         before
             .waiting
+            .as_ref()
             .is_some_and(|known| (known.kind, known.since) == (waiting.kind, waiting.since))
     }) {
         return;
@@ -212,14 +214,17 @@ fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
         ),
         (WaitKind::Signal, _) => "waits for a signal".to_owned(),
         (WaitKind::Child, _) => "waits for another run".to_owned(),
-        (WaitKind::Slot, _) => "waits for a free slot".to_owned(),
+        (WaitKind::Slot, _) => {
+            let why = waiting.why.as_ref().map(|why| format!(": {}", harmless(why)));
+            format!("waits for a slot{}", why.unwrap_or_default())
+        }
         (WaitKind::Disk, _) => {
             format!("waits for room on the disk: `agentos show {}` tells how much", run.run_id)
         }
         (WaitKind::Timer | WaitKind::Retry, _) => "sleeps".to_owned(),
     };
     let most = match (waiting.kind, left) {
-        (_, None) => String::new(),
+        (_, None) | (WaitKind::Slot, _) => String::new(),
         (WaitKind::Timer, Some(left)) => format!(" for {left}"),
         (_, Some(left)) => format!(" (for {left} at most)"),
     };

@@ -5,6 +5,7 @@ use agentos_store::projection::{StepStatus, WaitKind, Waiting};
 use agentos_store::records::{RunRecord, StepRecord};
 
 use super::duration;
+use super::text::harmless;
 
 /// `waits for approval since 3 m`, `next attempt in 4 s`
 pub(crate) fn words(waiting: &Waiting, now: Timestamp) -> String {
@@ -15,12 +16,19 @@ pub(crate) fn words(waiting: &Waiting, now: Timestamp) -> String {
         WaitKind::Approval => "approval",
         WaitKind::Signal => "a signal",
         WaitKind::Child => "another run",
-        WaitKind::Slot => "a free slot",
+        WaitKind::Slot => return slot(waiting, now),
         WaitKind::Disk => "room on the disk",
     };
     let since = duration::coarse(now.0.saturating_sub(waiting.since.0));
     let most = left.map(|left| format!(", {} left", duration::coarse(left))).unwrap_or_default();
     format!("waits for {what} since {since}{most}")
+}
+
+/// `waits for a slot since 3 m: 2 of 2 runs of …`. When it is looked at again is of no interest.
+fn slot(waiting: &Waiting, now: Timestamp) -> String {
+    let since = duration::coarse(now.0.saturating_sub(waiting.since.0));
+    let why = waiting.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    format!("waits for a slot since {since}{}", harmless(&why))
 }
 
 fn soon(what: &str, left: Option<i64>) -> String {
@@ -33,7 +41,7 @@ fn soon(what: &str, left: Option<i64>) -> String {
 
 /// Whether one of the steps says what the run waits for, so that the run itself need not.
 pub(super) fn is_in_a_step(run: &RunRecord) -> bool {
-    let is_retry = run.waiting.is_some_and(|waiting| waiting.kind == WaitKind::Retry);
+    let is_retry = run.waiting.as_ref().is_some_and(|waiting| waiting.kind == WaitKind::Retry);
     is_retry || run.current_step.as_ref().is_some_and(|step| is_in(run, step))
 }
 
@@ -56,7 +64,7 @@ mod tests {
     #[test]
     fn a_wait_says_for_what_and_how_long() {
         let at = |kind, until| {
-            let waiting = Waiting { kind, since: Timestamp(0), until };
+            let waiting = Waiting::new(kind, Timestamp(0), until);
             words(&waiting, Timestamp(180_000))
         };
         assert_eq!(at(WaitKind::Approval, None), "waits for approval since 3 m");
@@ -67,5 +75,11 @@ mod tests {
         assert_eq!(at(WaitKind::Retry, Some(Timestamp(184_000))), "next attempt in 4 s");
         assert_eq!(at(WaitKind::Timer, Some(Timestamp(180_000))), "continues now");
         assert_eq!(at(WaitKind::Retry, None), "next attempt later");
+        let why = Some("1 of 1 runs of `a` in this repository at work: a-bcdefg".to_owned());
+        let waiting = Waiting::new(WaitKind::Slot, Timestamp(0), Some(Timestamp(999_000)));
+        assert_eq!(
+            words(&Waiting { why, ..waiting }, Timestamp(180_000)),
+            "waits for a slot since 3 m: 1 of 1 runs of `a` in this repository at work: a-bcdefg"
+        );
     }
 }

@@ -29,7 +29,7 @@ fn found(number: u128, short: &str, worktree: &str) -> UnifiedRun {
 
 fn some_runs() -> Vec<UnifiedRun> {
     let mut asks = found(1, "ship-aaaaaa", "main");
-    asks.run.waiting = Some(Waiting { kind: WaitKind::Approval, since: START, until: None });
+    asks.run.waiting = Some(Waiting::new(WaitKind::Approval, START, None));
     let busy = found(2, "implement-bbbbbb", "feature-login");
     let mut done = found(3, "plan-cccccc", "main");
     done.run.status = WorkflowStatus::Completed;

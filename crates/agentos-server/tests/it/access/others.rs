@@ -17,14 +17,14 @@ const SOMEBODY: u32 = 54_321;
 const NOBODY: u32 = 65_534;
 
 /// Runs a few lines of Bash as another user, who finds the server's port in `$PORT`.
-fn as_another_user(stage: &Stage, uid: u32, script: &str) -> String {
+fn as_another_user(port: u16, uid: u32, script: &str) -> String {
     assert!(
         rustix::process::geteuid().is_root(),
         "this test has to be root to be another user; leave it out with -E 'not test(another_user)'"
     );
     let playground = Playground::new();
     let mut environment = playground.environment();
-    environment.insert("PORT".into(), stage.port().to_string().into());
+    environment.insert("PORT".into(), port.to_string().into());
     let user = format!("--reuid={uid}");
     let group = format!("--regid={uid}");
     let arguments = [&user, &group, "--clear-groups", "bash", "-c", script];
@@ -45,14 +45,14 @@ fn another_user_needs_a_token() {
     let stage = Stage::new();
     for uid in [SOMEBODY, NOBODY] {
         for line in ["GET /api/look", "POST /api/deed", "DELETE /api/thing"] {
-            let said = as_another_user(&stage, uid, &ask(line, ""));
+            let said = as_another_user(stage.port(), uid, &ask(line, ""));
             Answer::parse(&said).assert_problem(401);
         }
     }
     assert_eq!((stage.looks(), stage.deeds()), (0, 0));
     let token = stage.token("theirs", Scope::Read, None);
     let header = format!("authorization: Bearer {token}\\r\\n");
-    let said = as_another_user(&stage, SOMEBODY, &ask("GET /api/look", &header));
+    let said = as_another_user(stage.port(), SOMEBODY, &ask("GET /api/look", &header));
     assert_eq!(Answer::parse(&said).body, "token theirs");
 }
 
@@ -65,7 +65,7 @@ fn another_user_who_sends_a_request_and_goes_away_has_asked_in_vain() {
             printf 'POST /api/deed HTTP/1.1\\r\\nhost: localhost:%s\\r\\ncontent-length: 0\\r\\n\\r\\n' $PORT >&3; \
             exec 3>&-; \
         done";
-    as_another_user(&stage, SOMEBODY, script);
+    as_another_user(stage.port(), SOMEBODY, script);
     // All of them have come in before this one.
     assert_eq!(stage.ask("GET /api/look", &[]).status, 200);
     stage.stop();
@@ -81,7 +81,7 @@ fn another_user_can_not_open_the_unix_socket() {
         "python3 -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); sys.exit(s.connect_ex(sys.argv[1]) != 13)' {} && echo refused",
         socket.display()
     );
-    assert_eq!(as_another_user(&stage, SOMEBODY, &script), "refused\n");
+    assert_eq!(as_another_user(stage.port(), SOMEBODY, &script), "refused\n");
 }
 
 #[test]
@@ -98,14 +98,15 @@ fn another_user_who_takes_all_places_leaves_some_to_the_one_whose_server_it_is()
     std::fs::set_permissions(stage.folder.path(), mode(0o777)).unwrap();
     std::fs::set_permissions(&ready, mode(0o777)).unwrap();
     std::thread::scope(|scope| {
-        let hog = scope.spawn(|| {
+        let (port, ready) = (stage.port(), &ready);
+        let hog = scope.spawn(move || {
             // Holds on to everything it gets until it is told to let go.
             let script = format!(
                 "for i in {{10..40}}; do eval \"exec $i<>/dev/tcp/127.0.0.1/$PORT\"; done; touch {0}/all; \
                  until [ -e {0}/done ]; do read -t 0.05 <> <(:) || :; done",
                 ready.display()
             );
-            as_another_user(&stage, SOMEBODY, &script)
+            as_another_user(port, SOMEBODY, &script)
         });
         super::stage::eventually("all places are taken", || {
             ready.join("all").exists() || hog.is_finished()

@@ -3,6 +3,7 @@
 mod branches;
 mod commits;
 mod questions;
+mod remotes;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -137,4 +138,11 @@ promises! {
     questions::commits_are_listed_with_all_that_is_known_of_them,
     questions::odd_revisions_are_refused,
     questions::whoever_is_told_to_stop_starts_nothing_more,
+    remotes::a_branch_is_pushed_once_and_follows_what_is_done,
+    remotes::what_was_rewritten_here_replaces_what_was_ours_over_there,
+    remotes::somebody_elses_commits_are_never_overwritten,
+    remotes::what_the_remote_rejects_is_told_with_its_reason,
+    remotes::remotes_that_there_are_not_are_named,
+    remotes::a_branch_is_compared_with_its_base_as_the_remote_has_it,
+    remotes::a_rebase_is_done_whole_or_not_at_all,
 }

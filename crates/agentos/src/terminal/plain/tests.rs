@@ -23,8 +23,7 @@ fn every_change_is_told_once() {
     again.updated_at = after(4_000);
     let built = || ended(step(1, "/build#1"), StepStatus::Completed, (500, 1_400));
     let mut waits = family("ci-abcdef", vec![built(), retrying]);
-    waits.run.run.waiting =
-        Some(Waiting { kind: WaitKind::Retry, since: after(3_000), until: Some(after(4_000)) });
+    waits.run.run.waiting = Some(Waiting::new(WaitKind::Retry, after(3_000), Some(after(4_000))));
     let goes_on = family("ci-abcdef", vec![built(), again.clone()]);
     let mut over =
         family("ci-abcdef", vec![built(), ended(again, StepStatus::Completed, (1_500, 5_700))]);
@@ -84,8 +83,7 @@ fn a_wait_is_told_with_its_question() {
     question.input = Some(json!({ "question": "Deploy?", "diff": diff }));
     let before = family("release-abcdef", vec![question.clone()]);
     let mut asks = family("release-abcdef", vec![question]);
-    asks.run.run.waiting =
-        Some(Waiting { kind: WaitKind::Approval, since: after(0), until: Some(after(7_200_000)) });
+    asks.run.run.waiting = Some(Waiting::new(WaitKind::Approval, after(0), Some(after(7_200_000))));
     assert_eq!(
         told(Some(&before), &asks),
         "12:03:05 release-abcdef  waits for approval: Deploy? [1 file changed, +2 -0] (for 2 h at most)"

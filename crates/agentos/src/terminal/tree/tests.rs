@@ -42,7 +42,7 @@ fn in_the_middle() -> FamilyView {
         ],
     );
     view.run.run.waiting =
-        Some(Waiting { kind: WaitKind::Retry, since: after(190_000), until: Some(after(249_000)) });
+        Some(Waiting::new(WaitKind::Retry, after(190_000), Some(after(249_000))));
     view.lines = vec!["compiling".into(), "running 120 tests".into()];
     view
 }
@@ -112,8 +112,7 @@ fn an_approval_is_asked_for_where_it_is_needed() {
     let mut question = running(step(2, "/approve:00ff#1"), 5_000);
     question.input = Some(json!({ "question": "Deploy to production?" }));
     let mut view = family("release-abcdef", vec![done(1, "/build#1"), question]);
-    view.run.run.waiting =
-        Some(Waiting { kind: WaitKind::Approval, since: after(5_000), until: None });
+    view.run.run.waiting = Some(Waiting::new(WaitKind::Approval, after(5_000), None));
     insta::assert_snapshot!(shown(&view, 80, 24), @r#"
         release-abcdef  RUNNING  4 m 05 s
           ✓ 1 build  850 ms

@@ -1,0 +1,144 @@
+//! What runs say: log files over HTTP, and as progress over the socket.
+
+use std::path::Path;
+
+use agentos_core::time::Timestamp;
+use agentos_core::turn::LogLevel;
+use agentos_store::folder::{Line, RunFolder, RunLogs, StepName, Stream};
+use agentos_store::place::Place;
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+use super::documents::requested;
+use super::house::Server;
+use super::http::{get, json as body, lines};
+use super::writer::{Writer, open};
+
+fn line(number: u64, level: LogLevel, step: Option<StepName>, message: &str) -> Line {
+    Line {
+        ordinal: Some(number),
+        at: Timestamp(1_000),
+        level,
+        step,
+        stream: Stream::Log,
+        message: message.to_owned(),
+        piece: None,
+    }
+}
+
+async fn with_logs(project: &Path, path: &Path) -> (Writer, RunLogs) {
+    let place = Place { work_dir: Some(project.display().to_string()), ..Place::default() };
+    let mut writer = Writer::start_at(&open(path), 1, place).await;
+    writer.commit(vec![requested("/build#1", 1)]).await;
+    let logs = RunFolder::new(project, writer.run).open_logs().unwrap();
+    (writer, logs)
+}
+
+fn messages(page: &Value) -> Vec<&str> {
+    page["items"].as_array().unwrap().iter().map(|line| line["msg"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn lines_are_read_by_page_by_step_and_by_loudness() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let (writer, mut logs) = with_logs(folder.path(), &path).await;
+    let step = StepName::of(writer.run, agentos_core::id::StepNumber(1), "/build#1");
+    let id = step.id;
+    logs.append(&[
+        line(1, LogLevel::Info, None, "one"),
+        line(2, LogLevel::Debug, Some(step.clone()), "two"),
+        line(3, LogLevel::Error, Some(step), "three"),
+    ])
+    .unwrap();
+    let server = Server::over(&[path]).await;
+    let address = format!("/api/executions/{}/logs", writer.run);
+    let ask = async |query: &str| {
+        body(get(server.address, &format!("{address}{query}"), &[]).await).await
+    };
+    let page = ask("?limit=2").await;
+    assert_eq!(messages(&page), ["one", "two"]);
+    let next = page["next"].as_str().unwrap();
+    let page = ask(&format!("?limit=2&after={next}")).await;
+    assert_eq!((messages(&page), &page["next"]), (vec!["three"], &Value::Null));
+    assert_eq!(messages(&ask("?level=info").await), ["one", "three"]);
+    assert_eq!(messages(&ask(&format!("?stepId={id}")).await), ["two", "three"]);
+    assert_eq!(messages(&ask(&format!("?step_id={id}&level=WARN")).await), ["three"]);
+    for (query, status) in [("?level=loud", 400), ("?stepId=1", 400), ("?follow=maybe", 400)] {
+        assert_eq!(get(server.address, &format!("{address}{query}"), &[]).await.status(), status);
+    }
+    let nobody = format!("{address}?stepId={}", uuid::Uuid::from_u128(1));
+    assert_eq!(get(server.address, &nobody, &[]).await.status(), 404);
+}
+
+#[tokio::test]
+async fn whoever_follows_gets_every_line_until_the_run_has_ended() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let place = Place { work_dir: Some(folder.path().display().to_string()), ..Place::default() };
+    let mut writer = Writer::start_at(&open(&path), 1, place).await;
+    let server = Server::over(&[path]).await;
+    let address = format!("/api/executions/{}/logs?follow=true&level=info", writer.run);
+    // There is no file yet.
+    let plain = get(server.address, &address, &[]).await;
+    assert_eq!(plain.headers()["content-type"], "application/x-ndjson");
+    let events = get(server.address, &address, &[("accept", "text/event-stream")]).await;
+    assert_eq!(events.headers()["content-type"], "text/event-stream");
+    let mut logs = RunFolder::new(folder.path(), writer.run).open_logs().unwrap();
+    logs.append(&[line(1, LogLevel::Info, None, "one"), line(2, LogLevel::Trace, None, "quiet")])
+        .unwrap();
+    let mut plain = lines(plain);
+    let first: Value = serde_json::from_str(&plain.next().await.unwrap()).unwrap();
+    assert_eq!(first["msg"], "one");
+    logs.append(&[line(3, LogLevel::Info, None, "two")]).unwrap();
+    writer.end().await;
+    let second: Value = serde_json::from_str(&plain.next().await.unwrap()).unwrap();
+    assert_eq!((&second["msg"], plain.next().await), (&json!("two"), None));
+    let mut events = lines(events);
+    let mut heard = Vec::new();
+    while let Some(said) = events.next().await {
+        heard.extend(said.strip_prefix("data: ").map(|text| {
+            serde_json::from_str::<Value>(text).unwrap()["msg"].as_str().unwrap().to_owned()
+        }));
+    }
+    assert_eq!(heard, ["one", "two"]);
+}
+
+#[tokio::test]
+async fn lines_are_progress_on_the_socket_for_whoever_wants_them() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let (mut writer, mut logs) = with_logs(folder.path(), &path).await;
+    logs.append(&[line(1, LogLevel::Info, None, "before")]).unwrap();
+    let server = Server::over(&[path]).await;
+    let mut quiet = server.connect().await;
+    quiet.subscribe(writer.run, None).await;
+    let mut client = server.connect().await;
+    client
+        .say(json!({ "type": "workflow:subscribe", "data": { "executionId": writer.run } }))
+        .await;
+    client.until(|said| said["type"] == "workflow:subscribed").await;
+    // Until somebody reads the file its end is not known; what is said then is heard.
+    let mut number = 1;
+    let said = loop {
+        number += 1;
+        logs.append(&[line(number, LogLevel::Info, None, &number.to_string())]).unwrap();
+        let wait = std::time::Duration::from_millis(300);
+        if let Ok(said) = tokio::time::timeout(wait, client.next()).await {
+            break said.unwrap();
+        }
+        assert!(number < 200, "lines are heard");
+    };
+    assert_eq!(
+        (&said["type"], &said["ephemeral"]),
+        (&json!("workflow:log:appended"), &json!(true))
+    );
+    assert_eq!((said.get("seq"), &said["data"]["skipped"]), (None, &json!(0)));
+    assert_ne!(said["data"]["lines"][0]["msg"], "before");
+    writer.end().await;
+    assert_eq!(
+        quiet.next().await.unwrap()["type"],
+        "workflow:execution:completed",
+        "it hears no lines"
+    );
+}

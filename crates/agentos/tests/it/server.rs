@@ -1,0 +1,14 @@
+//! `agentos serve`: the real server, asked over real sockets, with real runs. Every answer is checked against the description
+//! that the server gives of itself.
+
+mod artifacts;
+mod catalog;
+mod deeds;
+mod fuzzed;
+pub(crate) mod http;
+mod life;
+mod listing;
+mod live;
+mod places;
+pub(crate) mod stage;
+mod starting;

@@ -1,0 +1,137 @@
+//! Projects and workflows over REST: found, registered, kept as long as something needs them.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::stage::{Server, id, template};
+use crate::support::{Stand, until};
+
+const PLAIN: &str = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "plain", description: "Says hello", version: "1.2" }, async (ctx) => "hello");"#;
+
+#[test]
+fn a_project_is_registered_served_and_served_again_after_a_restart() {
+    let (stand, root) = Stand::with_repository();
+    let other = stand.repository("another");
+    template(&other, "plain", PLAIN);
+    let server = Server::start(&stand, &root);
+    assert!(server.said[0].starts_with("Discovered 9 workflows in "), "{:?}", server.said);
+    let added = server.post("/api/projects", &json!({ "path": other })).is(201);
+    let project = id(&added.json());
+    assert_eq!(added.header("location"), format!("/api/projects/{project}"));
+    assert_eq!(added.json()["workflows"], 10);
+    let again = server.post("/api/projects", &json!({ "path": other })).is(200);
+    assert_eq!(id(&again.json()), project);
+    assert_eq!(server.get(&format!("/api/projects/{project}")).is(200).json(), again.json());
+    let ambiguous =
+        server.post("/api/workflows/greet/execute", &json!({ "input": { "name": "Ada" } })).is(422);
+    assert_eq!(ambiguous.json()["errors"][0]["pointer"], "/projectId");
+    let run = server
+        .post("/api/workflows/plain/execute", &json!({ "workspace": { "kind": "none" } }))
+        .is(201)
+        .json();
+    assert_eq!(run["project_id"], project.as_str());
+    server.until_status(&id(&run), "COMPLETED");
+    let of_project = server.get(&format!("/api/executions?projectId={project}")).is(200).json();
+    assert_eq!(of_project["total"], 1);
+    for (body, status) in [
+        (json!({ "path": "relative" }), 422),
+        (json!({ "path": "/nowhere/at/all" }), 422),
+        (json!({ "path": stand.home() }), 422),
+        (json!({}), 422),
+    ] {
+        server.post("/api/projects", &body).is(status);
+    }
+    server.get("/api/projects/nothing").is(404);
+    server.get("/api/projects/0190b6a4-0000-7000-8000-000000000000").is(404);
+    server.delete("/api/projects/0190b6a4-0000-7000-8000-000000000000").is(404);
+    server.delete(&format!("/api/projects/{project}?purge=perhaps")).is(400);
+    server.stop();
+    let server = Server::start(&stand, &root);
+    assert_eq!(server.get("/api/projects").is(200).json()["total"], 2, "{:?}", server.said);
+    server.delete(&format!("/api/projects/{project}")).is(204);
+    server.get(&format!("/api/projects/{project}")).is(404);
+    server.get(&format!("/api/executions/{}", id(&run))).is(404);
+    server.stop();
+    let kept = stand.runs(&other);
+    assert_eq!(kept.len(), 1, "its runs stay");
+}
+
+#[test]
+fn purging_deletes_runs_with_their_files_and_waits_for_none_that_is_active() {
+    let (stand, root) = Stand::with_repository();
+    let server = Server::start(&stand, &root);
+    let project = server.project();
+    let run = id(&server.execute("listen", &json!({})));
+    until("it waits", || {
+        server.get(&format!("/api/executions/{run}")).json()["waiting"]["kind"] == "signal"
+    });
+    let purge = format!("/api/projects/{project}?purge=true");
+    let refused = server.delete(&purge).is(409).json();
+    assert!(refused["detail"].as_str().unwrap().contains("still needed"), "{refused}");
+    server.post(&format!("/api/executions/{run}/cancel"), &json!({})).is(200);
+    let folder = root.join(".agent/workflows/executions").join(&run);
+    assert!(folder.exists());
+    server.delete(&purge).is(204);
+    assert!(!folder.exists(), "its files are gone");
+    assert!(root.join(".git").exists(), "and the checkout is not touched");
+    server.get(&format!("/api/executions/{run}")).is(404);
+    server.stop();
+    assert!(stand.runs(&root).is_empty());
+}
+
+#[test]
+fn workflows_are_found_when_they_come_change_and_go() {
+    let (stand, root) = Stand::with_repository();
+    template(&root, "plain", PLAIN);
+    let server = Server::start(&stand, &root);
+    let found = server.workflow("plain");
+    assert_eq!((found["version"].as_u64(), found["is_active"].as_bool()), (Some(1), Some(true)));
+    assert_eq!(found["file_path"], ".agent/workflows/templates/plain.ts");
+    assert_eq!(server.workflow("greet")["input"]["required"], json!(["name"]));
+    let path = format!("/api/workflows/{}", id(&found));
+    let shown = server.get(&path).is(200).json();
+    assert!(shown["source"].to_string().contains("Says hello"), "{shown}");
+    assert_eq!(shown["versions"][0]["author_version"], "1.2");
+    assert_eq!(shown["statistics"]["runs"], 0);
+    template(&root, "plain", &PLAIN.replace("\"hello\"", "\"good day\""));
+    until("the new version is found", || server.get(&path).is(200).json()["version"] == 2);
+    let run = server
+        .post(&format!("{path}/execute"), &json!({ "workspace": { "kind": "none" } }))
+        .is(201)
+        .json();
+    server.until_status(&id(&run), "COMPLETED");
+    let shown = server.get(&path).is(200).json();
+    assert_eq!(shown["statistics"]["by_status"], json!({ "COMPLETED": 1 }), "{shown}");
+    assert!(shown["statistics"]["average_duration"].is_number());
+    let refused = server.delete(&path).is(409).json();
+    assert!(refused["detail"].as_str().unwrap().contains("plain.ts exists"), "{refused}");
+    fs::remove_file(root.join(".agent/workflows/templates/plain.ts")).unwrap();
+    until("it can't be started any more", || {
+        server.get(&path).is(200).json()["is_active"] == false
+    });
+    assert_eq!(server.get("/api/workflows?isActive=false").is(200).json()["total"], 1);
+    server.post(&format!("{path}/execute"), &json!({})).is(409);
+    server.delete(&path).is(409);
+    server.delete(&format!("/api/projects/{}?purge=true", server.project())).is(204);
+    server.stop();
+}
+
+#[test]
+fn a_workflow_without_a_file_and_without_runs_can_be_removed_and_nothing_else() {
+    let (stand, root) = Stand::with_repository();
+    template(&root, "plain", PLAIN);
+    let server = Server::start(&stand, &root);
+    let path = format!("/api/workflows/{}", id(&server.workflow("plain")));
+    fs::remove_file(root.join(".agent/workflows/templates/plain.ts")).unwrap();
+    server.delete(&path).is(204);
+    server.get(&path).is(404);
+    server.delete(&path).is(404);
+    let built_in = format!("/api/workflows/{}", id(&server.workflow("greet")));
+    server.delete(&built_in).is(409);
+    server.delete("/api/workflows/..%2f..").is(404);
+    server.get("/api/workflows?isActive=perhaps").is(400);
+    server.get("/api/workflows?projectId=x").is(400);
+    server.stop();
+}

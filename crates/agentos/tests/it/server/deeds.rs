@@ -1,0 +1,166 @@
+//! What is done to runs over REST, and what is refused.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::stage::{Server, id, template};
+use crate::support::{Stand, lines, until};
+
+/// Whether a process with this in its command line lives.
+pub(super) fn lives(mark: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("Linux").flatten();
+    processes
+        .filter(|entry| {
+            entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit())
+        })
+        .any(|entry| {
+            let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&words).contains(mark)
+        })
+}
+
+#[test]
+fn cancelling_ends_a_run_with_its_processes_and_changes_nothing_afterwards() {
+    let (stand, root) = Stand::with_repository();
+    template(
+        &root,
+        "slow",
+        r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "slow", workspace: "none" }, async (ctx) => {
+    await ctx.run("wait", async () => { await ctx.shell("sleep 987654"); });
+});"#,
+    );
+    let server = Server::start(&stand, &root);
+    let run = id(&server.execute("slow", &json!({})));
+    until("its command runs", || lives("sleep 987654") || lives("sleep\0987654"));
+    let shown = server.get(&format!("/api/executions/{run}")).is(200).json();
+    assert_eq!(shown["operations"][0]["kind"], "shell", "{shown}");
+    let path = format!("/api/executions/{run}/cancel");
+    let ended = server.post(&path, &json!({ "reason": "enough" })).is(200).json();
+    assert_eq!(ended["status"], "CANCELLED", "{ended}");
+    assert!(!lives("sleep\0987654"), "no process is left");
+    let again = server.post(&path, &json!({})).is(200).json();
+    assert_eq!((&again["status"], &again["seq"]), (&ended["status"], &ended["seq"]));
+    server.post("/api/executions/nothing/cancel", &json!({})).is(404);
+    server.post(&path, &json!({ "why": 1 })).is(422);
+    server.post(&format!("/api/executions/{run}/resume"), &json!({})).is(409);
+    server.post(&format!("/api/executions/{run}/signal"), &json!({ "event": "go" })).is(409);
+    server.post(&format!("/api/executions/{run}/approve"), &json!({})).is(409);
+    server.stop();
+}
+
+#[test]
+fn a_signal_answers_a_wait_and_counts_once_for_each_key() {
+    let (stand, root) = Stand::with_repository();
+    let server = Server::start(&stand, &root);
+    let run = id(&server.execute("listen", &json!({})));
+    until("it waits", || {
+        server.get(&format!("/api/executions/{run}")).json()["waiting"]["kind"] == "signal"
+    });
+    let path = format!("/api/executions/{run}/signal");
+    server.post(&path, &json!({})).is(422);
+    server.post(&path, &json!({ "event": "" })).is(422);
+    let sent = json!({ "event": "go", "payload": { "to": "sea" }, "key": "one" });
+    server.post(&path, &sent).is(200);
+    let ended = server.until_status(&run, "COMPLETED");
+    assert_eq!(ended["output"]["to"], "sea");
+    server.stop();
+}
+
+#[test]
+fn a_question_is_answered_once_and_who_answered_is_on_record() {
+    let (stand, root) = Stand::with_repository();
+    let server = Server::start_with(&stand, &root, &[("USER", "grace")]);
+    let run = id(&server.execute("ask", &json!({})));
+    until("it asks", || {
+        server.get(&format!("/api/executions/{run}")).json()["operations"][0]["question"]["text"]
+            == "Shall we?"
+    });
+    let path = format!("/api/executions/{run}/approve");
+    let other = server.post(&path, &json!({ "question": "Why?" })).is(404).json();
+    assert!(other["hint"].as_str().unwrap().contains("Shall we?"), "{other}");
+    server.post(&path, &json!({ "approved": "perhaps" })).is(422);
+    server.post(&path, &json!({ "approved": true, "comment": "go ahead" })).is(200);
+    let ended = server.until_status(&run, "COMPLETED");
+    assert_eq!(ended["output"], json!({ "approved": true, "comment": "go ahead" }));
+    let log = server.send("GET", &format!("/api/executions/{run}/events"), &[], b"").is(200);
+    let log = String::from_utf8_lossy(&log.body).into_owned();
+    assert!(log.contains("grace"), "{log}");
+    server.stop();
+}
+
+#[test]
+fn a_remark_is_kept_with_its_author_also_after_the_end() {
+    let (stand, root) = Stand::with_repository();
+    let server = Server::start_with(&stand, &root, &[("USER", "grace")]);
+    let run = id(&server.execute("greet", &json!({ "name": "Ada" })));
+    server.until_status(&run, "COMPLETED");
+    let path = format!("/api/executions/{run}/comments");
+    let body = json!({ "message": "well done", "stepNumber": 1, "metadata": { "mood": "good" } });
+    let shown = server.post(&path, &body).is(200).json();
+    let remark = shown["comments"].as_array().unwrap().iter().find(|one| one["author"] == "grace");
+    let remark = remark.unwrap_or_else(|| panic!("{shown}"));
+    assert_eq!(
+        (remark["message"].as_str(), &remark["metadata"]["mood"]),
+        (Some("well done"), &json!("good"))
+    );
+    assert_eq!(remark["step_id"], shown["steps"][0]["id"]);
+    server.post(&path, &json!({ "message": " " })).is(422);
+    server.post(&path, &json!({ "message": "x", "step_number": 99 })).is(404);
+    server.post(&path, &json!({})).is(422);
+    server.stop();
+}
+
+fn mend(stand: &Stand, server: &Server) -> Value {
+    let (file, counted) = (stand.at("mended"), stand.at("prepared"));
+    let run = server.execute("mend", &json!({ "file": file, "counted": counted }));
+    server.until_status(&id(&run), "FAILED")
+}
+
+fn write(path: &Path) {
+    std::fs::write(path, "").expect("a file");
+}
+
+#[test]
+fn a_failed_run_is_mended_by_a_new_one_that_keeps_finished_work() {
+    let (stand, root) = Stand::with_repository();
+    let server = Server::start(&stand, &root);
+    let failed = mend(&stand, &server);
+    write(&stand.at("mended"));
+    let path = format!("/api/executions/{}/retry", id(&failed));
+    let retried = server.post(&path, &json!({})).is(201);
+    let run = retried.json();
+    assert_eq!(run["forked_from"], failed["id"]);
+    assert_eq!(retried.header("location"), format!("/api/executions/{}", id(&run)));
+    let ended = server.until_status(&id(&run), "COMPLETED");
+    assert_eq!(ended["output"], "mended");
+    assert_eq!(lines(&stand.at("prepared")), ["prepared"], "what was finished is not repeated");
+    let refused =
+        server.post(&format!("/api/executions/{}/retry", id(&ended)), &json!({})).is(409).json();
+    assert!(refused["detail"].as_str().unwrap().contains("can't be retried"), "{refused}");
+    server.stop();
+}
+
+#[test]
+fn a_run_is_resumed_where_it_was_stopped_and_not_while_somebody_has_it() {
+    let (stand, root) = Stand::with_repository();
+    let file = stand.at("counted");
+    let arguments = format!("file={}", file.display());
+    let words =
+        ["run", "count", "--input", &arguments, "--input", "steps=3", "--input", "pause=400"];
+    let mut foreground = stand.call(&root, &words).start();
+    until("it counts", || !lines(&file).is_empty());
+    let server = Server::start(&stand, &root);
+    let run = id(&stand.only(&root, "count"));
+    let path = format!("/api/executions/{run}/resume");
+    let refused = server.post(&path, &json!({})).is(409).json();
+    assert!(refused["detail"].as_str().unwrap().contains("is being run by process"), "{refused}");
+    foreground.send(rustix::process::Signal::INT);
+    assert_eq!(foreground.done().code, Some(130));
+    let stopped = server.get(&format!("/api/executions/{run}")).is(200).json();
+    assert_eq!(stopped["interrupted"], true, "what was stopped rests: {stopped}");
+    server.post(&path, &json!({})).is(200);
+    server.until_status(&run, "COMPLETED");
+    server.stop();
+}

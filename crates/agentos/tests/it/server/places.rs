@@ -1,0 +1,108 @@
+//! Workspaces and differences over REST.
+
+use serde_json::json;
+
+use super::stage::{Server, id, template};
+use crate::support::Stand;
+
+const WORKS: &str = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "works" }, async (ctx) => {
+    await ctx.run("write", async () => { await ctx.files.write("made.txt", "one\ntwo\n"); });
+    await ctx.run("add", async () => { await ctx.files.write("other.txt", "three\n"); });
+});"#;
+
+fn started(server: &Server) -> serde_json::Value {
+    let body = json!({ "workspace": { "kind": "worktree" } });
+    server.post("/api/workflows/works/execute", &body).is(201).json()
+}
+
+#[test]
+fn a_workspace_is_judged_removed_only_by_force_and_brought_back() {
+    let (stand, root) = Stand::with_repository();
+    template(&root, "works", WORKS);
+    let server = Server::start(&stand, &root);
+    let run = id(&started(&server));
+    let run = server.until_status(&run, "COMPLETED");
+    let workspace = run["workspace_id"].as_str().expect("a workspace of its own");
+    let listed = server.get("/api/workspaces").is(200).json();
+    assert_eq!(
+        (listed["total"].as_u64(), listed["items"][0]["id"].as_str()),
+        (Some(1), Some(workspace))
+    );
+    assert_eq!(
+        server.get(&format!("/api/workspaces?projectId={}", server.project())).is(200).json()["total"],
+        1
+    );
+    let path = format!("/api/workspaces/{workspace}");
+    let shown = server.get(&path).is(200).json();
+    assert_eq!(shown["verdict"]["is_free"], false, "{shown}");
+    assert!(shown["size_bytes"].as_u64().is_some_and(|size| size > 0), "{shown}");
+    let refused = server.post(&format!("{path}/clean"), &json!({})).is(409).json();
+    assert!(refused["hint"].as_str().unwrap().contains("force"), "{refused}");
+    let cleaned = server.post(&format!("{path}/clean"), &json!({ "force": true })).is(200).json();
+    assert_eq!(
+        (cleaned["is_removed"].as_bool(), cleaned["backup"].is_object()),
+        (Some(true), true),
+        "{cleaned}"
+    );
+    let folder = std::path::PathBuf::from(run["workspace_dir"].as_str().unwrap());
+    assert!(!folder.exists());
+    assert_eq!(server.get("/api/workspaces").is(200).json()["total"], 0);
+    assert_eq!(server.get("/api/workspaces?all=true").is(200).json()["total"], 1);
+    assert_eq!(server.get(&path).is(200).json()["size_bytes"], json!(null));
+    server.post(&format!("{path}/clean"), &json!({})).is(409);
+    server.post(&format!("{path}/restore"), &json!({})).is(200);
+    assert!(folder.join("made.txt").exists(), "the work is back");
+    server.post(&format!("{path}/restore"), &json!({ "backup": 99 }));
+    server.post("/api/workspaces/nothing/clean", &json!({})).is(404);
+    server.post("/api/workspaces/nothing/restore", &json!({})).is(404);
+    server.get("/api/workspaces/..%2f..").is(404);
+    server.get("/api/workspaces?all=perhaps").is(400);
+    server.stop();
+}
+
+#[test]
+fn what_a_run_or_a_step_has_done_to_the_files_is_shown() {
+    let (stand, root) = Stand::with_repository();
+    template(&root, "works", WORKS);
+    let server = Server::start(&stand, &root);
+    let run = id(&started(&server));
+    server.until_status(&run, "COMPLETED");
+    let path = format!("/api/executions/{run}/diff");
+    let all = server.get(&path).is(200).json();
+    assert_eq!(
+        (all["files_changed"].as_u64(), all["insertions"].as_u64()),
+        (Some(2), Some(3)),
+        "{all}"
+    );
+    let step = server.get(&format!("{path}?step=2")).is(200).json();
+    assert_eq!(step["files"][0]["path"], "other.txt", "{step}");
+    assert!(step["text"].as_str().unwrap().contains("+three"));
+    assert_eq!(server.get(&format!("{path}?step=write")).is(200).json()["files_changed"], 1);
+    server.get(&format!("{path}?step=99")).is(404);
+    server.get("/api/executions/nothing/diff").is(404);
+    let body = json!({ "input": { "name": "Ada" } });
+    let plain = id(&server.post("/api/workflows/greet/execute", &body).is(201).json());
+    server.until_status(&plain, "COMPLETED");
+    server.get(&format!("/api/executions/{plain}/diff")).is(409);
+    server.stop();
+}
+
+#[test]
+fn a_run_is_forked_from_a_step_with_the_files_as_they_were() {
+    let (stand, root) = Stand::with_repository();
+    template(&root, "works", WORKS);
+    let server = Server::start(&stand, &root);
+    let run = id(&started(&server));
+    server.until_status(&run, "COMPLETED");
+    let path = format!("/api/executions/{run}/fork");
+    server.post(&path, &json!({})).is(422);
+    server.post(&path, &json!({ "fromStep": 99 })).is(404);
+    server.post(&path, &json!({ "fromStep": "write", "agents": { "nobody": "codex" } })).is(422);
+    let forked = server.post(&path, &json!({ "fromStep": 2 })).is(201).json();
+    assert_eq!(forked["forked_from"], run.as_str());
+    let ended = server.until_status(&id(&forked), "COMPLETED");
+    let folder = std::path::PathBuf::from(ended["workspace_dir"].as_str().unwrap());
+    assert!(folder.join("made.txt").exists() && folder.join("other.txt").exists());
+    server.stop();
+}
