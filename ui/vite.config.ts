@@ -15,6 +15,7 @@ export default defineConfig({
     // The polyfill is an inline script in some browsers; all that we support know modulepreload.
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
   server: {
     proxy: {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::shell::{CommandLine, pause, root, say};
+use crate::ui;
 
 /// The sample repository's notes: each with as many lines as it takes long.
 const NOTES: [(&str, usize); 6] =
@@ -26,6 +27,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Builds the workspace and plays the demonstration.
 pub(crate) fn run() -> Result<()> {
+    ui::build_if_possible();
     CommandLine::cargo(["build", "--release", "--workspace", "--locked"]).run()?;
     let stage = Stage::set()?;
     say("\nA run of the workflow in examples/release-notes, in a fresh repository:\n");

@@ -21,6 +21,7 @@ mod suites;
 mod test;
 mod tidy;
 mod tools;
+mod ui;
 
 use std::process::ExitCode;
 
@@ -54,6 +55,8 @@ enum Verb {
     Jj,
     /// Install the MCP client that the tests need, unless that was done before
     Mcp,
+    /// Build the dashboard that the server carries
+    Ui,
 }
 
 fn main() -> ExitCode {
@@ -77,6 +80,7 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Demo => demo::run(),
         Verb::Jj => jj::ensure_built(),
         Verb::Mcp => mcp::ensure_installed(),
+        Verb::Ui => ui::build(),
     }
 }
 

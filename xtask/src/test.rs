@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::shell::{CommandLine, say};
 use crate::suites::{self, Minutes, Suite};
-use crate::{jj, mcp, tidy, tools};
+use crate::{jj, mcp, tidy, tools, ui};
 
 /// How the test runner behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +41,7 @@ pub(crate) fn run(profile: Profile) -> Result<()> {
             check: Box::new(|| tools::ensure_packaged("direnv")),
         },
         suite("tests", Minutes(15), runner),
+        Suite { name: "ui", budget: Minutes(4), check: Box::new(ui::test) },
         suite("doctests", Minutes(5), doctests()),
         suite("docs", Minutes(5), rustdoc()),
     ])

@@ -29,7 +29,16 @@ pub(crate) fn ensure_installed(verb: &str) -> Result<()> {
 
 /// Makes sure that a program is there which the tests call by its name, from the system's package of that name.
 pub(crate) fn ensure_packaged(program: &str) -> Result<()> {
-    if CommandLine::new(program, ["version"]).succeeds() {
+    ensure_answering(program, "version")
+}
+
+/// Makes sure that a browser is there, from the system's package of that name.
+pub(crate) fn ensure_browser(program: &str) -> Result<()> {
+    ensure_answering(program, "--version")
+}
+
+fn ensure_answering(program: &str, question: &str) -> Result<()> {
+    if CommandLine::new(program, [question]).succeeds() {
         return Ok(());
     }
     let missing = format!("the tests need `{program}`: install it with your system's packages");

@@ -5,6 +5,7 @@
  * known whether it still matters.
  */
 
+import { access } from './access.svelte';
 import type { Page } from './types';
 
 /** A refusal of the server (RFC 9457), or that it could not be reached (status 0). */
@@ -47,12 +48,13 @@ export async function ask(method: string, path: string, asking: Asking = {}): Pr
   const answer = await fetch(address(path, query), {
     method,
     signal,
-    headers: { Accept: 'application/json', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+    headers: { Accept: 'application/json', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...access.headers, ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
   }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new Problem(0, 'The server can’t be reached.', 'It may be restarting; this page tries again by itself.');
   });
+  if (answer.status === 401) access.refuse();
   if (!answer.ok) throw await problem(answer);
   return answer;
 }

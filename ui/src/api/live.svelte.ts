@@ -7,6 +7,7 @@
  * when `live.generation` changes.
  */
 
+import { access } from './access.svelte';
 import type { Artifact, Step } from './types';
 
 export interface Message {
@@ -65,7 +66,7 @@ class Live {
   connect(): void {
     clearTimeout(this.#timer);
     this.retryAt = null;
-    const socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`);
+    const socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`, access.protocols);
     this.#socket = socket;
     socket.addEventListener('open', () => {
       this.#delay = FIRST_DELAY;
@@ -83,6 +84,14 @@ class Live {
   hurry(): void {
     if (this.state === 'online' || this.#socket?.readyState === WebSocket.CONNECTING) return;
     this.#delay = FIRST_DELAY;
+    this.connect();
+  }
+
+  /** Begins anew, as somebody else. */
+  again(): void {
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
     this.connect();
   }
 

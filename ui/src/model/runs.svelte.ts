@@ -1,8 +1,9 @@
 /** A list of runs that stays true: what the filters say, read again when something has happened. */
 
-import { read } from '../api/client';
+import { ask, read } from '../api/client';
 import type { Page, Run } from '../api/types';
 import { moment } from '../lib/format';
+import { figuresOf, type Figures } from './figures';
 import { needsPerson } from './standing';
 
 export interface Filters {
@@ -26,6 +27,7 @@ export const STATUSES: Record<string, { label: string; statuses: string }> = {
 };
 
 const AT_ONCE = 50;
+const FRESH_MS = 10_000;
 
 export function filtersOf(query: URLSearchParams): Filters {
   const status = query.get('status') ?? 'all';
@@ -67,6 +69,8 @@ export class Runs {
   problem = $state.raw<unknown>(null);
   #asked = 0;
   #key = '';
+  #counted: Figures | null = null;
+  #countedAt = 0;
 
   async load(filters: Filters): Promise<void> {
     const key = JSON.stringify(filters);
@@ -115,10 +119,23 @@ export class Runs {
         read<Page<Run>>('/api/executions', { status: 'RUNNING', limit: 100, projectId }),
         read<Page<Run>>('/api/executions', { status: 'FAILED,TIMED_OUT', since: today, limit: 1, projectId }),
       ]);
-      this.totals = { running: running.total, waiting: running.items.filter(needsPerson).length, failed: failed.total, tokens: null, cost: null };
+      const figures = await this.#figures();
+      this.totals = { running: running.total, waiting: running.items.filter(needsPerson).length, failed: failed.total, tokens: figures?.tokens ?? null, cost: figures?.cost ?? null };
     } catch {
       // The list says what is wrong.
     }
+  }
+
+  /** They are counted row by row, so not with every message. */
+  async #figures(): Promise<Figures | null> {
+    if (Date.now() - this.#countedAt < FRESH_MS) return this.#counted;
+    this.#countedAt = Date.now();
+    try {
+      this.#counted = figuresOf(await (await ask('GET', '/metrics', { headers: { Accept: 'text/plain' } })).text());
+    } catch {
+      // A list without them is still a list.
+    }
+    return this.#counted;
   }
 
   #page(filters: Filters, after: string | null): Promise<Page<Run>> {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { figuresOf } from '../../src/model/figures';
 import { filesOf } from '../../src/lib/diff';
 import { nameOfStep } from '../../src/model/names';
 import { standingOfRun } from '../../src/model/standing';
@@ -50,4 +51,10 @@ test('a diff has files, and lines with their numbers', async () => {
   expect(files[0]?.lines.map((line) => [line.kind, line.before, line.after, line.text])).toEqual([
     ['hunk', null, null, '@@ -1,2 +1,2 @@'], ['normal', 1, 1, 'fn main() {'], ['del', 2, null, 'old'], ['add', null, 2, 'new <b>'],
   ]);
+});
+
+test('the server’s figures are read from its metrics', () => {
+  const text = '# HELP agentos_agent_tokens_total Tokens of agents.\nagentos_agent_tokens_total{kind="input"} 1200\nagentos_agent_tokens_total{kind="output"} 80\nagentos_agent_tokens_total{kind="cached"} 900\nagentos_agent_cost_usd_total 0.27\nagentos_queue 1\n';
+  expect(figuresOf(text)).toEqual({ tokens: 1280, cost: 0.27 });
+  expect(figuresOf('')).toEqual({ tokens: 0, cost: 0 });
 });

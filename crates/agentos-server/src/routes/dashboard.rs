@@ -19,15 +19,15 @@ const INDEX: &str = "index.html";
 /// Where files are whose names change with their content.
 const HASHED: &str = "assets/";
 
-/// Only our own files, no script inside of a page.
-const POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
-    font-src 'self' data:; connect-src 'self'; frame-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; \
+/// Only our own files, no script and no style inside of a page.
+const POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+    font-src 'self'; connect-src 'self'; frame-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>AgentOS</title>\
     <h1>The dashboard was not built into this program</h1><p>The API is here all the same: \
-    <a href=\"/api/openapi.json\">its description</a>. <code>npm run build</code> in <code>ui/</code> makes the dashboard; \
-    then build the program again.</p></html>";
+    <a href=\"/api/openapi.json\">its description</a>. <code>cargo xtask ui</code> makes the dashboard, where Node is \
+    installed; then build the program again.</p></html>";
 
 /// A file of the dashboard, or the page that finds out what to show.
 pub(super) async fn page(uri: Uri, headers: HeaderMap) -> Response {

@@ -1,0 +1,13 @@
+import { createWorkflow } from "agentos";
+
+export default createWorkflow({
+  name: "broken",
+  description: "Fails in its second step",
+}, async (ctx) => {
+  await ctx.run("prepare", async (ctx) => {
+    await ctx.shell("echo preparing; sleep 0.3", { name: "prepare" });
+  });
+  await ctx.run("compile", async (ctx) => {
+    await ctx.shell("echo '   Compiling shop v0.1.0'; echo 'error[E0308]: mismatched types' >&2; exit 101", { name: "cargo build" });
+  }, { retry: { maxAttempts: 2, delay: 300, jitter: false } });
+});
