@@ -30,7 +30,9 @@ fn main() {
         return;
     }
     if let Err(reason) = build(ui) {
-        println!("cargo::warning=the dashboard is not built: {reason}; `cargo xtask ui` tells more");
+        println!(
+            "cargo::warning=the dashboard is not built: {reason}; `cargo xtask ui` tells more"
+        );
     }
 }
 

@@ -35,6 +35,9 @@ const SNAPSHOT: &str = "snapshot";
 /// Measured beside plain calls of `sqlite3`.
 const VIEW: &str = "view";
 
+/// Measured beside plain SQL, through a real server.
+const SERVER: &str = "server";
+
 /// Measured through the whole engine.
 const ENGINE: [&str; 3] = ["steps", "parked", "script"];
 
@@ -48,7 +51,8 @@ pub(crate) struct Args {
 /// Runs the measurement and points at its result.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
-    let known = [&[CORE, STORE, PROCESS, CLI, WORKSPACE, SNAPSHOT, VIEW][..], &ENGINE[..]].concat();
+    let known =
+        [&[CORE, STORE, PROCESS, CLI, WORKSPACE, SNAPSHOT, VIEW, SERVER][..], &ENGINE[..]].concat();
     ensure!(
         name.is_none_or(|name| known.contains(&name)),
         "there is no measurement of that name; there are {}",
@@ -77,6 +81,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if name.is_none_or(|name| name == VIEW) {
         real_program().run()?;
         store_bench(VIEW, &[]).run()?;
+    }
+    if name.is_none_or(|name| name == SERVER) {
+        real_program().run()?;
+        store_bench(SERVER, &[]).run()?;
     }
     for bench in ENGINE.into_iter().filter(|bench| name.is_none_or(|name| name == *bench)) {
         engine_bench(bench).run()?;

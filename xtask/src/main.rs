@@ -13,7 +13,10 @@ mod coverage;
 mod demo;
 mod jj;
 mod mcp;
+mod openapi;
+mod python;
 mod release;
+mod schemathesis;
 mod shell;
 mod soak;
 mod stopwatch;
@@ -55,6 +58,10 @@ enum Verb {
     Jj,
     /// Install the MCP client that the tests need, unless that was done before
     Mcp,
+    /// Install the maker of requests that the tests need, unless that was done before
+    Schemathesis,
+    /// Write the description of the server's API to ui/openapi.json
+    Openapi,
     /// Build the dashboard that the server carries
     Ui,
 }
@@ -80,6 +87,8 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Demo => demo::run(),
         Verb::Jj => jj::ensure_built(),
         Verb::Mcp => mcp::ensure_installed(),
+        Verb::Schemathesis => schemathesis::ensure_installed(),
+        Verb::Openapi => openapi::run(),
         Verb::Ui => ui::build(),
     }
 }

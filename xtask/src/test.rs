@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::shell::{CommandLine, say};
 use crate::suites::{self, Minutes, Suite};
-use crate::{jj, mcp, tidy, tools, ui};
+use crate::{jj, mcp, schemathesis, tidy, tools, ui};
 
 /// How the test runner behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +35,11 @@ pub(crate) fn run(profile: Profile) -> Result<()> {
         suite("clippy", Minutes(8), clippy()),
         Suite { name: "jj", budget: Minutes(10), check: Box::new(jj::ensure_built) },
         Suite { name: "mcp", budget: Minutes(2), check: Box::new(mcp::ensure_installed) },
+        Suite {
+            name: "schema",
+            budget: Minutes(2),
+            check: Box::new(schemathesis::ensure_installed),
+        },
         Suite {
             name: "direnv",
             budget: Minutes(2),

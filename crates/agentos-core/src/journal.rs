@@ -352,6 +352,12 @@ impl Journal {
         })
     }
 
+    /// Whether the run was cancelled or has failed as a whole, and only clears up.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        !self.cancels.is_empty() || self.failing.is_some()
+    }
+
     /// What waits for a slot.
     pub fn held_for_slot(&self) -> impl Iterator<Item = &OperationId> {
         let held = self.operations.iter().filter(|(_, record)| {

@@ -156,12 +156,10 @@ impl Access {
 fn is_open(path: &str) -> bool {
     const DATA: [&str; 4] = ["/api", "/ws", "/metrics", "/readyz"];
     // As the router sees it, and a little more: what is nearly one of these is treated as if it were.
-    let is_data = |start: &&str| {
+    let is_data = |start: &str| {
         path.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start))
     };
-    path.starts_with('/')
-        && !path.contains(['%', '\\'])
-        && !DATA.iter().any(|start| is_data(&start))
+    path.starts_with('/') && !path.contains(['%', '\\']) && !DATA.iter().any(|start| is_data(start))
 }
 
 fn is_reading(method: &Method) -> bool {

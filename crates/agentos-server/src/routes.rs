@@ -18,6 +18,9 @@ use axum::Router;
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use utoipa::OpenApi as _;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::path::Parameter;
+use utoipa::openapi::schema::{Schema, SchemaType, Type};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -69,7 +72,26 @@ fn streams() -> OpenApiRouter<AppState> {
 /// The description of the API.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    documents().merge(streams()).split_for_parts().1
+    let mut described = documents().merge(streams()).split_for_parts().1;
+    for item in described.paths.paths.values_mut() {
+        let operations = [&mut item.get, &mut item.post, &mut item.delete].into_iter().flatten();
+        let parameters = operations.filter_map(|operation| operation.parameters.as_mut());
+        parameters.flatten().for_each(never_null);
+    }
+    described
+}
+
+/// A parameter that may be left out is never null: there is no way to write that in an address.
+fn never_null(parameter: &mut RefOr<Parameter>) {
+    let RefOr::T(parameter) = parameter else { return };
+    if let Some(RefOr::T(Schema::Object(schema))) = &mut parameter.schema
+        && let SchemaType::Array(types) = &mut schema.schema_type
+    {
+        types.retain(|kind| *kind != Type::Null);
+        if let [only] = &types[..] {
+            schema.schema_type = SchemaType::Type(only.clone());
+        }
+    }
 }
 
 /// Describe the API

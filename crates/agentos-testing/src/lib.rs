@@ -18,5 +18,6 @@ pub mod mcp;
 pub mod model;
 pub mod promise;
 pub mod repo;
+pub mod schemathesis;
 pub mod script;
 pub mod simulation;

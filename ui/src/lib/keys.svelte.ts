@@ -46,6 +46,8 @@ export function listen(event: KeyboardEvent): void {
   const pressed = `${event.metaKey || event.ctrlKey ? 'mod+' : ''}${event.key.length === 1 && (event.metaKey || event.ctrlKey) ? event.key.toLowerCase() : event.key}`;
   const isTyping = isEditable(event.target) || document.querySelector('dialog[open]') !== null;
   if (event.altKey) return;
+  // What has the focus knows better what this key means.
+  if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey && event.target instanceof Element && event.target.closest('a, button, summary')) return;
   const wanted = begun ? `${begun} ${pressed}` : pressed;
   const found = bound.find((key) => key.keys === wanted && (key.everywhere || !isTyping));
   clearTimeout(timer);

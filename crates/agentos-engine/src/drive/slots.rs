@@ -94,6 +94,10 @@ impl Drive {
         };
         let shared = Arc::clone(&self.shared);
         let Some(slots) = &shared.slots else { return Ok(()) };
+        if self.execution.journal().is_ending() {
+            // Whoever clears up makes room.
+            return Ok(());
+        }
         let whose = format!("{}{operation}", self.run);
         let session = Some(*kind).filter(|kind| *kind == OperationKind::Agent);
         let session = session.and_then(|_| slots.quotas().of_session(&self.home, args, whose));

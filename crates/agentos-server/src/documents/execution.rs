@@ -82,6 +82,9 @@ pub struct Waiting {
     /// Until when, if it ends by itself.
     #[schema(format = DateTime)]
     pub until: Option<String>,
+    /// What is in the way, where that is known: who has the slots, say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// A run, as lists show it.

@@ -49,6 +49,22 @@ pub(crate) struct LogLine {
     stream: String,
     /// What.
     msg: String,
+    /// The command that wrote it: one try of one operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    command: Option<String>,
+    /// How many bytes of the command's output are kept with this piece.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    end: Option<u64>,
+    /// Whether the line goes on with the command's next piece.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    goes_on: Option<bool>,
+    /// The number of the workflow's own line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    n: Option<u64>,
 }
 
 /// A page of a log file.

@@ -42,8 +42,6 @@ pub(super) enum Target {
 struct Envelope {
     r#type: String,
     #[serde(default)]
-    id: Option<Value>,
-    #[serde(default)]
     data: Option<Data>,
 }
 
@@ -62,13 +60,17 @@ struct Data {
 impl Wish {
     /// Understands a message. If it can't be, its name is told all the same where it has one.
     pub(super) fn understand(text: &str) -> Result<Self, (Option<Value>, Problem)> {
-        let envelope: Result<Envelope, _> = serde_json::from_str(text);
-        let Envelope { r#type, id, data } = envelope.map_err(|error| {
-            let id =
-                serde_json::from_str::<Value>(text).ok().and_then(|said| named(said.get("id")?));
-            (id, Problem::bad_request(format!("the message can't be understood: {error}")))
-        })?;
-        let id = id.as_ref().and_then(named);
+        let wrong = |why: &dyn std::fmt::Display| {
+            Problem::bad_request(format!("the message can't be understood: {why}"))
+        };
+        let said: Value = serde_json::from_str(text).map_err(|error| (None, wrong(&error)))?;
+        let id = said.get("id").and_then(named);
+        let parts = [Some(&said), said.get("data")];
+        if !parts.into_iter().flatten().all(|part| part.is_object() || part.is_null()) {
+            return Err((id, wrong(&"it and its `data` have to be objects")));
+        }
+        let Envelope { r#type, data } =
+            serde_json::from_value(said).map_err(|error| (id.clone(), wrong(&error)))?;
         match ask(&r#type, data.unwrap_or_default()) {
             Ok(ask) => Ok(Self { id, ask }),
             Err(problem) => Err((id, problem)),
@@ -131,6 +133,8 @@ mod tests {
     fn what_can_not_be_understood_is_answered_by_its_name() {
         let cases = [
             ("nonsense", None, 400),
+            (r#"["workflow:subscribe", 1]"#, None, 400),
+            (r#"{"type": "workflow:subscribe", "id": 1, "data": ["a"]}"#, Some(json!(1)), 400),
             (r#"{"type": 1, "id": "a"}"#, Some(json!("a")), 400),
             (r#"{"type": "workflow:dance", "id": "a"}"#, Some(json!("a")), 422),
             (r#"{"type": "workflow:subscribe", "data": {}}"#, None, 422),

@@ -195,7 +195,8 @@ fn write_run(tx: &Tx<'_>, target: Target, patch: &RunPatch) -> Done<()> {
         ))?;
     }
     if let Some(waiting) = waiting {
-        let text = waiting.as_ref().map(|waiting| serde_json::to_string(waiting).unwrap_or_default());
+        let text =
+            waiting.as_ref().map(|waiting| serde_json::to_string(waiting).unwrap_or_default());
         tx.statement("UPDATE workflow_runs SET waiting = ?2 WHERE key = ?1")?
             .execute((target.key, text))?;
     }

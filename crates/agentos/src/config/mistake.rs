@@ -69,6 +69,7 @@ pub(super) fn words(error: &toml::de::Error, text: &str) -> String {
         }
         _ => {
             let message = message.replace("expected i64", "expected a whole number");
+            let message = message.replace("expected u32", "expected a whole number from 0 on");
             format!("{}{message}", named(&key))
         }
     }

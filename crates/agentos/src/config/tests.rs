@@ -72,6 +72,14 @@ impl Place {
 #[test]
 fn without_anything_there_are_defaults() {
     insta::assert_snapshot!(Place::new(&[]).rows(), @r#"
+        forge.api_url = ""  (default)
+        forge.host = ""  (default)
+        forge.kind = ""  (default)
+        forge.token_env = ""  (default)
+        git.pr_template = ""  (default)
+        limits.runs = "none"  (default)
+        limits.runs_per_repo = "none"  (default)
+        limits.workflows = {}  (default)
         log.level = "warn"  (default)
         mcp.allow = []  (default)
         output.color = "auto"  (default)
@@ -187,7 +195,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: unknown key `run.concurency`; did you mean `concurrency`?
         /repo/.agent/config.toml:2:1: unknown key `run.timeout`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: unknown key `rum`; did you mean `run`?
-        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `agents`, `prices`, `retention`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `script`, `workspace`
+        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `agents`, `forge`, `git`, `prices`, `retention`, `limits`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `server`, `script`, `workspace`
         /repo/.agent/config.toml:1:19: `run.concurrency`: must be between 1 and 10000
         /repo/.agent/config.toml:2:15: `run.concurrency`: invalid type: string "four", expected a whole number
         /repo/.agent/config.toml:1:7: `run`: invalid type: integer `3`, expected a table
@@ -198,7 +206,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: duplicate key
         /repo/.agent/config.toml:2:5: unknown key `run.x`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: key with no value, expected `=`
-        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `agents`, `prices`, `retention`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `script`, `workspace`
+        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `agents`, `forge`, `git`, `prices`, `retention`, `limits`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `server`, `script`, `workspace`
         "#);
 }
 
@@ -276,4 +284,43 @@ fn agents_and_prices_of_both_files_are_there_and_keys_are_not_shown() {
     assert!(mistake.contains("[agents.mine]: say with `command`"), "{mistake}");
     let mistake = Place::new(&[]).repository("[agents.mine]\ncomand = \"x\"\n").mistake();
     assert!(mistake.contains("did you mean `command`?"), "{mistake}");
+}
+
+#[test]
+fn limits_are_put_together_workflow_by_workflow() {
+    let place = Place::new(&[("AGENTOS_LIMITS_RUNS", "3")])
+        .user("[limits]\nruns = 9\nruns_per_repo = 4\nworkflows = { one = 1, two = 2 }\n")
+        .repository("[limits]\nruns_per_repo = \"none\"\nworkflows.two = \"none\"\n");
+    insta::assert_snapshot!(place.said(), @r#"
+        limits.runs = 3  (environment AGENTOS_LIMITS_RUNS)
+        limits.runs_per_repo = "none"  (repository config /repo/.agent/config.toml:2)
+        limits.workflows = { one = 1, two = "none" }  (repository config /repo/.agent/config.toml:3)
+        "#);
+}
+
+#[test]
+fn a_limit_that_is_none_is_refused_with_what_would_be_one() {
+    let texts = [
+        "[limits]\nruns = 0\n",
+        "[limits]\nruns_per_repo = -1\n",
+        "[limits]\nruns = 10001\n",
+        "[limits]\nworkflows = { a = 1.5 }\n",
+        "[limits]\nrun = 1\n",
+        "[agents.claude]\nconcurrency = 0\n",
+        "[agents.claude]\nconcurrency = -2\n",
+    ];
+    let mut mistakes = texts.map(|text| Place::new(&[]).user(text).mistake()).to_vec();
+    mistakes.push(Place::new(&[("AGENTOS_LIMITS_RUNS_PER_REPO", "few")]).mistake());
+    mistakes.push(Place::new(&[]).repository("[limits]\nruns = 2\n").mistake());
+    insta::assert_snapshot!(mistakes.join("\n"), @r#"
+        /home/.config/agentos/config.toml:2:8: `limits.runs`: must be a whole number from 1 to 10000, or "none"
+        /home/.config/agentos/config.toml:2:17: `limits.runs_per_repo`: must be a whole number from 1 to 10000, or "none"
+        /home/.config/agentos/config.toml:2:8: `limits.runs`: must be a whole number from 1 to 10000, or "none"
+        /home/.config/agentos/config.toml:2:19: `limits.workflows.a`: must be a whole number from 1 to 10000, or "none"
+        /home/.config/agentos/config.toml:2:1: unknown key `limits.run`; did you mean `runs`?
+        /home/.config/agentos/config.toml:1:2: `agents.claude`: [agents.claude]: `concurrency` must be a whole number from 1 to 10000
+        /home/.config/agentos/config.toml:2:15: `agents.claude.concurrency`: invalid value: integer `-2`, expected a whole number from 0 on
+        the environment variable AGENTOS_LIMITS_RUNS_PER_REPO must be a whole number from 1 to 10000, or "none"; it is `few`
+        /repo/.agent/config.toml:2:8: `limits.runs` is about all of your repositories, so none of them can set it: write it into your own configuration, or mean `limits.runs_per_repo`
+        "#);
 }

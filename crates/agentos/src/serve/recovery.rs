@@ -52,8 +52,9 @@ async fn becomes(room: &Room, run: &RunRecord, is_held: bool) -> String {
     if is_held {
         return format!("was stopped; `agentos resume {}` goes on", run.run_id);
     }
-    if let Some(waiting) = run.waiting.filter(|_| !run.interrupted) {
-        return wait::words(&waiting, SystemClock.now());
+    // Whoever had it may have been killed; what it waits for is the same.
+    if let Some(waiting) = &run.waiting {
+        return wait::words(waiting, SystemClock.now());
     }
     if let Err(error) = workspace::ensure(&room.session(), room.store(), run).await {
         return format!("can't go on: {}", error.message);

@@ -53,7 +53,10 @@ pub(super) async fn find(rooms: &Rooms, workflow: &str, project: Option<Uuid>) -
         // A template that was written a moment ago is found too.
         let name = match named {
             Some(named) => Some(named.name),
-            None if id.is_none() => room.session().catalog.find(workflow).ok().map(|one| one.name),
+            None if id.is_none() => {
+                look_again(&room).await?;
+                room.session().catalog.find(workflow).ok().map(|one| one.name)
+            }
             None => None,
         };
         found.extend(name.map(|name| Meant { room, name }));
@@ -73,6 +76,13 @@ pub(super) async fn find(rooms: &Rooms, workflow: &str, project: Option<Uuid>) -
     }
 }
 
+async fn look_again(room: &Arc<Room>) -> Answer<()> {
+    if room.look_again().map_err(refused)? {
+        discovery::discover(room).await.map_err(refused)?;
+    }
+    Ok(())
+}
+
 fn wrong(pointer: &str, what: impl Into<String>) -> Refusal {
     let what = what.into();
     let mut refusal = Refusal::new(RefusalKind::Wrong, format!("`{pointer}`: {what}"));
@@ -83,9 +93,7 @@ fn wrong(pointer: &str, what: impl Into<String>) -> Refusal {
 /// Starts the run, or finds the one that was started under the same key.
 pub(super) async fn start(meant: Meant, order: Order) -> Answer<Started> {
     let Meant { room, name } = meant;
-    if room.look_again().map_err(refused)? {
-        discovery::discover(&room).await.map_err(refused)?;
-    }
+    look_again(&room).await?;
     let session = room.session();
     let workflow = session.catalog.find(&name).map_err(|error| {
         let kind = crate::error::ErrorKind::Refused;
@@ -188,7 +196,7 @@ async fn launched(
             files: files_of_project(project, workflow.input.as_ref(), &input)?,
             agents: {
                 check_scenarios(project, &order.agents)?;
-                agents::replacements(session, &agents, project)?
+                agents::replacements(session, &workflow.agents, &agents, project)?
             },
             workflow,
             run,

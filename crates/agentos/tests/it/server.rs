@@ -4,9 +4,10 @@
 mod artifacts;
 mod catalog;
 mod deeds;
-mod http;
+mod fuzzed;
+pub(crate) mod http;
 mod life;
 mod listing;
 mod places;
-mod stage;
+pub(crate) mod stage;
 mod starting;

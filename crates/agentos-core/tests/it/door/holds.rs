@@ -1,14 +1,14 @@
 //! Operations that can't be begun yet: a wait of the run, answered by a person or by the clock.
 
-use agentos_core::effect::{Effect, Happening};
+use agentos_core::effect::{Effect, Happening, Timer};
 use agentos_core::entry::{Hold, HoldKind, RunOutcome};
 use agentos_core::id::Try;
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::support::bench::{Bench, cancel, decision, ended, stopped, timer};
-use crate::support::fact::op;
+use crate::support::bench::{Bench, attempt_timer, cancel, decision, ended, stopped, timer};
+use crate::support::fact::{op, scope};
 use crate::support::play::{Play, shell};
 
 const X: &str = "/shell:x#1";
@@ -111,4 +111,79 @@ fn a_run_that_is_cancelled_does_not_wait_for_an_approval() {
     assert_eq!(bench.kinds(), ["approval.given"]);
     bench.go(31, vec![stopped(X, 1)]);
     assert!(matches!(bench.outcome(), Some(RunOutcome::Cancelled { .. })));
+}
+
+fn waits_for_slot(operation: &str, until: i64) -> Happening {
+    let message = "1 of 1 runs at work".to_owned();
+    let hold = Hold { kind: HoldKind::Slot, message, subject: None, until: Some(Timestamp(until)) };
+    Happening::Held { operation: op(operation), r#try: Try(1), hold }
+}
+
+fn admitted(operation: &str) -> Happening {
+    Happening::Admitted { operation: op(operation) }
+}
+
+#[test]
+fn what_waits_for_a_slot_begins_when_it_has_one() {
+    let mut bench = Bench::start(play());
+    bench.go(1, vec![waits_for_slot(X, 900)]);
+    assert_eq!(bench.turn.standing, Standing::Parked { wake_at: Some(Timestamp(900)) });
+    let held: Vec<_> = bench.execution.journal().held_for_slot().cloned().collect();
+    assert_eq!(held, [op(X)]);
+    let mut bench = Bench::resume(bench.log, play());
+    assert_eq!(bench.turn.effects, []);
+    bench.go(30, vec![admitted(X), admitted(X)]);
+    assert_eq!(bench.kinds(), ["run.resumed", "operation.released"]);
+    assert_eq!(granted(&bench), [None]);
+    assert_eq!(bench.turn.standing, Standing::Working { wake_at: None });
+    assert!(bench.go(31, vec![admitted(X)]).is_empty(), "it has one");
+    // It may not be true any more.
+    bench.go(32, vec![waits_for_slot(X, 900)]);
+    bench.go(900, vec![timer(X)]);
+    assert_eq!(bench.kinds(), ["run.resumed", "operation.released"]);
+    bench.go(901, vec![ended(X, 1, json!(7))]);
+    assert_eq!(Bench::resume(bench.log, play()).notes(), ["/shell:x#1 = 7"]);
+}
+
+#[test]
+fn a_slot_answers_nothing_but_the_wait_for_one() {
+    let mut bench = Bench::start(play());
+    bench.go(1, vec![asks()]);
+    assert!(bench.go(2, vec![admitted(X)]).is_empty(), "a person is asked");
+    let mut bench = Bench::start(play());
+    bench.go(1, vec![waits_for_slot(X, 900)]);
+    assert_eq!(bench.execution.journal().held_for_approval().count(), 0);
+    bench.go(2, vec![cancel("c")]);
+    assert_eq!(bench.execution.journal().held_for_slot().count(), 0);
+    assert!(bench.go(3, vec![admitted(X)]).is_empty(), "it is to end");
+    bench.go(4, vec![stopped(X, 1)]);
+    assert!(matches!(bench.outcome(), Some(RunOutcome::Cancelled { .. })));
+}
+
+#[test]
+fn the_timeout_of_an_attempt_stands_still_while_the_run_waits_for_a_slot() {
+    const INNER: &str = "/a#1@1/shell:x#1";
+    let play = || {
+        Play::new(|s| s.step_within(s.run(), "a", 50))
+            .then(|s| s.ask(s.body(), shell("x")))
+            .then(|s| s.returns(s.body()))
+            .then(|s| s.note_delivery())
+    };
+    let mut bench = Bench::start(play());
+    bench.go(10, vec![waits_for_slot(INNER, 900)]);
+    assert!(bench.go(50, vec![attempt_timer("/a#1@1")]).is_empty(), "it has not begun");
+    let mut bench = Bench::resume(bench.log, play());
+    assert!(bench.go(60, vec![attempt_timer("/a#1@1")]).is_empty(), "nor has it here");
+    bench.go(110, vec![admitted(INNER)]);
+    assert_eq!(bench.kinds(), ["run.resumed", "operation.released"]);
+    let due = |bench: &Bench| {
+        let timers = bench.execution.timers();
+        timers.map(|(due, timer)| (due.0, timer.clone())).collect::<Vec<_>>()
+    };
+    let expected = [(150, Timer::Attempt(scope("/a#1@1")))];
+    assert_eq!(due(&bench), expected, "40 of its 50 are left");
+    let mut bench = Bench::resume(bench.log, play());
+    assert_eq!(due(&bench), expected, "whoever takes it up counts the same");
+    bench.go(150, vec![attempt_timer("/a#1@1")]);
+    assert_eq!(bench.kinds()[0], "attempt.timed_out");
 }

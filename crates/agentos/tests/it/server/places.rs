@@ -6,17 +6,22 @@ use super::stage::{Server, id, template};
 use crate::support::Stand;
 
 const WORKS: &str = r#"import { createWorkflow } from "agentos";
-export default createWorkflow({ name: "works", workspace: "worktree" }, async (ctx) => {
+export default createWorkflow({ name: "works" }, async (ctx) => {
     await ctx.run("write", async () => { await ctx.files.write("made.txt", "one\ntwo\n"); });
     await ctx.run("add", async () => { await ctx.files.write("other.txt", "three\n"); });
 });"#;
+
+fn started(server: &Server) -> serde_json::Value {
+    let body = json!({ "workspace": { "kind": "worktree" } });
+    server.post("/api/workflows/works/execute", &body).is(201).json()
+}
 
 #[test]
 fn a_workspace_is_judged_removed_only_by_force_and_brought_back() {
     let (stand, root) = Stand::with_repository();
     template(&root, "works", WORKS);
     let server = Server::start(&stand, &root);
-    let run = id(&server.execute("works", &json!({})));
+    let run = id(&started(&server));
     let run = server.until_status(&run, "COMPLETED");
     let workspace = run["workspace_id"].as_str().expect("a workspace of its own");
     let listed = server.get("/api/workspaces").is(200).json();
@@ -61,7 +66,7 @@ fn what_a_run_or_a_step_has_done_to_the_files_is_shown() {
     let (stand, root) = Stand::with_repository();
     template(&root, "works", WORKS);
     let server = Server::start(&stand, &root);
-    let run = id(&server.execute("works", &json!({})));
+    let run = id(&started(&server));
     server.until_status(&run, "COMPLETED");
     let path = format!("/api/executions/{run}/diff");
     let all = server.get(&path).is(200).json();
@@ -88,7 +93,7 @@ fn a_run_is_forked_from_a_step_with_the_files_as_they_were() {
     let (stand, root) = Stand::with_repository();
     template(&root, "works", WORKS);
     let server = Server::start(&stand, &root);
-    let run = id(&server.execute("works", &json!({})));
+    let run = id(&started(&server));
     server.until_status(&run, "COMPLETED");
     let path = format!("/api/executions/{run}/fork");
     server.post(&path, &json!({})).is(422);

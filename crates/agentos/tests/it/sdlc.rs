@@ -1,0 +1,12 @@
+//! The built-in workflows, played by the scripted agent in the sample project: what they make, what they refuse, and what a
+//! kill at any step leaves.
+
+mod consolidate;
+mod feature;
+mod found;
+mod full;
+mod issue;
+mod kills;
+mod roles;
+mod simple;
+mod site;
