@@ -2,11 +2,13 @@
 //! kill at any step leaves.
 
 mod consolidate;
+mod crowd;
 mod feature;
+mod forks;
 mod found;
 mod full;
 mod issue;
 mod kills;
 mod roles;
 mod simple;
-mod site;
+pub(crate) mod site;

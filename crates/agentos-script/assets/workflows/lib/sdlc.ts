@@ -16,7 +16,6 @@ export interface Feature {
 
 /** Where the work begins. */
 export interface Start {
-  readonly branch: string;
   readonly base: string;
   readonly testCommand: string;
 }
@@ -84,7 +83,7 @@ export async function setUp(ctx: WorkflowContext, testCommand?: string): Promise
   const { branch, head } = await ctx.git.ensureBranch(`agentos/${ctx.runId}`);
   if (head === null) throw new NonRetryableError("the repository has no commit yet; make a first one");
   ctx.comment(`On branch ${branch}, from ${head.slice(0, 12)}; tests: ${command}`);
-  return { branch, base: head, testCommand: command };
+  return { base: head, testCommand: command };
 }
 
 async function findTestCommand(ctx: WorkflowContext): Promise<string> {
@@ -231,13 +230,20 @@ export async function keepDiff(ctx: WorkflowContext, base: string): Promise<void
   });
 }
 
-/** Pushes the branch and opens a pull request; gives its address, or nothing where the remote is no known forge. */
-export async function openPr(ctx: WorkflowContext, feature: Feature, summary: string, proposal: Proposal): Promise<string | null> {
+/** Where the work is. A fork has a branch of its own, so that only the end of a run knows. */
+export interface Opened {
+  readonly branch: string;
+  /** Nothing where the remote is no known forge. */
+  readonly prUrl: string | null;
+}
+
+/** Pushes the branch and opens a pull request. */
+export async function openPr(ctx: WorkflowContext, feature: Feature, summary: string, proposal: Proposal): Promise<Opened> {
   const body = `${summary}\n\nThe plan is in \`${feature.planPath}\`. \`${feature.testCommand}\` passes.`;
   const pr = await ctx.git.createPr({ title: feature.name, body, base: proposal.base, draft: proposal.draft });
   if (pr.behind > 0) ctx.comment(`${pr.base} has ${pr.behind} commits that this branch does not have`);
   if (pr.note !== null) ctx.comment(pr.note);
   const done = pr.prUrl === null ? `Pushed ${pr.branch}` : `${pr.created ? "Opened" : "Found"} ${pr.prUrl}`;
   ctx.commentExecution(done, { number: pr.number, commit: pr.commitSha });
-  return pr.prUrl;
+  return { branch: pr.branch, prUrl: pr.prUrl };
 }

@@ -32,7 +32,7 @@ export default createWorkflow(
     return ctx.run("run-tests", async () => {
       const fixes = await makeTestsPass(ctx, feature, maxFixes);
       await keepDiff(ctx, start.base);
-      return { branch: start.branch, commit: await ctx.git.getCurrentCommit(), fixes };
+      return { branch: await ctx.git.getCurrentBranch(), commit: await ctx.git.getCurrentCommit(), fixes };
     });
   },
 );

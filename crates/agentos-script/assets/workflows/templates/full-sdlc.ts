@@ -66,10 +66,9 @@ export default createWorkflow(
       summary = `${summary}\n\n${more}`;
     }
 
-    const prUrl = await ctx.run("create-pr", async () => {
+    return ctx.run("create-pr", async () => {
       await keepDiff(ctx, start.base);
       return openPr(ctx, feature, summary, { base, draft });
     });
-    return { branch: start.branch, prUrl };
   },
 );

@@ -39,7 +39,7 @@ export default createWorkflow(
       await keepDiff(ctx, start.base);
     });
 
-    const prUrl = await ctx.run("create-pr", async () => openPr(ctx, feature, ctx.get<string>("summary") ?? "", { base, draft }));
-    return { branch: start.branch, fixes: ctx.get("fixes"), prUrl };
+    const pr = await ctx.run("create-pr", async () => openPr(ctx, feature, ctx.get<string>("summary") ?? "", { base, draft }));
+    return { ...pr, fixes: ctx.get("fixes") };
   },
 );

@@ -21,9 +21,6 @@ pub(crate) fn scenario() -> String {
 /// How the sample's tests are run, without npm around them.
 pub(crate) const TESTS: &str = "node --test";
 
-/// Where the remote is by its address. In truth it is a bare repository beside.
-const ADDRESS: &str = "https://github.com/acme/shop.git";
-
 pub(crate) struct Site {
     pub(crate) stand: Stand,
     pub(crate) root: PathBuf,
@@ -34,27 +31,21 @@ impl Site {
     /// The sample project, with one commit that is pushed.
     pub(crate) fn new() -> Self {
         let stand = Stand::new();
-        let root = stand.empty_repository("sample");
-        copy(&sample().join("project"), &root);
-        stand.git(&root, &["config", "user.name", "A. Tester"]);
-        stand.git(&root, &["config", "user.email", "tester@example.com"]);
-        stand.git(&root, &["add", "."]);
-        stand.git(&root, &["commit", "--quiet", "--message=first"]);
-        let remote = stand.folder("remote.git");
-        stand.git(&remote, &["init", "--quiet", "--bare", "--initial-branch=main"]);
-        let instead = format!("url.{}.insteadOf", remote.display());
-        stand.git(&root, &["config", &instead, ADDRESS]);
-        stand.git(&root, &["remote", "add", "origin", ADDRESS]);
-        stand.git(&root, &["push", "--quiet", "origin", "main"]);
+        let root = project(&stand, "shop");
         let forge = ForgeServer::start().expect("a forge");
         Self { stand, root, forge }
     }
 
     /// The real program; what it is called with decides where runs work.
     pub(crate) fn call(&self, arguments: &[&str]) -> Call {
+        self.call_in(&self.root, arguments)
+    }
+
+    /// The same in another repository of this site.
+    pub(crate) fn call_in(&self, root: &Path, arguments: &[&str]) -> Call {
         let program = Path::new(env!("CARGO_BIN_EXE_agentos"));
         self.stand
-            .call_program(program, &self.root, arguments)
+            .call_program(program, root, arguments)
             .without("AGENTOS_WORKSPACE_KIND")
             .without("GIT_AUTHOR_DATE")
             .without("GIT_COMMITTER_DATE")
@@ -67,11 +58,10 @@ impl Site {
         // Beside the repository: it is no part of the project.
         let file = self.stand.at("scenario.toml");
         fs::write(&file, scenario).expect("a scenario");
-        let agents =
-            ["claude", "codex"].map(|agent| format!("{agent}=scripted:{}", file.display()));
+        let [planner, implementer] = scripted(&file);
         let mut all = vec!["run"];
         all.extend(arguments);
-        all.extend(["--json", "--agent", &agents[0], "--agent", &agents[1]]);
+        all.extend(["--json", "--agent", &planner, "--agent", &implementer]);
         self.call(&all)
     }
 
@@ -98,6 +88,30 @@ impl Site {
         let path = self.root.join(found["storage_path"].as_str().expect("a path"));
         fs::read_to_string(path).expect("it is kept")
     }
+}
+
+/// The sample project as a repository of this name, with one commit that is pushed. By its address the remote is on GitHub; in
+/// truth it is a bare repository beside.
+pub(crate) fn project(stand: &Stand, name: &str) -> PathBuf {
+    let root = stand.empty_repository(name);
+    copy(&sample().join("project"), &root);
+    stand.git(&root, &["config", "user.name", "A. Tester"]);
+    stand.git(&root, &["config", "user.email", "tester@example.com"]);
+    stand.git(&root, &["add", "."]);
+    stand.git(&root, &["commit", "--quiet", "--message=first"]);
+    let remote = stand.folder(&format!("remotes/{name}.git"));
+    stand.git(&remote, &["init", "--quiet", "--bare", "--initial-branch=main"]);
+    let address = format!("https://github.com/acme/{name}.git");
+    let instead = format!("url.{}.insteadOf", remote.display());
+    stand.git(&root, &["config", &instead, &address]);
+    stand.git(&root, &["remote", "add", "origin", &address]);
+    stand.git(&root, &["push", "--quiet", "origin", "main"]);
+    root
+}
+
+/// Puts a scenario in the place of both agents, as `--agent` takes it.
+pub(crate) fn scripted(file: &Path) -> [String; 2] {
+    ["claude", "codex"].map(|agent| format!("{agent}=scripted:{}", file.display()))
 }
 
 /// The arguments of a run of `simple-sdlc` in the sample project.
