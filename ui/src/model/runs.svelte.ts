@@ -65,7 +65,6 @@ export class Runs {
   unreadable = $state.raw<{ path: string; reason: string }[]>([]);
   totals = $state.raw<Totals | null>(null);
   isRead = $state(false);
-  isReading = $state(false);
   problem = $state.raw<unknown>(null);
   #asked = 0;
   #key = '';
@@ -77,7 +76,6 @@ export class Runs {
     const isOther = key !== this.#key;
     this.#key = key;
     const number = ++this.#asked;
-    this.isReading = true;
     // What was unfolded stays unfolded when it is read again.
     const wanted = isOther ? AT_ONCE : Math.max(AT_ONCE, this.items.length);
     try {
@@ -98,8 +96,6 @@ export class Runs {
       this.isRead = true;
     } catch (error) {
       if (number === this.#asked) this.problem = error;
-    } finally {
-      if (number === this.#asked) this.isReading = false;
     }
   }
 

@@ -164,6 +164,31 @@ describe('a person with a browser', () => {
     expect((await stage.api<RunDocument>(`/api/executions/${slow.id}`)).status).toBe('CANCELLED');
   });
 
+  test('sees the last lines of a run that ends while it is looked at', async () => {
+    const { page } = seen;
+    const run = await stage.start('feature', { title: 'Short', gate: false, pause: 800 });
+    await page.goto(`/runs/${run.run_id}?tab=log`);
+    await page.getByRole('log').getByText('I will read the code').waitFor();
+    await stands('Completed');
+    await page.getByPlaceholder('Search the log').fill('42 passed');
+    await page.getByText('–/1').waitFor();
+    await page.getByText(/\d+ lines/).waitFor();
+    expect(await page.getByText('live', { exact: true }).count()).toBe(0);
+  });
+
+  test('asks the server for nothing while nothing happens', async () => {
+    const { page } = seen;
+    await page.goto('/');
+    await page.getByRole('row').nth(1).waitFor();
+    await page.waitForTimeout(1000);
+    const asked: string[] = [];
+    const hear = (request: { url: () => string }) => asked.push(request.url());
+    page.on('request', hear);
+    await page.waitForTimeout(2500);
+    page.off('request', hear);
+    expect(asked).toEqual([]);
+  });
+
   test('sees why a run has failed: the error, and the line of the workflow', async () => {
     const { page } = seen;
     const broken = await stage.start('broken');
