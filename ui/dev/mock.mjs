@@ -45,7 +45,7 @@ const ROUTES = [
     const runs = (await cli('status')).items.filter((each) => each.workflow === one.name);
     const by = {};
     for (const each of runs) by[each.status] = (by[each.status] ?? 0) + 1;
-    return { ...one, source: { [one.file]: readFileSync(join(REPO, one.file), 'utf8') }, versions: [{ version: 1, hash: one.definition, author_version: one.version, created_at: new Date().toISOString() }], statistics: { runs: runs.length, by_status: by, average_duration: 5000, last_started_at: runs[0]?.started_at ?? null } };
+    return { ...one, source: { entry: one.file, imports: {}, modules: { [one.file]: readFileSync(join(REPO, one.file), 'utf8') } }, versions: [{ version: 1, hash: one.definition, author_version: one.version, created_at: new Date().toISOString() }], statistics: { runs: runs.length, by_status: by, average_duration: 5000, last_started_at: runs[0]?.started_at ?? null } };
   }],
   [/^\/api\/executions$/, async (_, query) => {
     const wanted = query.get('status')?.split(',').filter(Boolean) ?? [];

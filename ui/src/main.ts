@@ -14,4 +14,7 @@ document.addEventListener('visibilitychange', () => {
 });
 
 const target = document.getElementById('app');
-if (target) mount(App, { target });
+if (target) {
+  target.replaceChildren();
+  mount(App, { target });
+}

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 
 use crate::release::{
-    cli_bench, engine_bench, process_bench, real_program, store_bench, testing_binary,
-    workspace_bench,
+    cli_bench, engine_bench, process_bench, real_program, server_bench, store_bench,
+    testing_binary, workspace_bench,
 };
 use crate::shell::{self, say};
 
@@ -35,6 +35,9 @@ const SNAPSHOT: &str = "snapshot";
 /// Measured beside plain calls of `sqlite3`.
 const VIEW: &str = "view";
 
+/// Measured with a thousand clients.
+const LIVE: &str = "live";
+
 /// Measured beside plain SQL, through a real server.
 const SERVER: &str = "server";
 
@@ -52,7 +55,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
     let known =
-        [&[CORE, STORE, PROCESS, CLI, WORKSPACE, SNAPSHOT, VIEW, SERVER][..], &ENGINE[..]].concat();
+        [&[CORE, STORE, PROCESS, CLI, WORKSPACE, SNAPSHOT, VIEW, SERVER, LIVE][..], &ENGINE[..]]
+            .concat();
     ensure!(
         name.is_none_or(|name| known.contains(&name)),
         "there is no measurement of that name; there are {}",
@@ -85,6 +89,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if name.is_none_or(|name| name == SERVER) {
         real_program().run()?;
         store_bench(SERVER, &[]).run()?;
+    }
+    if name.is_none_or(|name| matches!(name, SERVER | LIVE)) {
+        server_bench(LIVE).run()?;
     }
     for bench in ENGINE.into_iter().filter(|bench| name.is_none_or(|name| name == *bench)) {
         engine_bench(bench).run()?;

@@ -98,6 +98,18 @@ pub(crate) fn process_bench(name: &str) -> CommandLine {
     CommandLine::cargo(["bench", "--locked", "-p", "agentos-process", "--bench", name])
 }
 
+/// `cargo bench` for one of the benches of `agentos-server`.
+pub(crate) fn server_bench(name: &str) -> CommandLine {
+    CommandLine::cargo(["bench", "--locked", "-p", "agentos-server", "--bench", name])
+}
+
+/// The tests of the server in which many clients come and go, with the big numbers.
+pub(crate) fn crowd_of_clients() -> CommandLine {
+    CommandLine::cargo(["test", "--release", "--locked", "-p", "agentos-server", "--test", "it"])
+        .args(["--", "live::storm::", "--nocapture"])
+        .env("AGENTOS_SOAK", "1")
+}
+
 /// The tests of workspaces in which many are made at once, with the big numbers.
 pub(crate) fn crowd_of_workspaces() -> CommandLine {
     CommandLine::cargo(["test", "--locked", "-p", "agentos-workspace", "--test", "it"])

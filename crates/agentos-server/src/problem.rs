@@ -24,7 +24,7 @@ pub struct Problem {
     pub r#type: String,
     /// The kind of problem in words.
     #[schema(example = "Not Found")]
-    pub title: String,
+    pub title: &'static str,
     /// The HTTP status.
     #[schema(minimum = 400, maximum = 599)]
     pub status: u16,
@@ -65,7 +65,7 @@ impl Problem {
         let slug = title.to_lowercase().replace(' ', "-");
         Self {
             r#type: format!("urn:agentos:problem:{slug}"),
-            title: title.to_owned(),
+            title,
             status: status.as_u16(),
             detail: detail.into(),
             hint: None,

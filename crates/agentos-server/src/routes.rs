@@ -95,7 +95,7 @@ fn never_null(parameter: &mut RefOr<Parameter>) {
 }
 
 /// Describe the API
-#[utoipa::path(get, path = "/api/openapi.json", tag = "health",
+#[utoipa::path(get, path = "/api/openapi.json", operation_id = "getOpenapi", tag = "health",
     responses((status = 200, description = "This description.", body = serde_json::Value), refusals::Lists),
 )]
 async fn description(caller: Caller) -> Result<Response, Problem> {

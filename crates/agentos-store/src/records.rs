@@ -16,8 +16,8 @@ pub use catalog::{
     Definition, DefinitionVersion, NewDefinition, Project, Workspace, WorkspaceState,
 };
 pub use run::{
-    ArtifactRecord, CommentRecord, NewComment, Paging, RunCounts, RunDetail, RunListing, RunQuery,
-    RunRecord, SessionRecord, Sort, StepRecord,
+    ArtifactRecord, CommentRecord, NewComment, Paging, Remark, RemarkCursor, RunCounts, RunDetail,
+    RunListing, RunQuery, RunRecord, SessionRecord, Sort, StepRecord,
 };
 
 use crate::backend::BackendError;

@@ -185,8 +185,15 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
         Command::Token(args) => return token::run(session, &args),
         _ => {}
     }
+    let threads = match command {
+        // Many are answered at once.
+        Command::Serve(_) => {
+            std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2))
+        }
+        _ => 2,
+    };
     let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let done = runtime.block_on(async {
         // A run of another worktree is dealt with there.
         let moved = match run_named_in(matches) {

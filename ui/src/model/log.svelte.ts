@@ -44,15 +44,15 @@ export class LiveLog {
   async #readOn(): Promise<void> {
     const from = this.lines.bytes;
     try {
-      const headers: Record<string, string> = { Accept: '*/*', Range: `bytes=${from}-` };
+      // The last byte is asked for again: there is always something to answer then, and nothing new is no error.
+      const headers: Record<string, string> = from > 0 ? { Accept: '*/*', Range: `bytes=${from - 1}-` } : { Accept: '*/*' };
       const answer = await ask('GET', this.path, { query: this.query, headers, signal: this.#stopped.signal });
       // A server that does not know ranges sends everything again.
-      await this.#take(answer, answer.status === 206 ? 0 : from);
+      await this.#take(answer, from === 0 ? 0 : answer.status === 206 ? 1 : from);
       this.problem = null;
     } catch (error) {
       if (this.#stopped.signal.aborted) return;
-      const isNothingNew = error instanceof Problem && (error.status === 416 || (error.status === 404 && from > 0));
-      if (!isNothingNew) this.problem = error;
+      if (!(error instanceof Problem && error.status === 416)) this.problem = error;
     }
     this.isRead = true;
     this.#show();

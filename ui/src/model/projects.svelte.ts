@@ -2,14 +2,7 @@
 
 import { live } from '../api/live.svelte';
 import { read } from '../api/client';
-import type { Page } from '../api/types';
-
-export interface Project {
-  id: string;
-  name: string;
-  path: string;
-  [field: string]: unknown;
-}
+import type { Page, Project } from '../api/types';
 
 class Projects {
   list = $state.raw<Project[]>([]);

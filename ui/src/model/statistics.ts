@@ -25,14 +25,11 @@ export interface Module {
 
 /** The modules of a workflow's source, the one that it begins with first. */
 export function modulesOf(source: unknown): Module[] {
-  if (typeof source === 'string') return [{ path: '', text: source }];
-  if (Array.isArray(source)) return source.flatMap((part) => modulesOf(part));
   if (typeof source !== 'object' || source === null) return [];
-  const fields = source as Record<string, unknown>;
-  if (typeof fields['text'] === 'string' || typeof fields['source'] === 'string') {
-    return [{ path: String(fields['path'] ?? fields['name'] ?? ''), text: String(fields['text'] ?? fields['source']) }];
-  }
-  return Object.entries(fields).flatMap(([path, text]) => (typeof text === 'string' ? [{ path, text }] : []));
+  const { entry, modules } = source as { entry?: unknown; modules?: unknown };
+  if (typeof modules !== 'object' || modules === null) return [];
+  const found = Object.entries(modules).flatMap(([path, text]) => (typeof text === 'string' ? [{ path, text }] : []));
+  return found.sort((one, other) => Number(other.path === entry) - Number(one.path === entry));
 }
 
 /** `templates/feature.ts:20:55` → its parts. */

@@ -119,11 +119,15 @@ const STEPS = [
   10800e3, 21600e3, 43200e3, 86400e3,
 ];
 
-/** Round offsets from the beginning that lie in a window: at most `most`. */
-export function ticks(from: number, to: number, most: number): number[] {
-  const length = Math.max(to - from, 1);
+/** How far apart round marks are if at most so many fit into a length. */
+export function stepFor(length: number, most: number): number {
   let step = STEPS.find((candidate) => length / candidate <= most) ?? 86400e3;
   while (length / step > most) step *= 2;
+  return step;
+}
+
+/** Round offsets from the beginning that lie in a window: at most `most`. */
+export function ticks(from: number, to: number, most: number, step = stepFor(Math.max(to - from, 1), most)): number[] {
   const marks: number[] = [];
   for (let at = Math.ceil(from / step) * step; at <= to; at += step) marks.push(at);
   return marks;
@@ -146,7 +150,8 @@ export function lanesOf(nodes: Iterable<Node>, most: number): { bars: Lane[]; la
     let lane = free.findIndex((until) => until <= node.start);
     if (lane < 0) lane = free.length < most ? free.length : most - 1;
     free[lane] = Math.max(free[lane] ?? 0, node.end ?? Infinity);
-    const tone = node.outcome === 'open' && node.children.some((child) => isWait(child) && child.end === null) ? 'waiting' : toneOf(node.outcome);
+    const waits = isWait(node) || node.children.some((child) => isWait(child) && child.end === null);
+    const tone = waits && node.outcome !== 'failed' && (isWait(node) || node.outcome === 'open') ? 'waiting' : toneOf(node.outcome);
     bars.push({ lane, start: node.start, end: node.end, tone, path: node.path });
   }
   return { bars, lanes: Math.max(free.length, 1) };

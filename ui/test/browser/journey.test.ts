@@ -20,6 +20,11 @@ afterAll(async () => {
   await stage?.strike();
 });
 
+/** The run that is looked at stands like this. */
+function stands(how: string): Promise<void> {
+  return seen.page.locator('header').getByText(how, { exact: true }).waitFor();
+}
+
 describe('a person with a browser', () => {
   let name = '';
 
@@ -56,13 +61,13 @@ describe('a person with a browser', () => {
       await tree.getByRole('treeitem').filter({ hasText: step }).first().waitFor();
     }
     await tree.getByText('×3').waitFor();
-    await seen.page.getByText('Needs you').first().waitFor();
+    await stands('Needs you');
   });
 
   test('reads the log of a step, with its colours, and searches it', async () => {
     const { page } = seen;
     await page.getByRole('treeitem').filter({ hasText: 'integration tests' }).first().click();
-    await page.getByRole('tab', { name: 'Log' }).click();
+    await page.getByRole('tab', { name: 'Log', exact: true }).click();
     const log = page.getByRole('log');
     await log.getByText('test result:').waitFor();
     const ok = log.getByText('ok', { exact: true });
@@ -123,7 +128,7 @@ describe('a person with a browser', () => {
     await page.getByRole('region', { name: 'src/api.rs' }).getByText('new').waitFor();
     await page.getByLabel('Comment with the answer').fill('Well done');
     await page.getByRole('button', { name: 'Approve' }).click();
-    await page.getByText('Completed').first().waitFor();
+    await stands('Completed');
     const run = await stage.api<RunDocument & { output: unknown }>(`/api/executions/${name}`);
     expect(run).toMatchObject({ status: 'COMPLETED', output: { title: 'Dark mode' } });
     const { items } = await stage.api<{ items: { kind: string; entry: Record<string, unknown> }[] }>(`/api/executions/${name}/events?limit=1000`);
@@ -139,7 +144,7 @@ describe('a person with a browser', () => {
     await dialog.getByRole('button', { name: 'Fork' }).click();
     await page.waitForURL((url) => !url.pathname.endsWith(name));
     await page.getByRole('link', { name: 'forked' }).waitFor();
-    await page.getByText('Needs you').first().waitFor();
+    await stands('Needs you');
     const fork = await stage.api<RunDocument>(`/api/executions/${new URL(page.url()).pathname.split('/').pop()!}`);
     const origin = await stage.api<RunDocument>(`/api/executions/${name}`);
     expect(String(fork['forked_from'])).toBe(origin.id);
@@ -149,13 +154,13 @@ describe('a person with a browser', () => {
     const { page } = seen;
     const slow = await stage.start('slow');
     await page.goto(`/runs/${slow.run_id}`);
-    await page.getByRole('tab', { name: 'Log' }).click();
+    await page.getByRole('tab', { name: 'Log', exact: true }).click();
     // It follows what comes by itself.
     await page.getByRole('log').getByText('tick 12', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('dialog').getByLabel('Why').fill('enough');
     await page.getByRole('button', { name: 'Cancel the run' }).click();
-    await page.getByText('Cancelled').first().waitFor();
+    await stands('Cancelled');
     expect((await stage.api<RunDocument>(`/api/executions/${slow.id}`)).status).toBe('CANCELLED');
   });
 
@@ -163,7 +168,7 @@ describe('a person with a browser', () => {
     const { page } = seen;
     const broken = await stage.start('broken');
     await page.goto(`/runs/${broken.run_id}`);
-    await page.getByText('Failed').first().waitFor();
+    await stands('Failed');
     await page.getByText('.agent/workflows/templates/broken.ts:11').or(page.getByText('templates/broken.ts:11')).first().waitFor();
     await page.getByText('error[E0308]: mismatched types').first().waitFor();
     await page.getByRole('group', { name: 'Source' }).getByText('"cargo build"').waitFor();
@@ -252,7 +257,6 @@ describe('a server that goes away', () => {
     await page.getByText('No connection to the server').waitFor();
     await page.getByRole('treeitem').filter({ hasText: 'tick' }).first().waitFor();
     await stage.serve();
-    await page.getByRole('button', { name: 'Try now' }).click();
     await page.getByText('Live', { exact: true }).waitFor();
     expect(page.url()).toBe(address);
     // The run goes on, and so does what is seen of it.
@@ -260,7 +264,7 @@ describe('a server that goes away', () => {
     const last = Number(/tick (\d+)(?!.*tick)/s.exec(now ?? '')?.[1] ?? 0);
     await page.getByRole('log').getByText(`tick ${last + 5}`, { exact: true }).waitFor();
     await stage.api(`/api/executions/${run.id}/cancel`, {});
-    await page.getByText('Cancelled').first().waitFor();
+    await stands('Cancelled');
     seen.mayBeOffline = false;
     seen.expectQuiet();
   });

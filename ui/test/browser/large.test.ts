@@ -100,7 +100,7 @@ test('a log of 50 MB is read, searched and scrolled without being in the page', 
   await page.goto(`/runs/${run.run_id}?tab=log`);
   const begun = Date.now();
   const lines = await until('all lines are read', async () => {
-    const text = (await page.locator('.foot').textContent().catch(() => '')) ?? '';
+    const text = (await page.locator('[aria-label="Log"] .foot').textContent().catch(() => '')) ?? '';
     const size = /· ([\d.]+) MB/.exec(text)?.[1];
     return size && Number(size) > MEGABYTES * 0.9 ? text : null;
   });

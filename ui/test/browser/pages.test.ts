@@ -40,7 +40,7 @@ function pages(): { name: string; path: string; ready: string }[] {
   return [
     { name: 'runs', path: '/', ready: asking.run_id },
     { name: 'question', path: `/runs/${asking.run_id}`, ready: 'hello, world' },
-    { name: 'run', path: `${feature}?tab=log`, ready: 'Compiling' },
+    { name: 'run', path: `${feature}?tab=log`, ready: 'I will read the code' },
     { name: 'overview', path: feature, ready: 'Output' },
     { name: 'agent', path: `${feature}?tab=session`, ready: 'The plan' },
     { name: 'changes', path: `${feature}?tab=diff`, ready: 'files changed' },

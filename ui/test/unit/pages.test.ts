@@ -30,7 +30,8 @@ test('success is counted among the runs that came to an end by themselves', () =
 });
 
 test('the module that an error is in is found', () => {
-  const modules = modulesOf({ 'templates/feature.ts': 'a', 'templates/lib/more.ts': 'b' });
+  const modules = modulesOf({ entry: 'templates/z.ts', imports: {}, modules: { 'templates/lib/more.ts': 'b', 'templates/z.ts': 'a' } });
+  expect(modules.map((module) => module.text)).toEqual(['a', 'b']);
   const site = siteOf('templates/lib/more.ts:20:55');
   expect(site).toEqual({ file: 'templates/lib/more.ts', line: 20 });
   expect(moduleOf(modules, site!.file)?.text).toBe('b');

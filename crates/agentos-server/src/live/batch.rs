@@ -21,7 +21,7 @@ use agentos_core::entry::Entry;
 use agentos_core::id::RunId;
 use agentos_store::moment::written;
 use agentos_store::projection::{Touched, WorkflowStatus};
-use agentos_store::records::{RunDetail, RunRecord};
+use agentos_store::records::{Remark, RunDetail, RunRecord};
 use axum::extract::ws::Utf8Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -107,6 +107,27 @@ pub(super) fn listed(project: Uuid, run: &RunRecord) -> Utf8Bytes {
     .into()
 }
 
+/// The message about what a person has remarked. It is about no entry, so it has no position.
+pub(super) fn remarked(remark: &Remark) -> Utf8Bytes {
+    #[derive(Serialize)]
+    struct Remarked<'a> {
+        r#type: &'static str,
+        execution_id: RunId,
+        at: String,
+        ephemeral: bool,
+        data: &'a RawValue,
+    }
+    text(&Remarked {
+        r#type: COMMENT,
+        execution_id: remark.run,
+        at: written(remark.comment.created_at),
+        ephemeral: true,
+        data: &document(&remark.comment),
+    })
+    .into()
+}
+
+const COMMENT: &str = "workflow:comment:added";
 pub(super) const STARTED: &str = "workflow:execution:started";
 pub(super) const UPDATED: &str = "workflow:execution:updated";
 pub(super) const COMPLETED: &str = "workflow:execution:completed";
@@ -186,7 +207,7 @@ impl Documents {
             Entry::RunStarted(_) => (STARTED, self.whole_run.as_ref()),
             Entry::RunEnded { .. } => (COMPLETED, self.whole_run.as_ref()),
             _ => None
-                .or(self.first(&touched.comments).map(|row| ("workflow:comment:added", row)))
+                .or(self.first(&touched.comments).map(|row| (COMMENT, row)))
                 .or(session.map(|row| ("workflow:agent:updated", row)))
                 .or(artifacts.first().map(|row| ("workflow:artifact:created", *row)))
                 .or(step.map(|row| ("workflow:step:updated", row)))

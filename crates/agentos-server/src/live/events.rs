@@ -67,7 +67,7 @@ impl From<Record> for Event {
 /// one event whose id is its position, so that a client that comes back with `Last-Event-ID` misses nothing and gets nothing
 /// twice. When the run has ended and everything was sent, the stream ends; whoever then asks again from there gets 204,
 /// which tells an `EventSource` to stop.
-#[utoipa::path(get, path = "/api/executions/{id}/events", tag = "executions",
+#[utoipa::path(get, path = "/api/executions/{id}/events", operation_id = "listEvents", tag = "executions",
     params(
         ("id" = String, Path, description = "The run: its id, or its short name."),
         ("after" = Option<u64>, Query, minimum = 0, description = "Only entries behind this position: the `seq` of an entry or of the run's document. 0 if left out."),

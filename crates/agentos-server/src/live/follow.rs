@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use agentos_core::codec::Chunk;
 use agentos_core::id::RunId;
+use agentos_store::backend::BackendError;
+use agentos_store::records::RemarkCursor;
 use agentos_store::sqlite::{SqliteStore, Watch};
 use agentos_store::store::Store as _;
 use agentos_store::tail::{TailCursor, TailError, TailEvent};
@@ -12,14 +14,27 @@ use agentos_store::unified::UnifiedView;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::batch::{batch, listed, touched};
+use super::batch::{batch, listed, remarked, touched};
 use super::bounds::{AGAIN, FOLLOWED, LOOK};
 use super::hub::{Hub, HubRef, Wanted};
+
+/// How far a follower has come.
+struct Place {
+    log: TailCursor,
+    remarks: RemarkCursor,
+}
+
+impl Place {
+    /// Behind everything.
+    async fn end(store: &SqliteStore) -> Result<Self, BackendError> {
+        Ok(Self { log: store.tail_end().await?, remarks: store.remark_end().await? })
+    }
+}
 
 /// Follows a database until nobody wants to hear of it.
 pub(super) async fn follow(hub: HubRef, store: SqliteStore, ready: watch::Sender<bool>) {
     let mut watch = store.watch().ok();
-    let mut place = store.tail_end().await.ok();
+    let mut place = Place::end(&store).await.ok();
     // Also without a place: as soon as there is one, everybody is told to read the log.
     ready.send_replace(true);
     loop {
@@ -33,8 +48,8 @@ pub(super) async fn follow(hub: HubRef, store: SqliteStore, ready: watch::Sender
         }
         watch = watch.or_else(|| store.watch().ok());
         let read = match &mut place {
-            Some(place) => read(&hub, &store, place).await.map_err(|error| error.to_string()),
-            None => begin_anew(&hub, &store, &mut place).await,
+            Some(place) => read(&hub, &store, place).await,
+            None => begin_anew(&hub, &store, &mut place).await.map_err(TailError::from),
         };
         if let Err(error) = read {
             tracing::warn!(path = %store.path().display(), %error, "a database can't be followed");
@@ -56,26 +71,32 @@ async fn news(watch: Option<&mut Watch>) {
 async fn begin_anew(
     hub: &Hub,
     store: &SqliteStore,
-    place: &mut Option<TailCursor>,
-) -> Result<(), String> {
-    *place = Some(store.tail_end().await.map_err(|error| error.to_string())?);
+    place: &mut Option<Place>,
+) -> Result<(), BackendError> {
+    *place = Some(Place::end(store).await?);
     hub.lose(store.path());
     Ok(())
 }
 
 /// Tells everything that was committed since.
-async fn read(hub: &Hub, store: &SqliteStore, place: &mut TailCursor) -> Result<(), TailError> {
+async fn read(hub: &Hub, store: &SqliteStore, place: &mut Place) -> Result<(), TailError> {
     loop {
-        let page = store.tail(place.clone(), FOLLOWED).await?;
-        *place = page.next;
+        let page = store.tail(place.log.clone(), FOLLOWED).await?;
+        place.log = page.next;
         if page.events.is_empty() {
-            return Ok(());
+            break;
         }
         let wanted = hub.wanted(store.path());
         for (run, chunks) in by_run(page.events) {
             tell(hub, store, &wanted, (run, chunks)).await;
         }
     }
+    let (remarks, behind) = store.remarks(place.remarks).await?;
+    place.remarks = behind;
+    for remark in remarks {
+        hub.tell_remark(remark.run, &remarked(&remark));
+    }
+    Ok(())
 }
 
 fn by_run(events: Vec<TailEvent>) -> HashMap<RunId, Vec<Chunk>> {

@@ -222,6 +222,14 @@ impl Hub {
         }
     }
 
+    /// Tells whoever follows the run what a person has remarked on it.
+    pub(super) fn tell_remark(&self, run: RunId, message: &Utf8Bytes) {
+        let wishes = self.wishes();
+        for mailbox in wishes.runs.get(&run).iter().flat_map(|topic| &topic.mailboxes) {
+            mailbox.put_progress(run, message);
+        }
+    }
+
     /// Nobody knows what was committed to this database meanwhile: everybody has to read the log.
     pub(super) fn lose(&self, database: &Path) {
         let wishes = self.wishes();

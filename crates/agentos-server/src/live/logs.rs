@@ -83,7 +83,7 @@ pub(crate) struct LogPage {
 ///
 /// With `follow=true` the answer goes on until the run has ended: one line of JSON for each line
 /// (`application/x-ndjson`), or Server-Sent Events with `Accept: text/event-stream`.
-#[utoipa::path(get, path = "/api/executions/{id}/logs", tag = "executions",
+#[utoipa::path(get, path = "/api/executions/{id}/logs", operation_id = "listLogs", tag = "executions",
     params(
         ("id" = String, Path, description = "The run: its id, or its short name."),
         ("stepId" = Option<Uuid>, Query, description = "Only lines of this step."),

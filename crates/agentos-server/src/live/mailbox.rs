@@ -96,7 +96,7 @@ impl Mailbox {
     /// Something that is left out where there is little room.
     pub(super) fn put_progress(&self, run: RunId, message: &Utf8Bytes) {
         let mut waiting = self.inside();
-        if waiting.overflowed || waiting.bytes + message.len() > MAILBOX / 2 {
+        if self.is_bell || waiting.overflowed || waiting.bytes + message.len() > MAILBOX / 2 {
             return;
         }
         waiting.bytes += message.len();

@@ -4,14 +4,14 @@
 //! log is read for a subscription that is behind. So the order of what is sent is the order of what was done, and a client
 //! that takes nothing holds up only itself.
 
+mod asked;
+mod told;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use agentos_core::id::RunId;
-use agentos_store::log::ReadError;
-use agentos_store::projection::Touched;
 use agentos_store::registry::Scope;
-use agentos_store::unified::Found;
 use axum::extract::State;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::StatusCode;
@@ -19,22 +19,20 @@ use axum::response::Response;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, timeout};
 use uuid::Uuid;
 
-use super::batch::{Batch, UPDATED, text};
+use super::batch::text;
 use super::bounds::{
     CANCELS, CLIENT_BURST, CLIENT_MESSAGE, CLIENT_RATE, FAREWELL, HEARTBEAT, READ_BUFFER, SILENCE,
-    STALL, SUBSCRIPTIONS, WRITE_BUFFER,
+    STALL, WRITE_BUFFER,
 };
-use super::document::document;
-use super::mailbox::{Mailbox, Waiting};
+use super::mailbox::Mailbox;
 use super::page::Place;
-use super::wish::{Ask, Target, Wish};
+use super::wish::Wish;
 use crate::access::Caller;
-use crate::house::Deed;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -154,8 +152,8 @@ impl Client {
         heartbeat: &mut Interval,
     ) -> Done {
         let (mailbox, is_behind) = (Arc::clone(&self.mailbox), !self.behind.is_empty());
+        // In no order, so that a busy run does not keep a subscription from its log.
         tokio::select! {
-            biased;
             said = stream.next() => match said {
                 Some(said) => self.hear(said?).await,
                 None => Err(End::Gone),
@@ -219,225 +217,6 @@ impl Client {
     ) -> Done {
         self.send(complaint(id, execution, problem).into()).await
     }
-
-    async fn fulfil(&mut self, Wish { id, ask }: Wish) -> Done {
-        let (name, done) = match ask {
-            Ask::Subscribe(Target::Run { name, after, progress }) => {
-                let done = self.subscribe(id.as_ref(), &name, after, progress).await;
-                (Some(name), done)
-            }
-            Ask::Subscribe(Target::Project(project)) => {
-                (None, self.subscribe_project(id.as_ref(), project).await)
-            }
-            Ask::Unsubscribe(target) => {
-                let done = self.unsubscribe(id.as_ref(), &target).await;
-                let Target::Run { name, .. } = target else { return answered(done) };
-                (Some(name), done)
-            }
-            Ask::Cancel { run, reason } => {
-                let done = self.cancel(id.as_ref(), &run, reason).await;
-                (Some(run), done)
-            }
-        };
-        match done {
-            Err(Refused::Problem(problem)) => {
-                self.complain(id.as_ref(), name.as_deref(), &problem).await
-            }
-            other => answered(other),
-        }
-    }
-
-    fn has_room(&self) -> Result<(), Refused> {
-        if self.runs.len() + self.projects.len() < SUBSCRIPTIONS {
-            return Ok(());
-        }
-        let detail = format!("a connection has at most {SUBSCRIPTIONS} subscriptions");
-        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, detail);
-        Err(problem.hint("subscribe to the project, or open another connection").into())
-    }
-
-    async fn subscribe(
-        &mut self,
-        id: Option<&Value>,
-        name: &str,
-        after: Option<u64>,
-        progress: bool,
-    ) -> Result<(), Refused> {
-        let found = self.state.find_run(name).await?;
-        let run = found.run.id;
-        if !self.runs.contains_key(&run) {
-            self.has_room()?;
-        }
-        self.state.live.subscribe(&found, &self.mailbox, progress).await;
-        let store = found.source.store;
-        // From here on it is unsubscribed from in any case.
-        let place = Place::new(store.clone(), run, after.unwrap_or(0) + 1);
-        let subscription = Subscription { place, is_behind: true, has_lost: false };
-        self.runs.insert(run, subscription);
-        let rows = store.touched_rows(run, Touched::default()).await?;
-        let head = rows.run.seq;
-        let after = after.unwrap_or(head);
-        if after > head {
-            self.forget(run);
-            let detail = format!("is {after}, and the log of the run has {head} entries");
-            return Err(Problem::field("/data/after", detail).into());
-        }
-        if let Some(subscription) = self.runs.get_mut(&run) {
-            subscription.place.next = after + 1;
-        }
-        self.behind.retain(|known| *known != run);
-        self.behind.push_back(run);
-        let data = document(&rows.run);
-        let said = json!({
-            "type": "workflow:subscribed", "id": id, "execution_id": run, "seq": after, "data": data,
-        });
-        Ok(self.say(&said).await?)
-    }
-
-    async fn subscribe_project(
-        &mut self,
-        id: Option<&Value>,
-        project: Uuid,
-    ) -> Result<(), Refused> {
-        if !self.projects.contains(&project) {
-            self.has_room()?;
-        }
-        let projects = self.state.house.projects().await.map_err(Problem::from)?;
-        let text = project.to_string();
-        let is_it = |known: &&Value| known.get("id").and_then(Value::as_str) == Some(text.as_str());
-        let Some(data) = projects.iter().find(is_it) else {
-            return Err(Problem::not_found(format!("there is no project `{project}`")).into());
-        };
-        self.projects.insert(project);
-        self.state.live.subscribe_project(project, &self.mailbox).await;
-        let said = json!({
-            "type": "workflow:subscribed", "id": id, "project_id": project, "data": data,
-        });
-        Ok(self.say(&said).await?)
-    }
-
-    async fn unsubscribe(&mut self, id: Option<&Value>, target: &Target) -> Result<(), Refused> {
-        let said = match target {
-            Target::Run { name, .. } => {
-                let run = self.state.find_run(name).await?.run.id;
-                self.forget(run);
-                json!({ "type": "workflow:unsubscribed", "id": id, "execution_id": run })
-            }
-            Target::Project(project) => {
-                self.projects.remove(project);
-                self.state.live.unsubscribe_project(*project, &self.mailbox);
-                json!({ "type": "workflow:unsubscribed", "id": id, "project_id": project })
-            }
-        };
-        Ok(self.say(&said).await?)
-    }
-
-    fn forget(&mut self, run: RunId) {
-        self.runs.remove(&run);
-        self.behind.retain(|known| *known != run);
-        self.state.live.unsubscribe(run, &self.mailbox);
-    }
-
-    /// Orders it. That may take as long as the run's processes take to end, so it is answered when it is done.
-    async fn cancel(
-        &mut self,
-        id: Option<&Value>,
-        name: &str,
-        reason: Option<String>,
-    ) -> Result<(), Refused> {
-        self.caller.may(Scope::Run)?;
-        let found = self.state.find_run(name).await?;
-        let Ok(answer) = self.answers.0.clone().try_reserve_owned() else {
-            let status = StatusCode::TOO_MANY_REQUESTS;
-            return Err(Problem::new(status, "too much is being cancelled at once").into());
-        };
-        let (state, by, id) = (self.state.clone(), self.caller.name(), id.cloned());
-        tokio::spawn(async move {
-            answer.send(cancelled(&state, found, Deed::Cancel { reason }, by, id).await);
-        });
-        Ok(())
-    }
-
-    /// Sends what has waited, as far as it was not sent.
-    async fn deliver(&mut self, waiting: Waiting) -> Done {
-        if waiting.overflowed {
-            for (run, subscription) in &mut self.runs {
-                subscription.has_lost = true;
-                if !std::mem::replace(&mut subscription.is_behind, true) {
-                    self.behind.push_back(*run);
-                }
-            }
-        }
-        for batch in waiting.batches {
-            self.pass_on(&batch).await?;
-        }
-        for (run, message) in waiting.progress {
-            if self.runs.contains_key(&run) {
-                self.send(message).await?;
-            }
-        }
-        for (project, _, message) in waiting.listed {
-            if self.projects.contains(&project) {
-                self.send(message).await?;
-            }
-        }
-        if waiting.relist {
-            for project in self.projects.clone() {
-                self.say(&json!({ "type": "workflow:catchup", "project_id": project })).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn pass_on(&mut self, batch: &Batch) -> Done {
-        let Some(subscription) = self.runs.get_mut(&batch.run) else { return Ok(()) };
-        let next = subscription.place.next;
-        if subscription.is_behind || batch.end() <= next {
-            return Ok(());
-        }
-        if batch.first > next {
-            subscription.is_behind = true;
-            self.behind.push_back(batch.run);
-            return Ok(());
-        }
-        subscription.place.next = batch.end();
-        for message in batch.from(next) {
-            self.send(message.clone()).await?;
-        }
-        Ok(())
-    }
-
-    /// Reads one page for one of those that are behind.
-    async fn catch_up(&mut self) -> Done {
-        let Some(run) = self.behind.pop_front() else { return Ok(()) };
-        let Some(subscription) = self.runs.get_mut(&run) else { return Ok(()) };
-        let after = subscription.place.next - 1;
-        let page = match subscription.place.batch().await {
-            Ok(page) => page,
-            Err(error) => return self.lose_run(run, error).await,
-        };
-        let has_lost = std::mem::take(&mut subscription.has_lost);
-        let Some(page) = page else {
-            subscription.is_behind = false;
-            return Ok(());
-        };
-        self.behind.push_back(run);
-        if has_lost {
-            let said = json!({
-                "type": "workflow:catchup", "execution_id": run, "seq": after, "data": { "after": after },
-            });
-            self.say(&said).await?;
-        }
-        for message in &page.messages {
-            self.send(message.clone()).await?;
-        }
-        Ok(())
-    }
-
-    async fn lose_run(&mut self, run: RunId, error: ReadError) -> Done {
-        self.forget(run);
-        self.complain(None, Some(&run.to_string()), &error.into()).await
-    }
 }
 
 impl Drop for Client {
@@ -448,30 +227,6 @@ impl Drop for Client {
         for project in &self.projects {
             self.state.live.unsubscribe_project(*project, &self.mailbox);
         }
-    }
-}
-
-/// Why a wish is not fulfilled.
-enum Refused {
-    Problem(Problem),
-    End(End),
-}
-
-impl From<Problem> for Refused {
-    fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
-    }
-}
-
-impl From<ReadError> for Refused {
-    fn from(error: ReadError) -> Self {
-        Self::Problem(error.into())
-    }
-}
-
-impl From<End> for Refused {
-    fn from(end: End) -> Self {
-        Self::End(end)
     }
 }
 
@@ -486,35 +241,6 @@ fn complaint(id: Option<&Value>, execution: Option<&str>, problem: &Problem) -> 
         data: &'a Problem,
     }
     text(&Complaint { r#type: "workflow:error", id, execution_id: execution, data: problem })
-}
-
-/// Cancels the run, and says how it stands then.
-async fn cancelled(
-    state: &AppState,
-    found: Found,
-    deed: Deed,
-    by: String,
-    id: Option<Value>,
-) -> String {
-    let (run, store) = (found.run.id, found.source.store.clone());
-    let done = async {
-        state.house.act(found, deed, by).await?;
-        Ok::<_, Problem>(store.touched_rows(run, Touched::default()).await?)
-    };
-    match done.await {
-        Ok(rows) => text(&json!({
-            "type": UPDATED, "id": id, "execution_id": run, "ephemeral": true, "data": document(&rows.run),
-        })),
-        Err(problem) => complaint(id.as_ref(), Some(&run.to_string()), &problem),
-    }
-}
-
-/// What is left of an answer that was given.
-fn answered(done: Result<(), Refused>) -> Done {
-    match done {
-        Err(Refused::End(end)) => Err(end),
-        _ => Ok(()),
-    }
 }
 
 const fn stalled() -> End {

@@ -59,9 +59,9 @@ struct Data {
 
 impl Wish {
     /// Understands a message. If it can't be, its name is told all the same where it has one.
-    pub(super) fn understand(text: &str) -> Result<Self, (Option<Value>, Problem)> {
+    pub(super) fn understand(text: &str) -> Result<Self, (Option<Value>, Box<Problem>)> {
         let wrong = |why: &dyn std::fmt::Display| {
-            Problem::bad_request(format!("the message can't be understood: {why}"))
+            Box::new(Problem::bad_request(format!("the message can't be understood: {why}")))
         };
         let said: Value = serde_json::from_str(text).map_err(|error| (None, wrong(&error)))?;
         let id = said.get("id").and_then(named);
@@ -73,7 +73,7 @@ impl Wish {
             serde_json::from_value(said).map_err(|error| (id.clone(), wrong(&error)))?;
         match ask(&r#type, data.unwrap_or_default()) {
             Ok(ask) => Ok(Self { id, ask }),
-            Err(problem) => Err((id, problem)),
+            Err(problem) => Err((id, problem.into())),
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn downloads() -> OpenApiRouter<AppState> {
 }
 
 /// List what a run has kept
-#[utoipa::path(get, path = "/api/executions/{id}/artifacts", tag = "artifacts",
+#[utoipa::path(get, path = "/api/executions/{id}/artifacts", operation_id = "listArtifacts", tag = "artifacts",
     params(
         ("id" = String, Path, description = "The run: its id, or its short name."),
         ("stepId" = Option<Uuid>, Query, description = "Only what this step has kept."),
@@ -92,7 +92,7 @@ async fn find(state: &AppState, id: Uuid) -> Result<(Found, ArtifactRecord), Pro
 /// Download a file that a run has kept
 ///
 /// With `inline=true` a browser may show it, in a sandbox without scripts.
-#[utoipa::path(get, path = "/api/artifacts/{id}/download", tag = "artifacts",
+#[utoipa::path(get, path = "/api/artifacts/{id}/download", operation_id = "downloadArtifact", tag = "artifacts",
     params(
         ("id" = String, Path, description = "The artifact's id."),
         ("inline" = Option<bool>, Query, description = "To be looked at, and not to be kept."),
@@ -190,7 +190,7 @@ fn guarded(disposition: &str) -> [(HeaderName, HeaderValue); 4] {
 }
 
 /// Download the log of a run, or of one of its steps
-#[utoipa::path(get, path = "/api/executions/{id}/logs/download", tag = "executions",
+#[utoipa::path(get, path = "/api/executions/{id}/logs/download", operation_id = "downloadLogs", tag = "executions",
     params(
         ("id" = String, Path, description = "The run: its id, or its short name."),
         ("stepId" = Option<Uuid>, Query, description = "Only the log of this step."),

@@ -63,17 +63,15 @@ fn answer(path: &str, file: EmbeddedFile, headers: &HeaderMap) -> Response {
         true => "public, max-age=31536000, immutable",
         false => "no-cache",
     };
+    let kind = mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
+    let kind = match kind.starts_with("text/") {
+        true => format!("{kind}; charset=utf-8"),
+        false => kind.to_owned(),
+    };
     let mut response = match is_known(headers, &tag) {
-        true => StatusCode::NOT_MODIFIED.into_response(),
-        false => {
-            let kind =
-                mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
-            let kind = match kind.starts_with("text/") {
-                true => format!("{kind}; charset=utf-8"),
-                false => kind.to_owned(),
-            };
-            built(file.data.into_owned(), &kind, keep)
-        }
+        // A browser takes the headers of this answer for the page that it has: without the policy, it would lose it.
+        true => (StatusCode::NOT_MODIFIED, built(Vec::new(), &kind, keep)).into_response(),
+        false => built(file.data.into_owned(), &kind, keep),
     };
     if let Some(tag) = tag_header {
         response.headers_mut().insert(header::ETAG, tag);

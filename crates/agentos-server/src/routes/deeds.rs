@@ -55,7 +55,7 @@ pub(super) async fn created(state: &AppState, run: RunId) -> Result<Created, Pro
 /// End a run and what it has started
 ///
 /// Answers when the run has ended, or after 20 seconds. A run that has ended already stays as it is.
-#[utoipa::path(post, path = "/api/executions/{id}/cancel", tag = "executions",
+#[utoipa::path(post, path = "/api/executions/{id}/cancel", operation_id = "cancelExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = Option<CancelRequest>,
     responses((status = 200, description = "The run.", body = ExecutionDetail), Acts),
@@ -73,7 +73,7 @@ async fn cancel(
 }
 
 /// Let a run go on that nobody drives
-#[utoipa::path(post, path = "/api/executions/{id}/resume", tag = "executions",
+#[utoipa::path(post, path = "/api/executions/{id}/resume", operation_id = "resumeExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = Option<ResumeRequest>,
     responses((status = 200, description = "The run.", body = ExecutionDetail), Acts),
@@ -92,7 +92,7 @@ async fn resume(
 }
 
 /// Start a new run that mends a failed one: finished work is kept
-#[utoipa::path(post, path = "/api/executions/{id}/retry", tag = "executions",
+#[utoipa::path(post, path = "/api/executions/{id}/retry", operation_id = "retryExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     responses((status = 201, description = "The new run.", body = ExecutionDetail,
         headers(("Location" = String, description = "Where it is."))), Acts),
@@ -111,7 +111,7 @@ async fn retry(
 }
 
 /// Start a new run from before some step of another one, with the files as they were then
-#[utoipa::path(post, path = "/api/executions/{id}/fork", tag = "executions",
+#[utoipa::path(post, path = "/api/executions/{id}/fork", operation_id = "forkExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = ForkRequest,
     responses((status = 201, description = "The new run.", body = ExecutionDetail,
@@ -140,7 +140,7 @@ async fn fork(
 /// Send an event to a run
 ///
 /// It answers every wait of that name that is open, or is kept for the next one.
-#[utoipa::path(post, path = "/api/executions/{id}/signal", tag = "executions",
+#[utoipa::path(post, path = "/api/executions/{id}/signal", operation_id = "signalExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = SignalRequest,
     responses((status = 200, description = "The run.", body = ExecutionDetail), Acts),
@@ -161,7 +161,7 @@ async fn signal(
 /// Answer a question of a run
 ///
 /// Refused to whatever a run has started: an agent can't approve its own gate. Who answered is on record.
-#[utoipa::path(post, path = "/api/executions/{id}/approve", tag = "executions",
+#[utoipa::path(post, path = "/api/executions/{id}/approve", operation_id = "approveExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = Option<ApproveRequest>,
     responses((status = 200, description = "The run.", body = ExecutionDetail), Acts),
@@ -180,7 +180,7 @@ async fn approve(
 }
 
 /// Leave a remark on a run or one of its steps, also when it has ended
-#[utoipa::path(post, path = "/api/executions/{id}/comments", tag = "executions",
+#[utoipa::path(post, path = "/api/executions/{id}/comments", operation_id = "commentOnExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = CommentRequest,
     responses((status = 200, description = "The run.", body = ExecutionDetail), Acts),

@@ -46,7 +46,7 @@ const PARAMETERS: &[&str] = &[
 ];
 
 /// List runs, the latest first
-#[utoipa::path(get, path = "/api/executions", tag = "executions",
+#[utoipa::path(get, path = "/api/executions", operation_id = "listExecutions", tag = "executions",
     params(
         ("status" = Option<Vec<String>>, Query, description = "Only runs of these statuses: repeated, or with commas."),
         ("workflowId" = Option<String>, Query, description = "Only runs of this workflow: its id, or its name."),
@@ -153,7 +153,7 @@ pub(super) fn document(of: &impl serde::Serialize) -> Result<Value, Problem> {
 }
 
 /// Show one run with everything about it
-#[utoipa::path(get, path = "/api/executions/{id}", tag = "executions",
+#[utoipa::path(get, path = "/api/executions/{id}", operation_id = "getExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     responses(
         (status = 200, description = "The run.", body = ExecutionDetail),

@@ -1,5 +1,6 @@
 //! Whether the server lives, and whether it can do its work.
 
+use agentos_store::registry::Scope;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,15 +9,28 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::access::Caller;
+use crate::problem::Problem;
 use crate::state::AppState;
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(lives)).routes(routes!(is_ready))
 }
 
-/// How the server is.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// That the server lives. Anybody may know that, and nothing else.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct Health {
+    /// `ok`
+    status: &'static str,
+    /// The program's version.
+    version: &'static str,
+}
+
+/// Whether the server can do its work.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct Readiness {
     /// `ok`, or `unready`.
     status: &'static str,
     /// The program's version.
@@ -27,34 +41,35 @@ pub(crate) struct Health {
     unreadable: Vec<String>,
 }
 
-fn health(state: &AppState) -> Health {
+/// Whether the server lives
+#[utoipa::path(get, path = "/healthz", operation_id = "getHealth", tag = "health",
+    responses((status = 200, description = "It does.", body = Health)),
+)]
+async fn lives() -> Json<Health> {
+    Json(Health { status: "ok", version: VERSION })
+}
+
+/// Whether the server can do its work: every database that should be there can be read
+#[utoipa::path(get, path = "/readyz", operation_id = "getReadiness", tag = "health",
+    responses(
+        (status = 200, description = "It can.", body = Readiness),
+        (status = 401, description = "A token is needed.", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "A database can't be read.", body = Readiness),
+    ),
+)]
+async fn is_ready(
+    State(state): State<AppState>,
+    caller: Caller,
+) -> Result<(StatusCode, Json<Readiness>), Problem> {
+    caller.may(Scope::Read)?;
     let view = state.view();
     let unreadable = view.unreadable().iter();
     let unreadable: Vec<String> =
         unreadable.map(|found| format!("{}: {}", found.path.display(), found.reason)).collect();
-    Health {
-        status: "ok",
-        version: env!("CARGO_PKG_VERSION"),
-        databases: view.sources().len(),
-        unreadable,
-    }
-}
-
-/// Whether the server lives
-#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, description = "It does.", body = Health)))]
-async fn lives(State(state): State<AppState>) -> Json<Health> {
-    Json(health(&state))
-}
-
-/// Whether the server can do its work: every database that should be there can be read
-#[utoipa::path(get, path = "/readyz", tag = "health", responses(
-    (status = 200, description = "It can.", body = Health),
-    (status = 503, description = "A database can't be read.", body = Health),
-))]
-async fn is_ready(State(state): State<AppState>) -> (StatusCode, Json<Health>) {
-    let health = health(&state);
-    match health.unreadable.is_empty() {
-        true => (StatusCode::OK, Json(health)),
-        false => (StatusCode::SERVICE_UNAVAILABLE, Json(Health { status: "unready", ..health })),
-    }
+    let (code, status) = match unreadable.is_empty() {
+        true => (StatusCode::OK, "ok"),
+        false => (StatusCode::SERVICE_UNAVAILABLE, "unready"),
+    };
+    let databases = view.sources().len();
+    Ok((code, Json(Readiness { status, version: VERSION, databases, unreadable })))
 }

@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 }
 
 /// Figures in the text format of Prometheus
-#[utoipa::path(get, path = "/metrics", tag = "health",
+#[utoipa::path(get, path = "/metrics", operation_id = "getMetrics", tag = "health",
     responses((status = 200, description = "The figures.", body = String, content_type = "text/plain"), Lists),
 )]
 async fn metrics(

@@ -30,7 +30,7 @@ pub(super) fn id_of(text: &str, what: &str) -> Result<Uuid, Problem> {
 }
 
 /// List the projects that are served
-#[utoipa::path(get, path = "/api/projects", tag = "projects",
+#[utoipa::path(get, path = "/api/projects", operation_id = "listProjects", tag = "projects",
     responses((status = 200, description = "The projects.", body = Page<Project>), Lists),
 )]
 async fn list(
@@ -46,7 +46,7 @@ async fn list(
 /// Serve one more project
 ///
 /// Its templates are found, its runs are shown, and what is due is driven. It is served again after every start.
-#[utoipa::path(post, path = "/api/projects", tag = "projects", request_body = ProjectRequest,
+#[utoipa::path(post, path = "/api/projects", operation_id = "addProject", tag = "projects", request_body = ProjectRequest,
     responses(
         (status = 200, description = "It was served already.", body = Project),
         (status = 201, description = "It is served from now on.", body = Project,
@@ -74,7 +74,7 @@ async fn add(
 }
 
 /// Show one project
-#[utoipa::path(get, path = "/api/projects/{id}", tag = "projects",
+#[utoipa::path(get, path = "/api/projects/{id}", operation_id = "getProject", tag = "projects",
     params(("id" = String, Path, description = "The project's id.")),
     responses((status = 200, description = "The project.", body = Project), Finds),
 )]
@@ -95,7 +95,7 @@ async fn show(
 /// Serve a project no more
 ///
 /// With `purge=true` its runs are deleted too. Its checkout and its workspaces are never touched.
-#[utoipa::path(delete, path = "/api/projects/{id}", tag = "projects",
+#[utoipa::path(delete, path = "/api/projects/{id}", operation_id = "removeProject", tag = "projects",
     params(
         ("id" = String, Path, description = "The project's id."),
         ("purge" = Option<bool>, Query, description = "Also delete its runs with their logs and artifacts."),

@@ -66,7 +66,7 @@ fn id_in(project: &Value) -> Option<Uuid> {
 }
 
 /// List workflows, by name
-#[utoipa::path(get, path = "/api/workflows", tag = "workflows",
+#[utoipa::path(get, path = "/api/workflows", operation_id = "listWorkflows", tag = "workflows",
     params(
         ("isActive" = Option<bool>, Query, description = "Only those that can be started, or only those that can't any more."),
         ("projectId" = Option<Uuid>, Query, description = "Only those of this project."),
@@ -92,7 +92,7 @@ async fn list(
 }
 
 /// Show one workflow with its source, its versions and how its runs went
-#[utoipa::path(get, path = "/api/workflows/{id}", tag = "workflows",
+#[utoipa::path(get, path = "/api/workflows/{id}", operation_id = "getWorkflow", tag = "workflows",
     params(("id" = String, Path, description = "The workflow's id.")),
     responses((status = 200, description = "The workflow.", body = WorkflowDetail), Finds),
 )]
@@ -139,7 +139,7 @@ async fn show(
 }
 
 /// Remove a workflow that nobody can start any more and that has no runs
-#[utoipa::path(delete, path = "/api/workflows/{id}", tag = "workflows",
+#[utoipa::path(delete, path = "/api/workflows/{id}", operation_id = "removeWorkflow", tag = "workflows",
     params(("id" = String, Path, description = "The workflow's id.")),
     responses((status = 204, description = "It is gone."), Removes),
 )]
@@ -159,7 +159,7 @@ async fn remove(
 ///
 /// It is driven in the background. Asked for twice with the same `Idempotency-Key`, it is started once: the second answer
 /// is about the same run, also after a restart, and has the header `Idempotent-Replayed`.
-#[utoipa::path(post, path = "/api/workflows/{id}/execute", tag = "workflows",
+#[utoipa::path(post, path = "/api/workflows/{id}/execute", operation_id = "executeWorkflow", tag = "workflows",
     params(
         ("id" = String, Path, description = "The workflow: its id, or its name."),
         ("Idempotency-Key" = Option<String>, Header, description = "A key of your own, up to 255 bytes."),
@@ -172,8 +172,7 @@ async fn execute(
     State(state): State<AppState>,
     caller: Caller,
     Path(id): Path<String>,
-    headers: HeaderMap,
-    asked: Asked,
+    (headers, asked): (HeaderMap, Asked),
     Given(given): Given<ExecuteRequest>,
 ) -> Result<Response, Problem> {
     caller.may(Scope::Run)?;

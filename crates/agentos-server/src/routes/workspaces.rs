@@ -25,7 +25,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 }
 
 /// List workspaces
-#[utoipa::path(get, path = "/api/workspaces", tag = "workspaces",
+#[utoipa::path(get, path = "/api/workspaces", operation_id = "listWorkspaces", tag = "workspaces",
     params(
         ("projectId" = Option<Uuid>, Query, description = "Only those of this project."),
         ("all" = Option<bool>, Query, description = "Also those that are gone."),
@@ -45,7 +45,7 @@ async fn list(
 }
 
 /// Show one workspace, with its size and what would be lost with it
-#[utoipa::path(get, path = "/api/workspaces/{id}", tag = "workspaces",
+#[utoipa::path(get, path = "/api/workspaces/{id}", operation_id = "getWorkspace", tag = "workspaces",
     params(("id" = String, Path, description = "The workspace's id.")),
     responses((status = 200, description = "The workspace.", body = WorkspaceDetail), Compares),
 )]
@@ -80,7 +80,7 @@ pub(crate) struct Cleaned {
 /// Remove a workspace
 ///
 /// Refused (409) if something would be lost. By force, that is backed up first.
-#[utoipa::path(post, path = "/api/workspaces/{id}/clean", tag = "workspaces",
+#[utoipa::path(post, path = "/api/workspaces/{id}/clean", operation_id = "cleanWorkspace", tag = "workspaces",
     params(("id" = String, Path, description = "The workspace's id.")),
     request_body = Option<CleanRequest>,
     responses((status = 200, description = "It is gone.", body = Cleaned), Acts),
@@ -109,7 +109,7 @@ pub(crate) struct Restored {
 }
 
 /// Bring a workspace back from a backup, at the identical path
-#[utoipa::path(post, path = "/api/workspaces/{id}/restore", tag = "workspaces",
+#[utoipa::path(post, path = "/api/workspaces/{id}/restore", operation_id = "restoreWorkspace", tag = "workspaces",
     params(("id" = String, Path, description = "The workspace's id.")),
     request_body = Option<RestoreRequest>,
     responses((status = 200, description = "It is back.", body = Restored), Acts),
@@ -167,7 +167,7 @@ pub(crate) struct ChangedFile {
 }
 
 /// Show what a run, or one of its steps, has done to the files
-#[utoipa::path(get, path = "/api/executions/{id}/diff", tag = "executions",
+#[utoipa::path(get, path = "/api/executions/{id}/diff", operation_id = "getDiff", tag = "executions",
     params(
         ("id" = String, Path, description = "The run: its id, or its short name."),
         ("step" = Option<String>, Query, description = "Only what this step has changed: its number, or its name."),

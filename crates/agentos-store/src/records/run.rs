@@ -183,6 +183,19 @@ pub struct CommentRecord {
     pub created_at: Timestamp,
 }
 
+/// What a person has remarked, and on which run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remark {
+    /// The run.
+    pub run: RunId,
+    /// The remark.
+    pub comment: CommentRecord,
+}
+
+/// A place behind which people's remarks are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemarkCursor(pub(crate) i64);
+
 /// What a person remarks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewComment {

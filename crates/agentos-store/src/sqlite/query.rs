@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde_json::Value;
 use uuid::Uuid;
 
-pub(super) use detail::{artifact_of, detail, some};
+pub(super) use detail::{artifact_of, detail, last_remark, remarks, some};
 pub(super) use listing::{as_json, cursor_of, list, positions};
 
 use super::blob;

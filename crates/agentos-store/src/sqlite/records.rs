@@ -12,7 +12,7 @@ use crate::log::ReadError;
 use crate::projection::Touched;
 use crate::records::{
     Definition, DefinitionVersion, NewComment, NewDefinition, Project, RecordError, Records,
-    RunCounts, RunDetail, RunListing, RunQuery, Workspace,
+    Remark, RemarkCursor, RunCounts, RunDetail, RunListing, RunQuery, Workspace,
 };
 use crate::unified::NamedRun;
 
@@ -31,6 +31,28 @@ impl SqliteStore {
     pub async fn touched_rows(&self, run: RunId, wanted: Touched) -> Result<RunDetail, ReadError> {
         let owners = self.inner.owners.clone();
         self.read(move |connection| query::some(connection, &owners, run, &wanted)).await
+    }
+
+    /// The place behind everything that people have remarked so far.
+    ///
+    /// # Errors
+    /// [`BackendError`].
+    pub async fn remark_end(&self) -> Result<RemarkCursor, BackendError> {
+        self.read(|connection| query::last_remark(connection).map(|last| Ok(RemarkCursor(last))))
+            .await
+    }
+
+    /// What people have remarked behind a place, and the place behind that. Remarks are no part of any log; whoever needs all
+    /// of them reads the runs.
+    ///
+    /// # Errors
+    /// [`BackendError`].
+    pub async fn remarks(
+        &self,
+        after: RemarkCursor,
+    ) -> Result<(Vec<Remark>, RemarkCursor), BackendError> {
+        let found = self.read(move |connection| query::remarks(connection, after.0).map(Ok)).await;
+        found.map(|(remarks, last)| (remarks, RemarkCursor(last)))
     }
 
     /// How long the logs of these runs are, of those that there are.

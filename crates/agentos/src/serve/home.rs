@@ -110,6 +110,10 @@ async fn take_care(inner: Arc<Inner>, stop: CancellationToken) {
             tracing::error!(%error, "a look around has broken off");
         }
         for room in inner.rooms.all() {
+            // What commands would say beside their answers.
+            for note in room.session().output.take_notes() {
+                tracing::info!(project = %room.path.display(), "{note}");
+            }
             let (looked, handle) = (Arc::clone(&room), Handle::current());
             let found = tokio::task::spawn_blocking(move || {
                 let has_changed = looked.look_again()?;

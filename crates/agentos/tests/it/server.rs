@@ -8,6 +8,7 @@ mod fuzzed;
 pub(crate) mod http;
 mod life;
 mod listing;
+mod live;
 mod places;
 pub(crate) mod stage;
 mod starting;

@@ -3,6 +3,8 @@
 use agentos_core::entry::{CommentOn, Entry, OperationResult, StepOutcome};
 use agentos_core::id::StepNumber;
 use agentos_core::retry::RetryPolicy;
+use agentos_core::time::Timestamp;
+use agentos_store::records::{NewComment, Records as _};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -175,4 +177,32 @@ async fn a_document_that_is_too_large_names_what_it_leaves_out() {
         (&Value::Null, &json!(["output"]))
     );
     assert_eq!(said["data"]["status"], "COMPLETED");
+}
+
+#[tokio::test]
+async fn what_a_person_remarks_is_told_of_to_whoever_is_there() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let mut writer = Writer::start(&open(&path), 1).await;
+    let server = Server::over(&[path]).await;
+    let mut client = server.connect().await;
+    client.subscribe(writer.run, None).await;
+    let remark = NewComment {
+        id: uuid::Uuid::from_u128(5),
+        run: writer.run,
+        step: None,
+        message: "well done".to_owned(),
+        metadata: None,
+        author: "grace".to_owned(),
+        at: Timestamp(9_000),
+    };
+    writer.store.add_comment(remark).await.unwrap();
+    let said = client.next().await.unwrap();
+    assert_eq!(
+        (&said["type"], &said["data"]["author"]),
+        (&json!("workflow:comment:added"), &json!("grace"))
+    );
+    assert_eq!((said.get("seq"), &said["ephemeral"]), (None, &json!(true)));
+    writer.note(&["x"]).await;
+    assert_eq!(client.next().await.unwrap()["seq"], 2, "it is told of once");
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::id::RunId;
+use agentos_store::store::Store as _;
 use agentos_testing::chance::Chance;
 use serde_json::json;
 use tempfile::tempdir;
@@ -41,49 +42,88 @@ async fn follow(server: Arc<Server>, runs: Vec<RunId>, seed: String) -> Known {
     known
 }
 
+/// How much of everything there is.
+struct Size {
+    runs: u128,
+    driven_elsewhere: u128,
+    commits: usize,
+    clients: usize,
+    subscriptions: usize,
+}
+
+impl Size {
+    fn asked_for() -> Self {
+        match std::env::var_os("AGENTOS_SOAK") {
+            None => {
+                Self { runs: 6, driven_elsewhere: 1, commits: 60, clients: 8, subscriptions: 5 }
+            }
+            Some(_) => Self {
+                runs: 190,
+                driven_elsewhere: 10,
+                commits: 100,
+                clients: 1_000,
+                subscriptions: 20,
+            },
+        }
+    }
+}
+
+async fn drive_here(mut writer: Writer, commits: usize) {
+    for commit in 0..commits {
+        let texts = [format!("{commit}a"), format!("{commit}b"), format!("{commit}c")];
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        writer.note(&texts[..1 + commit % 3]).await;
+    }
+    writer.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::print_stdout, reason = "the soak keeps the summary")]
 async fn clients_that_come_and_go_end_with_exactly_the_log() {
+    let size = Size::asked_for();
     let folder = tempdir().unwrap();
     let paths: [PathBuf; 2] = [folder.path().join("x.db"), folder.path().join("y.db")];
     let stores = paths.each_ref().map(|path| open(path));
     let server = Arc::new(Server::over(&paths).await);
-    let mut runs = Vec::new();
-    for number in 0..6_u128 {
-        let writer = Writer::start(&stores[usize::from(number % 2 == 0)], number).await;
-        runs.push(writer.run);
-        tokio::spawn(async move {
-            let mut writer = writer;
-            for commit in 0..60 {
-                let texts = [format!("{commit}a"), format!("{commit}b"), format!("{commit}c")];
-                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                writer.note(&texts[..1 + commit % 3]).await;
-            }
-            writer.end().await;
-        });
+    let (mut runs, mut children) = (Vec::new(), Vec::new());
+    for number in 0..size.runs {
+        let store = &stores[usize::from(number % 2 == 1)];
+        let writer = Writer::start(store, number).await;
+        runs.push((writer.run, store.clone()));
+        tokio::spawn(drive_here(writer, size.commits));
     }
-    let child = drive(&paths[0], 100, 60);
-    // Of a run that does not exist yet nobody can hear.
-    while agentos_store::store::Store::head(&stores[0], run_id(100)).await.is_err() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
+    for number in size.runs..size.runs + size.driven_elsewhere {
+        children.push(drive(&paths[0], number, size.commits));
+        // Of a run that does not exist yet nobody can hear.
+        while stores[0].head(run_id(number)).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        runs.push((run_id(number), stores[0].clone()));
     }
-    runs.push(run_id(100));
     let mut clients = tokio::task::JoinSet::new();
-    for number in 0..8 {
-        let some = runs.iter().skip(number % 3).copied().collect();
+    for number in 0..size.clients {
+        let mut chance = Chance::new(format!("wishes of {number}"));
+        let some = (0..size.subscriptions).map(|_| chance.pick(&runs).0).collect();
         clients.spawn(follow(Arc::clone(&server), some, format!("client {number}")));
     }
-    let all = timeout(PATIENCE * 3, clients.join_all()).await.expect("all runs end");
-    assert!(child.wait_with_output().unwrap().status.success());
-    for known in all {
-        assert!(known.0.len() >= 5);
-        for run in &runs {
-            if let Some(heard) = known.0.get(&run.to_string()) {
-                let is_in = |store| agentos_store::store::Store::head(store, *run);
-                let store = if is_in(&stores[0]).await.is_ok() { &stores[0] } else { &stores[1] };
-                assert_eq!(*heard, log(store, *run).await);
-            }
+    let all = timeout(PATIENCE * 10, clients.join_all()).await.expect("all runs end");
+    for child in children {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    let mut heard = 0;
+    for (run, store) in &runs {
+        let log = log(store, *run).await;
+        for known in all.iter().filter_map(|known| known.0.get(&run.to_string())) {
+            assert_eq!(*known, log);
+            heard += log.len();
         }
     }
+    assert!(heard > 0, "somebody has heard something");
+    let Size { clients, subscriptions, .. } = size;
+    println!(
+        "summary: {} runs, {clients} clients with {subscriptions} subscriptions each: {heard} entries, every log exact",
+        runs.len()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -9,11 +9,13 @@ use super::{
     RUN_COLUMNS, STEP_COLUMNS, as_json, optional_uuid_at, run_record, step_record, time_at,
     uuid_at, value_at,
 };
+use crate::bounds::PAGE;
 use crate::log::ReadError;
 use crate::projection::{SessionStatus, Touched};
-use crate::records::{ArtifactRecord, CommentRecord, RunDetail, RunRecord, SessionRecord};
+use crate::records::{ArtifactRecord, CommentRecord, Remark, RunDetail, RunRecord, SessionRecord};
 use crate::sqlite::error::{Done, Fault};
 use crate::sqlite::owner::Owners;
+use crate::sqlite::row::to_i64;
 
 pub(in crate::sqlite) fn detail(
     connection: &Connection,
@@ -150,6 +152,33 @@ fn all<T>(
         found.push(read(row)?);
     }
     Ok(found)
+}
+
+/// What people have remarked behind a place, to whatever run, and the place behind that.
+pub(in crate::sqlite) fn remarks(connection: &Connection, after: i64) -> Done<(Vec<Remark>, i64)> {
+    const FIND: &str = "SELECT c.id, (SELECT s.id FROM workflow_steps s WHERE s.key = c.step_id), c.message, \
+        c.metadata, c.author, c.created_at, r.id, c.key FROM workflow_comments c \
+        JOIN workflow_runs r ON r.key = c.execution_id WHERE c.key > ?1 AND c.author IS NOT NULL \
+        ORDER BY c.key LIMIT ?2";
+    let mut find = connection.prepare_cached(FIND)?;
+    let mut rows = find.query((after, to_i64(PAGE as u64)))?;
+    let (mut found, mut last) = (Vec::new(), after);
+    while let Some(row) = rows.next()? {
+        found.push(Remark { run: RunId(uuid_at(row, 6)?), comment: comment(connection, row)? });
+        last = row.get(7)?;
+    }
+    if found.len() < PAGE {
+        // Remarks of workflows are in between, and need not be passed again.
+        last = last.max(last_remark(connection)?);
+    }
+    Ok((found, last))
+}
+
+/// The place behind all remarks.
+pub(in crate::sqlite) fn last_remark(connection: &Connection) -> Done<i64> {
+    let mut ask =
+        connection.prepare_cached("SELECT coalesce(max(key), 0) FROM workflow_comments")?;
+    Ok(ask.query_row((), |row| row.get(0))?)
 }
 
 fn comment(connection: &Connection, row: &Row<'_>) -> Done<CommentRecord> {

@@ -8,7 +8,7 @@ use super::stage::{Server, id, template};
 use crate::support::{Stand, lines, until};
 
 /// Whether a process with this in its command line lives.
-fn lives(mark: &str) -> bool {
+pub(super) fn lives(mark: &str) -> bool {
     let processes = std::fs::read_dir("/proc").expect("Linux").flatten();
     processes
         .filter(|entry| {

@@ -68,8 +68,6 @@ fn requests_that_nobody_thought_of_get_answers_that_are_described() {
             "--no-color",
             "--request-timeout",
             "30",
-            "--generation-database",
-            "none",
             "--max-failures",
             "5",
             // It would wait for a run that never ends.

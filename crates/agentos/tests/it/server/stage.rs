@@ -159,7 +159,7 @@ impl Server {
         let kind = answer.header("content-type").split(';').next().unwrap_or_default();
         let schema = content.get(kind).or_else(|| content.get("*/*")).map(|told| &told["schema"]);
         let schema = schema.unwrap_or_else(|| panic!("{method} {template} tells of no {kind}"));
-        if kind.ends_with("json") {
+        if kind == "application/json" || kind.ends_with("+json") {
             self.check_document(
                 &format!("{method} {template} {}", answer.status),
                 schema,
