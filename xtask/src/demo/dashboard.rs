@@ -46,10 +46,8 @@ pub(super) fn start(stage: &Stage, forge: &Forge, run: &str) -> Result<Dashboard
         ensure!(status.contains(" 200"), "http://{address}{path} answers: {status}");
     }
     headline("The dashboard");
-    say(format!(
-        "  http://{address}/runs/{run}   the run, with its steps, logs, changes and artifacts"
-    ));
-    say(format!("  http://{address}/             everything, to be watched and started from"));
+    say(format!("  everything  http://{address}/"));
+    say(format!("  this run    http://{address}/runs/{run}"));
     Ok(Dashboard { running, address, wrapper: stage.wrapper() })
 }
 

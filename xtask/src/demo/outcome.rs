@@ -15,18 +15,16 @@ pub(super) fn tell(stage: &Stage, forge: &Forge, name: &str) -> Result<()> {
     let shown = stage.agentos(&["show", name, "--json"]).output()?;
     let run: Value = serde_json::from_str(&shown)?;
     ensure!(run["status"] == "COMPLETED", "the run is {}", run["status"]);
+    say(format!("$ agentos show {name}\n"));
+    stage.agentos(&["show", name]).run()?;
     tell_branch(stage, &text(&run["branch_name"]))?;
     tell_pull(forge)?;
     tell_cost(&run)?;
-    say("\nThe artifacts:\n");
-    stage.agentos(&["artifacts", name]).run()?;
-    say("\nThe timeline:\n");
-    stage.agentos(&["show", name]).run()?;
     tell_log(stage, name)
 }
 
 fn tell_branch(stage: &Stage, branch: &str) -> Result<()> {
-    say(format!("The branch {branch}, pushed:\n"));
+    say(format!("\nThe branch {branch}, pushed:\n"));
     let log = stage.git(&["log", "--reverse", "--format=%h %s", &format!("main..{branch}")])?;
     log.lines().for_each(|line| say(format!("  {line}")));
     let stat = stage.git(&["diff", "--stat=72", &format!("main...{branch}")])?;
@@ -69,6 +67,6 @@ fn tell_log(stage: &Stage, name: &str) -> Result<()> {
     let log = stage.agentos(&["logs", name]).output()?;
     let wrapper = stage.wrapper();
     say(format!("\nThe log has {} lines: {} logs {name}", log.lines().count(), wrapper.display()));
-    say(format!("Look around in {}", stage.project.display()));
+    say(format!("The project is in {}", stage.project.display()));
     Ok(())
 }

@@ -132,7 +132,7 @@ impl Stage {
     /// Shows what there is at the beginning: a specification, and tests of which one fails.
     pub(super) fn show_project(&self) -> Result<()> {
         for line in fs::read_to_string(self.project.join("specs/discounts.md"))?.lines() {
-            say(format!("  {line}"));
+            say(format!("  {line}").trim_end());
         }
         say("");
         if !self.has_node {
