@@ -1,9 +1,9 @@
 //! The example as its user sees it: the binary, killed in the middle and resumed.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output, Stdio};
 
 use agentos_testing::repo::Playground;
 use serde_json::Value;
@@ -13,10 +13,6 @@ const NOTES: [(&str, usize); 4] = [("login", 1), ("search", 2), ("themes", 40), 
 
 /// How long each line takes, in milliseconds.
 const PAUSE: &str = "100";
-
-/// How long the test waits for something.
-const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK: Duration = Duration::from_millis(20);
 
 struct Desk {
     playground: Playground,
@@ -62,23 +58,6 @@ impl Desk {
         };
         steps.iter().filter(is_done).map(of).collect()
     }
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "another process gets on, and only looking tells"
-    )]
-    fn wait_for_some(&self, running: &mut Child) -> Vec<(String, String)> {
-        for _ in 0..PATIENCE.as_millis() / LOOK.as_millis() {
-            let done = self.polished();
-            if done.len() >= 2 {
-                return done;
-            }
-            let ended = running.try_wait().expect("it can be asked");
-            assert!(ended.is_none(), "it ended before it could be killed: {ended:?}");
-            std::thread::sleep(LOOK);
-        }
-        panic!("the run does not get on");
-    }
 }
 
 #[test]
@@ -87,7 +66,11 @@ fn notes_that_were_finished_before_the_process_was_killed_are_not_done_again() {
     let arguments = ["run", "release-notes", "--workspace", "none", "--title", "Version 1.0"];
     let arguments = [&arguments[..], &["--pause", PAUSE]].concat();
     let mut running = desk.program(&arguments).spawn().expect("it starts");
-    let before = desk.wait_for_some(&mut running);
+    let mut told = BufReader::new(running.stdout.take().expect("a pipe")).lines();
+    let is_done = |line: &String| line.contains(" polish ") && line.contains(": completed");
+    let done = told.by_ref().map(|line| line.expect("text")).filter(is_done).take(2);
+    assert_eq!(done.count(), 2, "it ended before it could be killed");
+    let before = desk.polished();
     running.kill().expect("it is killed");
     running.wait().expect("it is gone");
     assert!(before.len() < NOTES.len(), "all was finished before anybody could look");
