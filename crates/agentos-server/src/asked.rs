@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
 
-/// The largest body that is taken, in bytes.
-pub(crate) const BODY: usize = 4 << 20;
+/// The largest body that is taken, in bytes: as many as the listener lets through unless it is told otherwise.
+pub(crate) const BODY: usize = 1 << 20;
 
 /// The longest value of a parameter, in bytes.
 const LONGEST: usize = 4_096;

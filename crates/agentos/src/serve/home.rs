@@ -290,7 +290,8 @@ impl House for Home {
             // A link in its place was put there by somebody else, wherever it leads.
             let is_link =
                 std::fs::symlink_metadata(project.join(path)).is_ok_and(|found| found.is_symlink());
-            if is_link || !project.join(path).starts_with(executions(project)) {
+            let leaves = path.components().any(|part| part == Component::ParentDir);
+            if is_link || leaves || !project.join(path).starts_with(executions(project)) {
                 let what = format!("{} is no file that the run has kept", artifact.storage_path);
                 return Err(refused(CommandError::refused(what)));
             }

@@ -46,7 +46,7 @@ fn requests_beyond_the_limit_wait_and_then_it_was_too_long() {
 }
 
 #[test]
-fn a_thousand_connections_are_open_at_once() {
+fn hundreds_of_connections_are_open_at_once() {
     let stage = Stage::new();
     let open: Vec<_> = (0..300).map(|_| stage.connect()).collect();
     let answers = open.into_iter().map(|mut stream| {
