@@ -1,112 +1,116 @@
-//! `cargo xtask demo`: build everything, then a real run in a real repository, killed in the middle and resumed.
+//! `cargo xtask demo`: a feature from its specification to its pull request, killed on the way, and the dashboard to look at it.
+//!
+//! The project, its tests, git, the workspace and the kill are real. The agents play the scenario of examples/sample, and the
+//! forge is a program on this machine, so that neither a key nor an account is needed. Everything happens below `target/demo`,
+//! with a home of its own: nothing of the user's is read or written, and nothing runs on when the demonstration is over.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Child;
+mod dashboard;
+mod forge;
+mod outcome;
+mod stage;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::shell::{CommandLine, pause, root, say};
+use crate::shell::{CommandLine, Running, headline, is_terminal, pause, say};
 use crate::ui;
+use forge::Forge;
+use stage::Stage;
 
-/// The sample repository's notes: each with as many lines as it takes long.
-const NOTES: [(&str, usize); 6] =
-    [("login", 1), ("search", 2), ("export", 3), ("import", 5), ("themes", 7), ("help", 9)];
+/// The step in which the process is killed.
+const FATAL: &str = "implement";
 
-/// How long each line of a note takes, in milliseconds.
-const LINE_MS: u64 = 400;
+/// How long the demonstration waits for it.
+const PATIENCE: Duration = Duration::from_secs(120);
+const LOOK: Duration = Duration::from_millis(100);
 
-/// How many notes are finished before the process is killed.
-const FINISHED: usize = 3;
-
-/// How long the demonstration waits for that.
-const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK: Duration = Duration::from_millis(50);
+/// How the demonstration ends, and how it is built.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Do not stay with the dashboard: see that it answers, and stop it. So it is where stdout is no terminal
+    #[arg(long)]
+    no_serve: bool,
+    /// Build without optimisation, which takes less time
+    #[arg(long)]
+    debug: bool,
+}
 
 /// Builds the workspace and plays the demonstration.
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<()> {
+    // Whoever is interrupted ends what it has started first. What runs in the terminal hears of Ctrl-C by itself.
+    let is_over = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&is_over))?;
+    }
     ui::build_if_possible();
-    CommandLine::cargo(["build", "--release", "--workspace", "--locked"]).run()?;
-    let stage = Stage::set()?;
-    say("\nA run of the workflow in examples/release-notes, in a fresh repository:\n");
-    let program = stage.program(&["run", "release-notes", "--workspace", "none"]);
-    let mut running =
-        program.args(["--title", "Version 1.0", "--pause", &LINE_MS.to_string()]).start()?;
-    let name = stage.wait_for_some(&mut running)?;
-    running.kill().context("the run's process could not be killed")?;
-    running.wait().context("the run's process could not be waited for")?;
-    say(format!(
-        "\nIts process was killed (SIGKILL) with {FINISHED} notes finished. Everybody can see that:\n"
-    ));
-    stage.program(&["status"]).run()?;
-    say("\nIt goes on where it stood; what was finished is not done again:\n");
-    stage.program(&["resume", &name]).run()?;
-    say("\nWhat came of it (CHANGES.md):\n");
-    say(fs::read_to_string(stage.repository.join("CHANGES.md"))
-        .context("no CHANGES.md was written")?);
-    say(format!(
-        "Look around: cd {} && {} show {name}",
-        stage.repository.display(),
-        stage.binary.display()
-    ));
-    Ok(())
+    let profile: &[&str] = if args.debug { &[] } else { &["--release"] };
+    CommandLine::cargo(["build", "--workspace", "--locked"]).args(profile.iter().copied()).run()?;
+    let stage = Stage::set(if args.debug { "debug" } else { "release" })?;
+    let forge = Forge::start(&stage)?;
+    let story = Story { stage: &stage, forge: &forge, is_over: &is_over };
+    let name = story.play()?;
+    let server = dashboard::start(&stage, &forge, &name)?;
+    match is_terminal() && !args.no_serve {
+        true => server.stay(&is_over),
+        false => server.leave(),
+    }
 }
 
-/// A repository to play in.
-struct Stage {
-    repository: PathBuf,
-    home: PathBuf,
-    binary: PathBuf,
+/// What happens, in order.
+struct Story<'a> {
+    stage: &'a Stage,
+    forge: &'a Forge,
+    is_over: &'a AtomicBool,
 }
 
-impl Stage {
-    /// Makes a fresh one in the target directory.
-    fn set() -> Result<Self> {
-        let target = target();
-        let folder = target.join("demo");
-        if folder.exists() {
-            fs::remove_dir_all(&folder)
-                .with_context(|| format!("{} is in the way", folder.display()))?;
-        }
-        let repository = folder.join("sample");
-        fs::create_dir_all(repository.join("notes"))?;
-        for (name, lines) in NOTES {
-            let text =
-                format!("The {name} is better now.\n{}", "More about it.\n".repeat(lines - 1));
-            fs::write(repository.join("notes").join(format!("{name}.md")), text)?;
-        }
-        let binary = target.join("release/release-notes");
-        let stage = Self { repository, home: folder.join("home"), binary };
-        fs::create_dir_all(&stage.home)?;
-        for args in [
-            &["init", "-q"][..],
-            &["add", "-A"],
-            &["-c", "user.name=Demo", "-c", "user.email=demo@localhost", "commit", "-qm", "notes"],
-        ] {
-            CommandLine::git(args.iter().copied()).folder(&stage.repository).run()?;
-        }
-        Ok(stage)
+impl Story<'_> {
+    /// The name of the run that came of it.
+    fn play(&self) -> Result<String> {
+        headline("A project, the specification of a feature, and a test that fails without it");
+        self.stage.show_project()?;
+        headline("From the specification to a pull request: plan, implement, test, fix, push");
+        let mut running = self.begin()?;
+        let name = self.wait_for_the_step(&mut running)?;
+        running.kill().context("the run's process could not be killed")?;
+        headline(&format!("Process {} was killed (SIGKILL) during `{FATAL}`", running.id()));
+        say("The run is not lost, and the agent does not even notice:\n");
+        self.stage.agentos(&["status"]).run()?;
+        headline("It goes on where it stood");
+        self.check_patience()?;
+        say(format!("$ agentos resume {name}\n"));
+        self.forge.known_to(self.stage.agentos(&["resume", &name])).run()?;
+        headline("What came of it");
+        outcome::tell(self.stage, self.forge, &name)?;
+        self.check_patience()?;
+        Ok(name)
     }
 
-    /// The example's binary with these arguments, in the repository.
-    fn program(&self, args: &[&str]) -> CommandLine {
-        let home = self.home.display().to_string();
-        CommandLine::new(&self.binary.display().to_string(), args.iter().copied())
-            .folder(&self.repository)
-            .env("HOME", &home)
-            .env("XDG_STATE_HOME", &home)
-            .env("XDG_CONFIG_HOME", &home)
+    /// Starts the run. Which agents play is said by flags; a user with real ones leaves them out.
+    fn begin(&self) -> Result<Running> {
+        let told = ["run", "simple-sdlc", "--feature-name", "Discounts"];
+        let told = [&told[..], &["--spec-path", "specs/discounts.md"]].concat();
+        say(format!("$ agentos {}", told.join(" ")));
+        say(
+            "  The agents play the scenario of examples/sample; with keys for Claude and Codex, they would do it.\n",
+        );
+        let agents = self.stage.agents();
+        let command = self.stage.agentos(&told).args(self.stage.tests()).args(agents);
+        self.forge.known_to(command).start()
     }
 
-    /// Waits until some notes are finished. The run's name.
-    fn wait_for_some(&self, running: &mut Child) -> Result<String> {
+    /// Waits until the agent is at work in that step. The run's name.
+    fn wait_for_the_step(&self, running: &mut Running) -> Result<String> {
         for _ in 0..PATIENCE.as_millis() / LOOK.as_millis() {
-            if let Some(status) = running.try_wait()? {
+            if let Some(status) = running.ended()? {
                 bail!("the run ended before it could be killed ({status})");
             }
-            if let Some(name) = self.finished_enough()? {
+            self.check_patience()?;
+            if let Some(name) = self.at_work()? {
                 return Ok(name);
             }
             pause(LOOK);
@@ -114,24 +118,20 @@ impl Stage {
         bail!("the run does not get on");
     }
 
-    fn finished_enough(&self) -> Result<Option<String>> {
-        let listed: Value = serde_json::from_str(&self.program(&["status", "--json"]).output()?)?;
-        let Some(name) = listed["items"][0]["run_id"].as_str() else { return Ok(None) };
-        let shown: Value =
-            serde_json::from_str(&self.program(&["show", name, "--json"]).output()?)?;
-        let steps = shown["steps"].as_array().context("a run has steps")?;
-        let is_done = |step: &&Value| {
-            let name = step["name"].as_str().unwrap_or_default();
-            name.starts_with("polish") && step["status"] == "COMPLETED"
-        };
-        let done = steps.iter().filter(is_done).count();
-        ensure!(done < NOTES.len(), "everything was finished before anybody could look");
-        Ok((done >= FINISHED).then(|| name.to_owned()))
+    fn at_work(&self) -> Result<Option<String>> {
+        let (is_known, text) =
+            self.stage.agentos(&["show", "simple-sdlc", "--json"]).try_output()?;
+        if !is_known {
+            return Ok(None);
+        }
+        let run: Value = serde_json::from_str(&text)?;
+        let sessions = run["agent_sessions"].as_array().context("a run has sessions")?;
+        let is_there = |session: &Value| session["name"] == FATAL && session["status"] == "RUNNING";
+        Ok(sessions.iter().any(is_there).then(|| stage::text(&run["run_id"])))
     }
-}
 
-/// Where cargo puts what it builds.
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| root().join("target"), |dir| root().join(Path::new(&dir)))
+    fn check_patience(&self) -> Result<()> {
+        ensure!(!self.is_over.load(Ordering::Relaxed), "interrupted");
+        Ok(())
+    }
 }

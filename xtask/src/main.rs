@@ -52,8 +52,8 @@ enum Verb {
     Bench(bench::Args),
     /// Measure line coverage and fail below a threshold
     Coverage(coverage::Args),
-    /// Build everything and show it at work
-    Demo,
+    /// Build everything and show it at work: from a specification to a pull request, killed on the way
+    Demo(demo::Args),
     /// Build the jj that the tests need, unless that was done before
     Jj,
     /// Install the MCP client that the tests need, unless that was done before
@@ -84,7 +84,7 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Tidy => tidy::run(),
         Verb::Bench(args) => bench::run(&args),
         Verb::Coverage(args) => coverage::run(&args),
-        Verb::Demo => demo::run(),
+        Verb::Demo(args) => demo::run(&args),
         Verb::Jj => jj::ensure_built(),
         Verb::Mcp => mcp::ensure_installed(),
         Verb::Schemathesis => schemathesis::ensure_installed(),

@@ -56,6 +56,14 @@ pub(crate) fn crowd_of_runs() -> CommandLine {
         .env("AGENTOS_SOAK", "1")
 }
 
+/// The test in which many features become pull requests at once, with the big numbers.
+pub(crate) fn crowd_of_pull_requests() -> CommandLine {
+    let name = "sdlc::crowd::many_runs_over_several_repositories_end_with_a_pull_request_each_and_leave_nothing_behind";
+    CommandLine::cargo(["test", "--locked", "-p", "agentos", "--examples", "--test", "it"])
+        .args(["--", "--exact", name, "--nocapture"])
+        .env("AGENTOS_SOAK", "1")
+}
+
 /// The test in which many processes work in many worktrees while somebody looks at all of them, with the big numbers.
 pub(crate) fn storm_over_worktrees() -> CommandLine {
     let name = "everywhere::storm::every_run_of_a_storm_is_seen_once_in_its_worktree";

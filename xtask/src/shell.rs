@@ -1,4 +1,4 @@
-//! The door to the outside: the only file of xtask that starts programs or prints.
+//! The door to the outside: the only module of xtask that starts programs or prints.
 //!
 //! Programs run in the repository's root, whatever directory the caller stood in, and inherit its
 //! environment. A failed program is an error that repeats the command line, so that it can be
@@ -6,12 +6,16 @@
 //! and Ctrl-C reaches them all.
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+
+mod running;
+
+pub(crate) use running::Running;
 
 /// The repository's root: the folder that holds `xtask/`.
 pub(crate) fn root() -> PathBuf {
@@ -25,6 +29,21 @@ pub(crate) fn root() -> PathBuf {
 /// Prints one line to the user.
 pub(crate) fn say(line: impl fmt::Display) {
     write_line(io::stdout(), line);
+}
+
+/// Prints a line that stands out, where that is possible.
+pub(crate) fn headline(line: &str) {
+    let is_plain =
+        !is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+    match is_plain {
+        true => say(format!("\n## {line}\n")),
+        false => say(format!("\n\x1b[1;36m▍\x1b[0m \x1b[1m{line}\x1b[0m\n")),
+    }
+}
+
+/// Whether somebody reads along.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
 }
 
 /// Prints why nothing came of it, where it does not mix with the output.
@@ -50,13 +69,15 @@ pub(crate) struct CommandLine {
     args: Vec<String>,
     env: Vec<(String, String)>,
     folder: Option<PathBuf>,
+    /// The variables of the caller that the program sees; all, if nothing is said.
+    inherited: Option<&'static [&'static str]>,
 }
 
 impl CommandLine {
     /// A program with its arguments.
     pub(crate) fn new<A: Into<String>>(program: &str, args: impl IntoIterator<Item = A>) -> Self {
         let args = args.into_iter().map(Into::into).collect();
-        Self { program: program.to_owned(), args, env: Vec::new(), folder: None }
+        Self { program: program.to_owned(), args, env: Vec::new(), folder: None, inherited: None }
     }
 
     /// `cargo` with its arguments.
@@ -87,9 +108,29 @@ impl CommandLine {
         self
     }
 
+    /// Shows the program nothing of the caller's environment but these variables.
+    pub(crate) fn inherit_only(mut self, names: &'static [&'static str]) -> Self {
+        self.inherited = Some(names);
+        self
+    }
+
     /// Starts it in the user's terminal and does not wait for its end.
-    pub(crate) fn start(&self) -> Result<Child> {
-        self.command().spawn().with_context(|| format!("could not start `{self}`"))
+    pub(crate) fn start(&self) -> Result<Running> {
+        Running::start(&mut self.command()).with_context(|| format!("could not start `{self}`"))
+    }
+
+    /// Starts it, and leaves it to the caller what it says on stdout.
+    pub(crate) fn start_and_listen(&self) -> Result<Running> {
+        Running::start(self.command().stdout(Stdio::piped()))
+            .with_context(|| format!("could not start `{self}`"))
+    }
+
+    /// What it prints to stdout, and whether it succeeds.
+    pub(crate) fn try_output(&self) -> Result<(bool, String)> {
+        let output =
+            self.command().output().with_context(|| format!("could not start `{self}`"))?;
+        let text = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+        Ok((output.status.success(), text))
     }
 
     /// Runs it in the user's terminal; anything but success is an error.
@@ -144,6 +185,10 @@ impl CommandLine {
     )]
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
+        if let Some(names) = self.inherited {
+            let known = names.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+            command.env_clear().envs(known);
+        }
         command
             .args(&self.args)
             .envs(self.env.iter().cloned())
@@ -186,6 +231,24 @@ mod tests {
     fn a_failed_program_is_an_error_that_names_it() {
         let error = CommandLine::cargo(["no-such-verb"]).output().unwrap_err().to_string();
         assert!(error.starts_with("`cargo no-such-verb` failed"), "{error}");
+    }
+
+    #[test]
+    fn a_program_sees_only_what_it_is_given() {
+        let env = CommandLine::new("env", [""; 0]).inherit_only(&["PATH"]).env("HOME", "/nowhere");
+        let seen = env.output().unwrap();
+        let mut names: Vec<&str> = seen.lines().filter_map(|line| line.split('=').next()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["HOME", "PATH"]);
+    }
+
+    #[test]
+    fn a_program_that_is_not_waited_for_is_ended_and_can_be_asked_to() {
+        let cat = CommandLine::new("sh", ["-c", "echo here; exec sleep 600"]);
+        let mut running = cat.start_and_listen().unwrap();
+        assert_eq!(running.line().unwrap().as_deref(), Some("here"));
+        let status = running.stop().unwrap();
+        assert!(!status.success(), "{status}");
     }
 
     #[test]

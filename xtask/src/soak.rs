@@ -10,8 +10,9 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 
 use crate::release::{
-    crowd_of_clients, crowd_of_runs, crowd_of_workspaces, databases, engine_kills,
-    hunt_for_lost_work, real_agents, store_bench, storm_over_worktrees, testing_binary,
+    crowd_of_clients, crowd_of_pull_requests, crowd_of_runs, crowd_of_workspaces, databases,
+    engine_kills, hunt_for_lost_work, real_agents, store_bench, storm_over_worktrees,
+    testing_binary,
 };
 use crate::shell::{self, CommandLine, say};
 
@@ -27,7 +28,7 @@ The long suites, and the last time each passed. Run them with `cargo xtask soak`
 ";
 
 /// The suites: a name for the record, and the command line.
-fn suites() -> [(&'static str, CommandLine); 10] {
+fn suites() -> [(&'static str, CommandLine); 11] {
     [
         ("simulate", testing_binary("simulate", &["soak"])),
         ("store", store_bench("crowd", &[])),
@@ -39,6 +40,7 @@ fn suites() -> [(&'static str, CommandLine); 10] {
         ("lost work", hunt_for_lost_work()),
         ("databases", databases()),
         ("server", crowd_of_clients()),
+        ("sdlc", crowd_of_pull_requests()),
     ]
 }
 

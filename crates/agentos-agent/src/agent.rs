@@ -134,6 +134,11 @@ pub trait Agent: Send + Sync {
         &[]
     }
 
+    /// The program that has to be installed; none if that is this one.
+    fn program(&self) -> Option<String> {
+        self.facts().map(|facts| facts.program)
+    }
+
     /// What is known about the program, for whoever looks whether it is there.
     fn facts(&self) -> Option<Facts> {
         None

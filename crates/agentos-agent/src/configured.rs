@@ -286,6 +286,10 @@ impl Template {
 }
 
 impl Agent for Template {
+    fn program(&self) -> Option<String> {
+        self.begin.first().cloned()
+    }
+
     fn command(&self, request: &Request) -> Result<Command, RequestError> {
         let words = match (&request.session, &self.resume) {
             (Session::Resumed(_), Some(resume)) => resume,

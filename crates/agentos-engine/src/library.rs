@@ -19,7 +19,7 @@ use thiserror::Error;
 
 pub use mixed::MixedLibrary;
 pub use rust::RustLibrary;
-pub use script::{Changes, ScriptLibrary, to_be_kept};
+pub use script::{Beside, Changes, ScriptLibrary, to_be_kept};
 
 /// The workflows that an engine can execute.
 #[async_trait]

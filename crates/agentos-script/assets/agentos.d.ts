@@ -85,6 +85,12 @@ declare module "agentos" {
      * `"user"` in all of yours. A run that only waits (for a person, a time, another run) does not count.
      */
     concurrency?: number | { limit: number; scope?: "repo" | "user" };
+    /**
+     * The roles that agents play, with the agent that plays each if nobody says otherwise: `{ reviewer: "claude" }`, used as
+     * `agent("reviewer")`. `agentos run … --agent reviewer=codex` gives a role to another one for one run, `[roles]` in the
+     * configuration for all. That each of them is installed is looked at before a run starts.
+     */
+    agents?: Readonly<Record<string, string>>;
   }
 
   export interface RunOptions {
@@ -628,7 +634,7 @@ declare module "agentos" {
   export const claude: Agent;
   export const codex: Agent;
   export const gemini: Agent;
-  /** A coding agent that the project's config knows. */
+  /** A coding agent that the project's config knows, or whoever plays this role. */
   export function agent(name: string): Agent;
 
   /** Stops the retries of a step. */

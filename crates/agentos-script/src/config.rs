@@ -1,5 +1,7 @@
 //! What a workflow says of itself.
 
+use std::collections::BTreeMap;
+
 use agentos_core::concurrency::Concurrency;
 use agentos_core::name::Name;
 use agentos_core::retry::{Backoff, RetryPolicy};
@@ -39,6 +41,9 @@ pub struct WorkflowConfig {
     /// How many runs of it are at work at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Concurrency>,
+    /// Its roles, and which agent plays each of them unless somebody says otherwise.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<String, String>,
 }
 
 /// How long a run may be active if nothing is said.
@@ -58,6 +63,15 @@ impl WorkflowConfig {
         self.retry.as_ref().map_or(default, |retry| retry.over(default))
     }
 
+    /// Who plays its roles in a run that knows who works in whose place: whom the run names, else whom the config names. A
+    /// role that is given to a scenario (`scripted:FILE`) is left to whoever performs sessions.
+    pub(crate) fn cast(&self, known: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let played =
+            self.agents.iter().map(|(role, agent)| (role, known.get(role).unwrap_or(agent)));
+        let by_agents = played.filter(|(_, agent)| !agent.contains(':'));
+        by_agents.map(|(role, agent)| (role.clone(), agent.clone())).collect()
+    }
+
     /// A config that is not known yet.
     pub(crate) const fn unnamed() -> Self {
         Self {
@@ -70,6 +84,7 @@ impl WorkflowConfig {
             workspace: None,
             retry: None,
             concurrency: None,
+            agents: BTreeMap::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Where an execution keeps what it has asked for: promises to settle, bodies to call, rejections that nobody handled.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use agentos_core::failure::{Failure, FailureKind};
@@ -45,6 +45,8 @@ struct Body {
 pub(crate) struct Desk {
     pub(crate) definition: Arc<Definition>,
     pub(crate) info: RunInfo,
+    /// Which agent plays which role.
+    pub(crate) roles: BTreeMap<String, String>,
     pub(crate) pending: HashMap<Ticket, Pending>,
     /// The last failure of steps that may be tried again.
     pub(crate) failures: HashMap<Ticket, Failure>,
@@ -64,6 +66,7 @@ pub(crate) struct Desk {
 impl Desk {
     pub(crate) fn new(definition: Arc<Definition>, info: RunInfo) -> Self {
         Self {
+            roles: definition.config().cast(&info.agents),
             definition,
             info,
             pending: HashMap::new(),

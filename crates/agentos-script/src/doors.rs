@@ -65,7 +65,7 @@ fn ask<'js>(
 ) -> rquickjs::Result<Value<'js>> {
     let asked = on_stage(|stage| {
         stage.desk.spend(args.len())?;
-        let request = operations::request(kind, &args, &stage.desk.info)?;
+        let request = operations::request(kind, &args, stage.desk)?;
         let site = stage.desk.definition.call(call).map(|call| call.site.clone());
         let request = match site {
             Some(site) => request.at(site),

@@ -50,23 +50,7 @@ impl ProjectFiles {
     }
 
     fn relative(&self, base: &str, specifier: &str) -> Result<String, String> {
-        let mut parts: Vec<&str> = base.split('/').collect();
-        parts.pop();
-        // Modules of a package stay inside of it; one's own stay below the folder of the workflows.
-        let floor = usize::from(base.starts_with("node_modules/"));
-        for part in specifier.split('/') {
-            match part {
-                "" | "." => {}
-                ".." if parts.len() <= floor => {
-                    return Err("it lies outside of .agent/workflows".to_owned());
-                }
-                ".." => {
-                    parts.pop();
-                }
-                part => parts.push(part),
-            }
-        }
-        let name = parts.join("/");
+        let name = joined(base, specifier)?;
         self.first_file(&name).ok_or_else(|| "there is no such file".to_owned())
     }
 
@@ -102,6 +86,27 @@ impl ProjectFiles {
         let name = format!("{prefix}/{}", entry.trim_start_matches("./"));
         self.first_file(&name).ok_or_else(|| format!("the package `{package}` lacks {entry}"))
     }
+}
+
+/// The module that a relative import means, without looking whether it is there.
+pub(crate) fn joined(base: &str, specifier: &str) -> Result<String, String> {
+    let mut parts: Vec<&str> = base.split('/').collect();
+    parts.pop();
+    // Modules of a package stay inside of it; one's own stay below the folder of the workflows.
+    let floor = usize::from(base.starts_with("node_modules/"));
+    for part in specifier.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.len() <= floor => {
+                return Err("it lies outside of .agent/workflows".to_owned());
+            }
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    Ok(parts.join("/"))
 }
 
 /// `@scope/name/rest` as package and rest.

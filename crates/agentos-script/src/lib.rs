@@ -11,6 +11,7 @@
 //! computes: it has no database, waits for nothing, and reads no file but templates.
 
 pub mod assets;
+pub mod built_in;
 mod compile;
 pub mod config;
 pub mod definition;

@@ -21,6 +21,7 @@ use serde_json::json;
 use siphasher::sip::SipHasher24;
 
 use crate::config::{Milliseconds, Retry};
+use crate::desk::Desk;
 use crate::failure::named;
 use crate::run::RunInfo;
 
@@ -46,9 +47,9 @@ pub(crate) fn kind(number: usize) -> Option<OperationKind> {
 ///
 /// # Errors
 /// Its arguments are not what they should be.
-pub(crate) fn request(number: usize, args: &str, info: &RunInfo) -> Result<Request, Failure> {
+pub(crate) fn request(number: usize, args: &str, desk: &Desk) -> Result<Request, Failure> {
     match kind(number) {
-        Some(OperationKind::Shell) => shell(read("ctx.shell(command, options)", args)?, info),
+        Some(OperationKind::Shell) => shell(read("ctx.shell(command, options)", args)?, &desk.info),
         Some(OperationKind::Artifact) => artifact(read("ctx.artifact(name, content)", args)?),
         Some(OperationKind::Sleep) => {
             let (length,): (Milliseconds,) = read("ctx.sleep(ms)", args)?;
@@ -63,7 +64,7 @@ pub(crate) fn request(number: usize, args: &str, info: &RunInfo) -> Result<Reque
         Some(OperationKind::Approve) => {
             let (question, options): (String, Option<ApproveOptions>) =
                 read("ctx.approve(question, options)", args)?;
-            approve(&question, options.unwrap_or_default(), info)
+            approve(&question, options.unwrap_or_default(), &desk.info)
         }
         Some(OperationKind::Invoke) => {
             let (workflow, input, options): (String, Value, Option<InvokeOptions>) =
@@ -75,7 +76,7 @@ pub(crate) fn request(number: usize, args: &str, info: &RunInfo) -> Result<Reque
         }
         Some(OperationKind::Files) => files::request(args),
         Some(OperationKind::Git) => git::request(args),
-        Some(OperationKind::Agent) => agent::request(args),
+        Some(OperationKind::Agent) => agent::request(args, &desk.roles),
         _ => Err(Failure::new(FailureKind::NonRetryable, "there is no such operation")),
     }
 }

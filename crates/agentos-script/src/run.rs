@@ -1,5 +1,7 @@
 //! What a workflow can know of the run that it is executed for.
 
+use std::collections::BTreeMap;
+
 use agentos_core::entry::{Home, RunStarted};
 use serde::Serialize;
 
@@ -17,14 +19,18 @@ pub struct RunInfo {
     pub project_path: String,
     /// Where the run works.
     pub workspace_path: String,
+    /// Who works in the place of which agent, and plays which role. Workflows do not see it.
+    #[serde(skip)]
+    pub agents: BTreeMap<String, String>,
 }
 
 impl RunInfo {
     /// What a run says of itself at its start.
     #[must_use]
     pub fn of(start: &RunStarted) -> Self {
-        let Home { run_id, project_id, project_path, workspace_path, .. } = (*start.home).clone();
+        let Home { run_id, project_id, project_path, workspace_path, agents, .. } =
+            (*start.home).clone();
         let execution_id = start.run.to_string();
-        Self { execution_id, run_id, project_id, project_path, workspace_path }
+        Self { execution_id, run_id, project_id, project_path, workspace_path, agents }
     }
 }

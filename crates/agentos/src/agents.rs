@@ -151,10 +151,11 @@ fn known(record: SessionRecord) -> KnownSession {
     }
 }
 
-/// Who works in the place of which agent, as the command line says: `NAME=OTHER`, or `NAME=OTHER:FILE` for one that plays
-/// scenarios.
+/// Who works in the place of which agent or plays which of these roles, as the command line says: `NAME=OTHER`, or
+/// `NAME=OTHER:FILE` for one that plays scenarios.
 pub(crate) fn replacements(
     session: &Session,
+    roles: &BTreeMap<String, String>,
     said: &[String],
     folder: &Path,
 ) -> Result<BTreeMap<String, String>> {
@@ -169,9 +170,12 @@ pub(crate) fn replacements(
         if name.is_empty() || other.is_empty() {
             return Err(wrong());
         }
-        if !roster.names().iter().any(|known| known == name) {
-            let known = roster.names().join(", ");
-            let wrong = format!("`--agent {said}`: there is no agent `{name}`; there are {known}");
+        let known: Vec<String> = roles.keys().cloned().chain(roster.names()).collect();
+        if !known.iter().any(|known| known == name) {
+            let role = if roles.is_empty() { "" } else { "role or " };
+            let known = known.join(", ");
+            let wrong =
+                format!("`--agent {said}`: there is no {role}agent `{name}`; there are {known}");
             return Err(CommandError::usage(wrong));
         }
         if found.contains_key(name) {

@@ -1,8 +1,10 @@
 //! The workflows that can be started from here: templates of the project, and what the program brings along.
 //!
 //! Templates are looked for when somebody asks. One that is broken is told of, and the others work. Where a template has the
-//! name of a workflow that the program brings along, it takes its place.
+//! name of a workflow that the program brings along, it takes its place. What the program brings along is written in Rust (a
+//! project's own binary) or built in, in TypeScript; the latter is compiled when somebody asks for it by name.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -12,6 +14,7 @@ use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 use agentos_engine::clock::SystemClock;
 use agentos_engine::library::{MixedLibrary, RustLibrary, ScriptLibrary, to_be_kept};
+use agentos_script::built_in;
 use agentos_script::definition::Definition;
 use agentos_script::diagnostic::Diagnostic;
 use agentos_script::files::WORKFLOWS_FOLDER;
@@ -42,6 +45,8 @@ pub(crate) struct Listed {
     pub(crate) input: Option<Value>,
     /// Where it says that it works: a kind of workspace.
     pub(crate) workspace: Option<String>,
+    /// Its roles, and which agent plays each of them unless somebody says otherwise.
+    pub(crate) agents: BTreeMap<String, String>,
     /// The hash of its definition.
     pub(crate) definition: String,
     #[serde(skip)]
@@ -103,6 +108,9 @@ impl Catalog {
         let is_new =
             |workflow: &&Workflow| !self.templates().workflows.contains_key(workflow.name());
         all.extend(self.workflows.iter().filter(is_new).map(of_rust));
+        let is_new = |name: &&str| !all.iter().any(|known| known.name == *name);
+        let built_in: Vec<&str> = built_in::names().filter(is_new).collect();
+        all.extend(built_in.into_iter().filter_map(load_built_in).map(|found| of_built_in(&found)));
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all
     }
@@ -112,12 +120,19 @@ impl Catalog {
         if let Some(found) = self.templates().workflows.get(name) {
             return Ok(self.of_template(found));
         }
-        self.workflows.find(name).map(of_rust).ok_or_else(|| self.unknown(name))
+        let found = self.workflows.find(name).map(of_rust);
+        let found = found.or_else(|| load_built_in(name).map(|found| of_built_in(&found)));
+        found.ok_or_else(|| self.unknown(name))
     }
 
     /// Executes them, over the definitions that a store keeps.
     pub(crate) fn library(&self, store: &SqliteStore, limits: Limits) -> Arc<MixedLibrary> {
         let scripts = ScriptLibrary::new(Arc::new(store.clone()), SystemClock, limits);
+        let workflows = Arc::clone(&self.workflows);
+        let scripts = scripts.beside(Box::new(move |name| match workflows.find(name) {
+            Some(_) => None,
+            None => load_built_in(name),
+        }));
         scripts.offer(self.templates().workflows.clone());
         let scripts = match &self.project {
             Some(project) => scripts.asking(changes(project.clone())),
@@ -128,17 +143,12 @@ impl Catalog {
     }
 
     fn of_template(&self, definition: &Arc<Definition>) -> Listed {
-        let config = definition.config();
+        let name = definition.name();
+        let is_built_in = built_in::names().any(|built_in| built_in == name);
         Listed {
-            name: config.name.clone(),
-            description: config.description.clone(),
-            version: config.version.clone(),
             file: Some(format!("{WORKFLOWS_FOLDER}/{}", definition.sources().entry)),
-            replaces_built_in: self.workflows.find(&config.name).is_some(),
-            input: config.input.clone(),
-            workspace: config.workspace.as_ref().and_then(kind_of),
-            definition: definition.hash().to_owned(),
-            source: Source::Template(Arc::clone(definition)),
+            replaces_built_in: is_built_in || self.workflows.find(name).is_some(),
+            ..of_built_in(definition)
         }
     }
 
@@ -155,11 +165,10 @@ impl Catalog {
         let all = self.all();
         let names: Vec<&str> = all.iter().map(|listed| listed.name.as_str()).collect();
         let error = CommandError::not_found(format!("there is no workflow `{name}`"));
-        match (nearest(name, &names), names.is_empty()) {
-            (Some(meant), _) => error.hint(format!("did you mean `{meant}`?")),
-            (None, false) => error.hint(format!("there are {}", names.join(", "))),
-            (None, true) => error.hint("`agentos init` writes a first one"),
-        }
+        error.hint(match nearest(name, &names) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("there are {}", names.join(", ")),
+        })
     }
 }
 
@@ -167,6 +176,33 @@ impl Catalog {
 fn kind_of(workspace: &Value) -> Option<String> {
     let kind = workspace.get("kind").unwrap_or(workspace);
     kind.as_str().map(str::to_owned)
+}
+
+/// A workflow that the binary brings along, in TypeScript.
+fn load_built_in(name: &str) -> Option<Arc<Definition>> {
+    match built_in::load(name) {
+        Ok(found) => found.map(Arc::new),
+        Err(error) => {
+            tracing::error!(%error, name, "a built-in workflow can't be used");
+            None
+        }
+    }
+}
+
+fn of_built_in(definition: &Arc<Definition>) -> Listed {
+    let config = definition.config();
+    Listed {
+        name: config.name.clone(),
+        description: config.description.clone(),
+        version: config.version.clone(),
+        file: None,
+        replaces_built_in: false,
+        input: config.input.clone(),
+        workspace: config.workspace.as_ref().and_then(kind_of),
+        agents: config.agents.clone(),
+        definition: definition.hash().to_owned(),
+        source: Source::Template(Arc::clone(definition)),
+    }
 }
 
 fn of_rust(workflow: &Workflow) -> Listed {
@@ -179,6 +215,7 @@ fn of_rust(workflow: &Workflow) -> Listed {
         replaces_built_in: false,
         input: config.input.clone(),
         workspace: config.workspace.clone(),
+        agents: BTreeMap::new(),
         definition: workflow.definition(),
         source: Source::Rust(Box::new(workflow.clone())),
     }
@@ -200,7 +237,8 @@ impl Listed {
     pub(crate) fn kept(&self, project: Uuid, now: Timestamp) -> NewDefinition {
         let id = Uuid::now_v7();
         if let Source::Template(definition) = &self.source {
-            return to_be_kept(definition, project, id, now);
+            let kept = to_be_kept(definition, project, id, now);
+            return NewDefinition { file_path: self.file.clone(), ..kept };
         }
         NewDefinition {
             id,

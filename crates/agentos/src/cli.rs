@@ -131,10 +131,24 @@ fn command_for(arguments: &[OsString], catalog: &Catalog) -> Result<clap::Comman
         matches.try_get_one::<String>("name").ok().flatten().cloned()
     });
     // Flags of a workflow that there is not are not to be complained about first.
-    let schema = named.map(|name| catalog.find(&name)).transpose()?.and_then(|found| found.input);
-    Ok(match schema {
-        Some(schema) => command.mut_subcommand("run", |run| add_flags(run, &schema)),
+    let Some(found) = named.map(|name| catalog.find(&name)).transpose()? else {
+        return Ok(command);
+    };
+    let command = match &found.input {
+        Some(schema) => command.mut_subcommand("run", |run| add_flags(run, schema)),
         None => command,
+    };
+    let roles: Vec<String> =
+        found.agents.iter().map(|(role, agent)| format!("{role} ({agent})")).collect();
+    Ok(match roles.is_empty() {
+        true => command,
+        false => command.mut_subcommand("run", |run| {
+            run.after_help(format!(
+                "Roles: {}. `--agent {}=NAME` or [roles] in .agent/config.toml gives one to another agent.",
+                roles.join(", "),
+                found.agents.keys().next().map_or("ROLE", String::as_str)
+            ))
+        }),
     })
 }
 

@@ -19,6 +19,7 @@ mod mistake;
 mod output;
 mod prices;
 mod retention;
+mod roles;
 mod run;
 mod script;
 mod secrets;
@@ -44,6 +45,7 @@ pub(crate) use mistake::{ConfigError, nearest};
 pub(crate) use output::Output;
 pub(crate) use prices::Prices;
 pub(crate) use retention::Retention;
+pub(crate) use roles::Roles;
 pub(crate) use run::Run;
 pub(crate) use script::Script;
 pub(crate) use secrets::Secrets;
@@ -91,6 +93,8 @@ pub(crate) struct Config {
     pub(crate) retention: Retention,
     /// `[limits]`
     pub(crate) limits: Limits,
+    /// `[roles]`
+    pub(crate) roles: Roles,
     /// `[run]`
     pub(crate) run: Run,
     /// `[output]`
@@ -120,6 +124,7 @@ struct Layer {
     prices: prices::Layer,
     retention: retention::Layer,
     limits: limits::Layer,
+    roles: roles::Layer,
     run: run::Layer,
     output: output::Layer,
     log: log::Layer,
@@ -162,6 +167,7 @@ impl Config {
             self.output.rows(),
             self.prices.rows(),
             self.retention.rows(),
+            self.roles.rows(),
             self.run.rows(),
             self.script.rows(),
             self.secrets.rows(),
@@ -218,6 +224,7 @@ impl Layer {
             prices: prices::Layer::of_file(written.prices, file),
             retention: retention::Layer::of_file(written.retention, file),
             limits: limits::Layer::of_file(written.limits, file)?,
+            roles: roles::Layer::of_file(written.roles, file),
             run: run::Layer::of_file(written.run, file),
             output: output::Layer::of_file(written.output, file),
             log: log::Layer::of_file(written.log, file),
@@ -239,6 +246,7 @@ impl Layer {
             prices: self.prices.over(below.prices),
             retention: self.retention.over(below.retention),
             limits: self.limits.over(below.limits),
+            roles: self.roles.over(below.roles),
             run: self.run.over(below.run),
             output: self.output.over(below.output),
             log: self.log.over(below.log),
@@ -259,6 +267,7 @@ impl Layer {
             prices: self.prices.or_default(),
             retention: self.retention.or_default(),
             limits: self.limits.or_default(),
+            roles: self.roles.or_default(),
             run: self.run.or_default(),
             output: self.output.or_default(),
             log: self.log.or_default(),
@@ -282,6 +291,7 @@ struct Written {
     prices: Option<toml::Spanned<prices::Written>>,
     retention: retention::Written,
     limits: limits::Written,
+    roles: Option<toml::Spanned<roles::Written>>,
     run: run::Written,
     output: output::Written,
     log: log::Written,

@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::start::{self, NewRunRequest, RunNames};
 use crate::workspace::choose::Choice;
 use crate::workspace::{self, Placed, WorkspaceArgs, choose, setup, tend};
-use crate::{foreground, scribe};
+use crate::{cast, foreground, scribe};
 
 /// What is asked for.
 pub(crate) struct Order<'a> {
@@ -27,7 +27,7 @@ pub(crate) struct Order<'a> {
     pub(crate) input: Value,
     /// The files that the input names.
     pub(crate) files: Vec<FileInput>,
-    /// Who works in the place of which agent.
+    /// Who works in the place of which agent, as far as somebody has said so.
     pub(crate) agents: BTreeMap<String, String>,
     pub(crate) place: &'a WorkspaceArgs,
     /// Whether it is left to the background executor.
@@ -44,6 +44,7 @@ pub(crate) struct Launched {
 
 /// Starts a run.
 pub(crate) async fn launch(session: &Session, order: Order<'_>) -> Result<Launched> {
+    let agents = cast::cast(session, order.workflow, &order.agents)?;
     let choice = choose::choose(session, order.place, order.workflow.workspace.as_deref())?;
     if choice != Choice::Checkout && order.place.allow_setup {
         setup::allow(session)?;
@@ -64,7 +65,7 @@ pub(crate) async fn launch(session: &Session, order: Order<'_>) -> Result<Launch
         workflow: order.workflow,
         input: order.input,
         files: order.files,
-        agents: order.agents,
+        agents,
         owner: owned_by,
         names,
         placed: &placed,

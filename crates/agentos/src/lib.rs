@@ -18,6 +18,7 @@
 
 mod agents;
 mod app;
+mod cast;
 mod catalog;
 mod cli;
 mod commands;

@@ -36,10 +36,15 @@ pub struct ScriptLibrary {
     shelf: Mutex<Shelf>,
     /// Says what can be started, if that has changed.
     changes: Option<Changes>,
+    /// Knows what can be started beside.
+    beside: Option<Beside>,
 }
 
 /// The workflows that can be started, if they are others than at the last call.
 pub type Changes = Box<dyn Fn() -> Option<BTreeMap<String, Arc<Definition>>> + Send + Sync>;
+
+/// The workflow of a name that the project has no template for. It is compiled when somebody asks.
+pub type Beside = Box<dyn Fn(&str) -> Option<Arc<Definition>> + Send + Sync>;
 
 #[derive(Default)]
 struct Shelf {
@@ -53,7 +58,15 @@ impl ScriptLibrary {
     /// A library over the definitions that a store keeps. Nothing can be started yet.
     #[must_use]
     pub fn new(records: Arc<dyn Records>, clock: impl Clock, limits: Limits) -> Self {
-        Self { records, clock: Arc::new(clock), limits, shelf: Mutex::default(), changes: None }
+        let (clock, shelf) = (Arc::new(clock), Mutex::default());
+        Self { records, clock, limits, shelf, changes: None, beside: None }
+    }
+
+    /// With workflows that can be started where the project has none of the name.
+    #[must_use]
+    pub fn beside(mut self, beside: Beside) -> Self {
+        self.beside = Some(beside);
+        self
     }
 
     /// Asks this before a workflow is invoked: whatever is in the project then is started.
@@ -82,7 +95,12 @@ impl ScriptLibrary {
     /// The workflow that is started under this name.
     #[must_use]
     pub fn find(&self, workflow: &str) -> Option<Arc<Definition>> {
-        self.shelf().current.get(workflow).cloned()
+        let current = self.shelf().current.get(workflow).cloned();
+        current.or_else(|| {
+            let found = self.beside.as_ref()?(workflow)?;
+            self.shelf().keep(Arc::clone(&found));
+            Some(found)
+        })
     }
 
     /// The definition of this hash, if it is at hand: see [`Library::prepare`].
@@ -154,7 +172,11 @@ impl Library for ScriptLibrary {
             return Ok(());
         }
         let Some(source) = self.load_source(&workflow, hash).await? else {
-            return Err(LibraryError::Unknown { workflow, definition: hash.clone() });
+            // A child run of a workflow that is there beside: it is kept by whoever finds it.
+            return match self.find(&workflow).filter(|found| found.hash() == hash) {
+                Some(_) => Ok(()),
+                None => Err(LibraryError::Unknown { workflow, definition: hash.clone() }),
+            };
         };
         let broken = |error: &dyn std::fmt::Display| LibraryError::Broken {
             workflow: workflow.clone(),

@@ -67,14 +67,15 @@ enum OnRetry {
     Continue,
 }
 
-/// What the call asks for.
+/// What the call asks for. A role means whoever plays it.
 ///
 /// # Errors
 /// Its arguments are not what they should be.
-pub(super) fn request(args: &str) -> Result<Request, Failure> {
+pub(super) fn request(args: &str, roles: &BTreeMap<String, String>) -> Result<Request, Failure> {
     let (name, agent, prompt, options): (String, Agent, String, Option<Options>) =
         read("ctx.runCli(name, agent, prompt, options)", args)?;
     let (Agent::Known { agent } | Agent::Named(agent)) = agent;
+    let agent = roles.get(&agent).cloned().unwrap_or(agent);
     let options = options.unwrap_or_default();
     let mut order = json!({ "agent": agent, "prompt": prompt });
     let text = |text: Option<String>| text.map(Value::String);

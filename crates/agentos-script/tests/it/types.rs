@@ -3,7 +3,8 @@
 use std::os::unix::fs::symlink;
 
 use agentos_script::assets::ASSETS;
-use agentos_script::templates::load_template;
+use agentos_script::built_in::{self, EXAMPLES};
+use agentos_script::templates::{check_templates, load_template};
 use serde_json::json;
 
 use crate::npm;
@@ -140,6 +141,24 @@ fn typescript_accepts_what_is_right_and_says_what_is_wrong() {
         let mut about = said.lines().filter(|said| said.contains(&place));
         assert!(about.any(|said| said.contains(words)), "{line}: {said}");
     }
+}
+
+#[test]
+fn built_in_workflows_are_what_typescript_accepts_and_agentos_has_nothing_to_complain_about() {
+    let project = project();
+    for asset in EXAMPLES {
+        project.write_at(asset.path, asset.text);
+    }
+    let output = npm::tsc(&project.path().join(".agent/workflows"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(check_templates(project.path()), []);
+    for name in built_in::names() {
+        let built_in = built_in::load(name).expect("it can be loaded").expect("it is there");
+        let copy = load_template(project.path(), &format!("{name}.ts")).expect("so can the copy");
+        assert_eq!((built_in.name(), built_in.hash()), (name, copy.hash()));
+        assert!(!built_in.config().agents.is_empty(), "{name}");
+    }
+    assert!(built_in::load("nothing").expect("nothing is wrong").is_none());
 }
 
 #[test]

@@ -152,8 +152,8 @@ impl Client {
         heartbeat: &mut Interval,
     ) -> Done {
         let (mailbox, is_behind) = (Arc::clone(&self.mailbox), !self.behind.is_empty());
+        // In no order, so that a busy run does not keep a subscription from its log.
         tokio::select! {
-            biased;
             said = stream.next() => match said {
                 Some(said) => self.hear(said?).await,
                 None => Err(End::Gone),

@@ -10,7 +10,7 @@
 
 use super::hold;
 use super::isolation;
-use super::ledger::{RunStanding, advance};
+use super::ledger::{LedgerError, RunStanding, advance};
 use super::repository::RepositoryLock;
 use super::yard::{OpenError, Yard};
 use super::{State, Workspace};
@@ -44,8 +44,12 @@ impl Yard<'_> {
                 self.take_back(lock, workspace.clone())?;
                 repaired.push(workspace);
             } else if self.is_left(&workspace)? {
-                advance(self.ledger, &mut workspace, State::Released)?;
-                repaired.push(workspace);
+                match advance(self.ledger, &mut workspace, State::Released) {
+                    Ok(()) => repaired.push(workspace),
+                    // The run's owner, who does not need the lock for this, has just done it.
+                    Err(LedgerError::Outdated { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
         Ok(repaired)

@@ -130,9 +130,9 @@ async fn make(
     let names = RunNames::new(store, &old.workflow).await?;
     let mut sequel = Sequel::in_the_same_place(old, names.run, names.run_id.clone());
     let folder = session.surroundings.cwd.clone().unwrap_or_default();
-    let given = agents::replacements(session, &args.agent, &folder)?;
-    if !given.is_empty() {
+    if !args.agent.is_empty() {
         let mut all = started_agents(store, old).await?;
+        let given = agents::replacements(session, &all, &args.agent, &folder)?;
         all.extend(given);
         sequel = sequel.with_agents(all);
     }

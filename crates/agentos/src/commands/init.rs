@@ -6,12 +6,17 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use agentos_script::assets::{ASSETS, Asset};
+use agentos_script::built_in::EXAMPLES;
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Copy the built-in workflows too: they are examples, and a copy takes the place of the built-in one
+    #[arg(long)]
+    examples: bool,
+}
 
 /// Beside what belongs to the workflows themselves.
 const CONFIG: Asset =
@@ -20,7 +25,7 @@ const CONFIG: Asset =
 /// What git is not to see.
 const IGNORED: [&str; 2] = [".agentos/", ".agent/workflows/executions/"];
 
-pub(crate) fn run(session: &Session, _: &Args) -> Result<ExitCode> {
+pub(crate) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let location = session.location()?;
     if !matches!(&location.checkout, Ok(Some(_))) {
         return Err(CommandError::usage("this is not in a repository")
@@ -28,7 +33,8 @@ pub(crate) fn run(session: &Session, _: &Args) -> Result<ExitCode> {
     }
     let root = location.project_path().map_err(|error| CommandError::failed(error.to_string()))?;
     let mut lines = Vec::new();
-    for asset in ASSETS.iter().chain([&CONFIG]) {
+    let examples: &[Asset] = if args.examples { &EXAMPLES } else { &[] };
+    for asset in ASSETS.iter().chain([&CONFIG]).chain(examples) {
         let word = if write_new(root, asset)? { "wrote" } else { "kept " };
         lines.push(format!("{word} {}", asset.path));
     }

@@ -37,7 +37,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     place: WorkspaceArgs,
 
-    /// Put another agent in the place of one, for this run: `claude=codex`, or `claude=scripted:FILE` to play a scenario
+    /// Put another agent in the place of one or into a role, for this run: `claude=codex`, `reviewer=gemini`, or
+    /// `claude=scripted:FILE` to play a scenario
     #[arg(long, value_name = "NAME=OTHER[:FILE]")]
     agent: Vec<String>,
 
@@ -65,7 +66,7 @@ pub(crate) async fn run(
     let folder = session.surroundings.cwd.clone().unwrap_or_default();
     let order = Order {
         files: files(workflow.input.as_ref(), &value, &folder)?,
-        agents: agents::replacements(session, &args.agent, &folder)?,
+        agents: agents::replacements(session, &workflow.agents, &args.agent, &folder)?,
         workflow: &workflow,
         run: None,
         input: value,

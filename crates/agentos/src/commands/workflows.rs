@@ -25,10 +25,6 @@ pub(crate) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         session.output.document(&document(&all))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if all.is_empty() {
-        session.output.note("there are no workflows here; `agentos init` writes a first one");
-        return Ok(ExitCode::SUCCESS);
-    }
     let mut table = Table::new(&[
         Column::precious("WORKFLOW"),
         Column::text("WHAT IT DOES"),

@@ -195,7 +195,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: unknown key `run.concurency`; did you mean `concurrency`?
         /repo/.agent/config.toml:2:1: unknown key `run.timeout`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: unknown key `rum`; did you mean `run`?
-        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `agents`, `forge`, `git`, `prices`, `retention`, `limits`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `server`, `script`, `workspace`
+        /repo/.agent/config.toml:1:1: unknown key `speed`; there is only `agents`, `forge`, `git`, `prices`, `retention`, `limits`, `roles`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `server`, `script`, `workspace`
         /repo/.agent/config.toml:1:19: `run.concurrency`: must be between 1 and 10000
         /repo/.agent/config.toml:2:15: `run.concurrency`: invalid type: string "four", expected a whole number
         /repo/.agent/config.toml:1:7: `run`: invalid type: integer `3`, expected a table
@@ -206,7 +206,7 @@ fn a_mistake_is_named_with_its_place_and_what_would_be_right() {
         /repo/.agent/config.toml:3:1: duplicate key
         /repo/.agent/config.toml:2:5: unknown key `run.x`; there is only `concurrency`
         /repo/.agent/config.toml:1:2: key with no value, expected `=`
-        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `agents`, `forge`, `git`, `prices`, `retention`, `limits`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `server`, `script`, `workspace`
+        /repo/.agent/config.toml:1:1: unknown key `?[2J`; there is only `agents`, `forge`, `git`, `prices`, `retention`, `limits`, `roles`, `run`, `output`, `log`, `mcp`, `shell`, `secrets`, `server`, `script`, `workspace`
         "#);
 }
 

@@ -196,7 +196,7 @@ async fn launched(
             files: files_of_project(project, workflow.input.as_ref(), &input)?,
             agents: {
                 check_scenarios(project, &order.agents)?;
-                agents::replacements(session, &agents, project)?
+                agents::replacements(session, &workflow.agents, &agents, project)?
             },
             workflow,
             run,

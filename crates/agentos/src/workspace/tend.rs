@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::desk::Desk;
 use super::removal;
-use crate::error::{CommandError, Result};
+use crate::error::{CommandError, ErrorKind, Result};
 use crate::session::Session;
 
 /// How often a workspace is looked at again that somebody else has changed meanwhile.
@@ -100,17 +100,39 @@ async fn try_release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<Opt
         Some(Ok(workspace)) => desk.find(&workspace).await?,
         _ => None,
     };
+    // Somebody who came by may have released it already, but leaves it to the run's owner to clean up.
     let is_its = |workspace: &Workspace| {
-        workspace.run.as_ref() == Some(&id) && workspace.state == State::InUse
+        let is_there = matches!(workspace.state, State::InUse | State::Released);
+        workspace.run.as_ref() == Some(&id) && is_there
     };
     let Some(mut workspace) = known.filter(is_its) else { return Ok(Some(())) };
+    let desk = desk.clone().of(&workspace)?;
+    if workspace.state == State::InUse {
+        let Some(released) = leave(&desk, store, &record, workspace).await? else {
+            return Ok(None);
+        };
+        workspace = released;
+    }
+    if desk.cleans_up() {
+        clean_up(&desk, store, run, workspace).await?;
+    }
+    Ok(Some(()))
+}
+
+/// Writes down that a run works in its workspace no more. Nothing, if somebody else has changed the workspace meanwhile.
+async fn leave(
+    desk: &Desk,
+    store: &SqliteStore,
+    record: &RunRecord,
+    mut workspace: Workspace,
+) -> Result<Option<Workspace>> {
+    let run = record.id;
     let (surroundings, found) = (Arc::clone(desk.surroundings()), workspace.clone());
     let told = tokio::task::spawn_blocking(move || guard::end(&surroundings, &found)).await;
     for (number, line) in told.unwrap_or_default().into_iter().enumerate() {
         store.add_comment(remark(run, number, &line)).await?;
     }
-    let desk = desk.clone().of(&workspace)?;
-    let ending = Ending { exit_code: None, error: error_of(&record) };
+    let ending = Ending { exit_code: None, error: error_of(record) };
     let released = desk.work(move |yard| {
         let told = yard.release(&mut workspace, &ending, SystemClock.now());
         Ok::<_, CommandError>(told.map(|told| (workspace, told)))
@@ -122,10 +144,7 @@ async fn try_release(desk: &Desk, store: &SqliteStore, run: RunId) -> Result<Opt
     if let Some(told) = told {
         store.add_comment(said(run, 0xA6E7_0004, told)).await?;
     }
-    if desk.cleans_up() {
-        clean_up(&desk, store, run, workspace).await?;
-    }
-    Ok(Some(()))
+    Ok(Some(workspace))
 }
 
 /// Removes the workspace of a run that has ended. If work would be lost it stays, and the run says so.
@@ -137,7 +156,9 @@ async fn clean_up(
 ) -> Result<()> {
     let path = workspace.path.display().to_string();
     let outcome = removal::clean(desk, workspace, false).await?;
-    if let Some(refusal) = outcome.refusal() {
+    // What somebody else has removed meanwhile is no workspace that was kept.
+    let refusal = outcome.refusal().filter(|refusal| refusal.kind != ErrorKind::NotFound);
+    if let Some(refusal) = refusal {
         let message = format!("the workspace {path} was kept: {}", refusal.message);
         return Ok(store.add_comment(said(run, 0xA6E7_0003, message)).await?);
     }

@@ -22,6 +22,7 @@ mod places;
 mod pulls;
 mod real_agents;
 mod scripted;
+mod sdlc;
 mod server;
 mod server_access;
 mod support;

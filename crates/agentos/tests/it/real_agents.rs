@@ -4,5 +4,6 @@ mod care;
 mod ends;
 mod files;
 mod kills;
+mod sdlc;
 mod site;
 mod tools;

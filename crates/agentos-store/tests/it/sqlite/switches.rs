@@ -143,7 +143,7 @@ fn a_run_under_another_source_is_shown_as_if_it_had_always_had_it() {
     assert_eq!(run.steps[0].output, Some(json!(7)));
     assert_eq!(run.steps[0].completed_at, Some(Timestamp(1_000)), "steps keep their times");
     assert_eq!(run.run.state, Some(json!({ "b": 1 })));
-    let waiting = run.run.waiting.unwrap();
+    let waiting = run.run.waiting.as_ref().unwrap();
     assert_eq!((waiting.kind, waiting.since.0), (WaitKind::Signal, 1_500));
     assert_eq!(waiting.until, Some(Timestamp(9_000)));
     let messages: Vec<&str> = run.comments.iter().map(|comment| comment.message.as_str()).collect();

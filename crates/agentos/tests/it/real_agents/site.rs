@@ -31,22 +31,7 @@ impl Site {
     pub(crate) fn of(agents: &[RealAgent], scenario: Scenario) -> Self {
         let (stand, repo) = Stand::with_repository();
         let server = ModelServer::start(scenario).expect("a server");
-        let home = AgentHome::new(&stand.at("agent"), &server.url());
-        let mut specs = serde_json::Map::new();
-        for agent in agents {
-            let program = agent.installed().unwrap_or_else(|error| panic!("{error}"));
-            let env = home.variables(*agent);
-            let mut keyless = env.clone();
-            keyless.remove(AgentHome::key_variable(*agent));
-            for (name, env) in [(agent.name(), env), ("keyless", keyless)] {
-                let (kind, model) = (agent.name(), agent.model());
-                let spec = json!({ "kind": kind, "command": program, "model": model, "env": env });
-                specs.insert(name.to_owned(), spec);
-            }
-        }
-        fs::create_dir_all(repo.join(".agent")).expect("a folder");
-        let config = toml::to_string(&json!({ "agents": specs })).expect("TOML");
-        fs::write(repo.join(".agent/config.toml"), config).expect("a file");
+        configure(&stand, &repo, agents, &server.url());
         Self { agent: agents[0], stand, repo, server }
     }
 
@@ -140,6 +125,26 @@ impl Site {
         let runs = children(&self.repo.join(".agentos/issue_workflow.db.commands"));
         runs.iter().flat_map(|run| children(run)).collect()
     }
+}
+
+/// Tells a repository where these agents are, and keeps them away from everything but a model server.
+pub(crate) fn configure(stand: &Stand, repo: &Path, agents: &[RealAgent], url: &str) {
+    let home = AgentHome::new(&stand.at("agent"), url);
+    let mut specs = serde_json::Map::new();
+    for agent in agents {
+        let program = agent.installed().unwrap_or_else(|error| panic!("{error}"));
+        let env = home.variables(*agent);
+        let mut keyless = env.clone();
+        keyless.remove(AgentHome::key_variable(*agent));
+        for (name, env) in [(agent.name(), env), ("keyless", keyless)] {
+            let (kind, model) = (agent.name(), agent.model());
+            let spec = json!({ "kind": kind, "command": program, "model": model, "env": env });
+            specs.insert(name.to_owned(), spec);
+        }
+    }
+    fs::create_dir_all(repo.join(".agent")).expect("a folder");
+    let config = toml::to_string(&json!({ "agents": specs })).expect("TOML");
+    fs::write(repo.join(".agent/config.toml"), config).expect("a file");
 }
 
 /// All files below a folder.

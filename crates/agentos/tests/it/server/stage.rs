@@ -122,10 +122,6 @@ impl Server {
         found.unwrap_or_else(|| panic!("there is no {name} in {all}")).clone()
     }
 
-    pub(crate) fn process(&mut self) -> &mut Process {
-        &mut self.process
-    }
-
     /// Tells it to end, and waits for that.
     pub(crate) fn stop(mut self) {
         self.process.send(Signal::TERM);
