@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
 
-/// The largest body that is taken, in bytes: as many as the listener lets through unless it is told otherwise.
-pub(crate) const BODY: usize = 1 << 20;
+/// The largest body that is ever taken, in bytes; the listener is stricter as a rule.
+const BODY: usize = 64 << 20;
 
 /// The longest value of a parameter, in bytes.
 const LONGEST: usize = 4_096;
@@ -148,8 +148,7 @@ fn unread(error: axum::Error) -> Problem {
         .is_some_and(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
     match is_too_long {
         true => {
-            let detail = format!("the body is longer than {} MiB", BODY >> 20);
-            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is longer than is taken here")
                 .hint("write large data into a file of the project and give its path")
         }
         false => Problem::bad_request(format!("the body can't be read: {error}")),

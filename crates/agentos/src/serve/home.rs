@@ -1,7 +1,7 @@
 //! The house of the server: every use case behind its door, in the words of the command line.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
