@@ -15,7 +15,7 @@ export interface paths {
          * Download a file that a run has kept
          * @description With `inline=true` a browser may show it, in a sandbox without scripts.
          */
-        get: operations["download"];
+        get: operations["downloadArtifact"];
         put?: never;
         post?: never;
         delete?: never;
@@ -32,7 +32,7 @@ export interface paths {
             cookie?: never;
         };
         /** List runs, the latest first */
-        get: operations["list"];
+        get: operations["listExecutions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -49,7 +49,7 @@ export interface paths {
             cookie?: never;
         };
         /** Show one run with everything about it */
-        get: operations["show"];
+        get: operations["getExecution"];
         put?: never;
         post?: never;
         delete?: never;
@@ -71,7 +71,7 @@ export interface paths {
          * Answer a question of a run
          * @description Refused to whatever a run has started: an agent can't approve its own gate. Who answered is on record.
          */
-        post: operations["approve"];
+        post: operations["approveExecution"];
         delete?: never;
         options?: never;
         head?: never;
@@ -86,7 +86,7 @@ export interface paths {
             cookie?: never;
         };
         /** List what a run has kept */
-        get: operations["list"];
+        get: operations["listArtifacts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -108,7 +108,7 @@ export interface paths {
          * End a run and what it has started
          * @description Answers when the run has ended, or after 20 seconds. A run that has ended already stays as it is.
          */
-        post: operations["cancel"];
+        post: operations["cancelExecution"];
         delete?: never;
         options?: never;
         head?: never;
@@ -125,7 +125,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Leave a remark on a run or one of its steps, also when it has ended */
-        post: operations["comment"];
+        post: operations["commentOnExecution"];
         delete?: never;
         options?: never;
         head?: never;
@@ -140,7 +140,7 @@ export interface paths {
             cookie?: never;
         };
         /** Show what a run, or one of its steps, has done to the files */
-        get: operations["diff"];
+        get: operations["getDiff"];
         put?: never;
         post?: never;
         delete?: never;
@@ -163,7 +163,7 @@ export interface paths {
          *     twice. When the run has ended and everything was sent, the stream ends; whoever then asks again from there gets 204,
          *     which tells an `EventSource` to stop.
          */
-        get: operations["events"];
+        get: operations["listEvents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -182,7 +182,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Start a new run from before some step of another one, with the files as they were then */
-        post: operations["fork"];
+        post: operations["forkExecution"];
         delete?: never;
         options?: never;
         head?: never;
@@ -201,7 +201,7 @@ export interface paths {
          * @description With `follow=true` the answer goes on until the run has ended: one line of JSON for each line
          *     (`application/x-ndjson`), or Server-Sent Events with `Accept: text/event-stream`.
          */
-        get: operations["logs"];
+        get: operations["listLogs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -218,7 +218,7 @@ export interface paths {
             cookie?: never;
         };
         /** Download the log of a run, or of one of its steps */
-        get: operations["logs"];
+        get: operations["downloadLogs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -237,7 +237,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Let a run go on that nobody drives */
-        post: operations["resume"];
+        post: operations["resumeExecution"];
         delete?: never;
         options?: never;
         head?: never;
@@ -254,7 +254,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Start a new run that mends a failed one: finished work is kept */
-        post: operations["retry"];
+        post: operations["retryExecution"];
         delete?: never;
         options?: never;
         head?: never;
@@ -274,7 +274,7 @@ export interface paths {
          * Send an event to a run
          * @description It answers every wait of that name that is open, or is kept for the next one.
          */
-        post: operations["signal"];
+        post: operations["signalExecution"];
         delete?: never;
         options?: never;
         head?: never;
@@ -289,7 +289,7 @@ export interface paths {
             cookie?: never;
         };
         /** Describe the API */
-        get: operations["description"];
+        get: operations["getOpenapi"];
         put?: never;
         post?: never;
         delete?: never;
@@ -306,13 +306,13 @@ export interface paths {
             cookie?: never;
         };
         /** List the projects that are served */
-        get: operations["list"];
+        get: operations["listProjects"];
         put?: never;
         /**
          * Serve one more project
          * @description Its templates are found, its runs are shown, and what is due is driven. It is served again after every start.
          */
-        post: operations["add"];
+        post: operations["addProject"];
         delete?: never;
         options?: never;
         head?: never;
@@ -327,14 +327,14 @@ export interface paths {
             cookie?: never;
         };
         /** Show one project */
-        get: operations["show"];
+        get: operations["getProject"];
         put?: never;
         post?: never;
         /**
          * Serve a project no more
          * @description With `purge=true` its runs are deleted too. Its checkout and its workspaces are never touched.
          */
-        delete: operations["remove"];
+        delete: operations["removeProject"];
         options?: never;
         head?: never;
         patch?: never;
@@ -348,7 +348,7 @@ export interface paths {
             cookie?: never;
         };
         /** List workflows, by name */
-        get: operations["list"];
+        get: operations["listWorkflows"];
         put?: never;
         post?: never;
         delete?: never;
@@ -365,11 +365,11 @@ export interface paths {
             cookie?: never;
         };
         /** Show one workflow with its source, its versions and how its runs went */
-        get: operations["show"];
+        get: operations["getWorkflow"];
         put?: never;
         post?: never;
         /** Remove a workflow that nobody can start any more and that has no runs */
-        delete: operations["remove"];
+        delete: operations["removeWorkflow"];
         options?: never;
         head?: never;
         patch?: never;
@@ -389,7 +389,7 @@ export interface paths {
          * @description It is driven in the background. Asked for twice with the same `Idempotency-Key`, it is started once: the second answer
          *     is about the same run, also after a restart, and has the header `Idempotent-Replayed`.
          */
-        post: operations["execute"];
+        post: operations["executeWorkflow"];
         delete?: never;
         options?: never;
         head?: never;
@@ -404,7 +404,7 @@ export interface paths {
             cookie?: never;
         };
         /** List workspaces */
-        get: operations["list"];
+        get: operations["listWorkspaces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -421,7 +421,7 @@ export interface paths {
             cookie?: never;
         };
         /** Show one workspace, with its size and what would be lost with it */
-        get: operations["show"];
+        get: operations["getWorkspace"];
         put?: never;
         post?: never;
         delete?: never;
@@ -443,7 +443,7 @@ export interface paths {
          * Remove a workspace
          * @description Refused (409) if something would be lost. By force, that is backed up first.
          */
-        post: operations["clean"];
+        post: operations["cleanWorkspace"];
         delete?: never;
         options?: never;
         head?: never;
@@ -460,7 +460,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Bring a workspace back from a backup, at the identical path */
-        post: operations["restore"];
+        post: operations["restoreWorkspace"];
         delete?: never;
         options?: never;
         head?: never;
@@ -475,7 +475,7 @@ export interface paths {
             cookie?: never;
         };
         /** Whether the server lives */
-        get: operations["lives"];
+        get: operations["getHealth"];
         put?: never;
         post?: never;
         delete?: never;
@@ -492,7 +492,7 @@ export interface paths {
             cookie?: never;
         };
         /** Figures in the text format of Prometheus */
-        get: operations["metrics"];
+        get: operations["getMetrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -509,7 +509,7 @@ export interface paths {
             cookie?: never;
         };
         /** Whether the server can do its work: every database that should be there can be read */
-        get: operations["is_ready"];
+        get: operations["getReadiness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -975,16 +975,12 @@ export interface components {
             /** @description How the new run's workspace is kept apart: `worktree`, `clone` or `jj`. */
             workspace?: string | null;
         };
-        /** @description How the server is. */
+        /** @description That the server lives. Anybody may know that, and nothing else. */
         Health: {
-            /** @description `ok`, or `unready`. */
+            /** @description `ok` */
             status: string;
             /** @description The program's version. */
             version: string;
-            /** @description How many databases can be read. */
-            databases: number;
-            /** @description Databases that can't be read, and why. */
-            unreadable: string[];
         };
         /** @description A line of a log file. */
         LogLine: {
@@ -1004,6 +1000,20 @@ export interface components {
             stream: string;
             /** @description What. */
             msg: string;
+            /** @description The command that wrote it: one try of one operation. */
+            command?: string;
+            /**
+             * Format: int64
+             * @description How many bytes of the command's output are kept with this piece.
+             */
+            end?: number;
+            /** @description Whether the line goes on with the command's next piece. */
+            goes_on?: boolean;
+            /**
+             * Format: int64
+             * @description The number of the workflow's own line.
+             */
+            n?: number;
         };
         /** @description A page of a log file. */
         LogPage: {
@@ -1545,6 +1555,17 @@ export interface components {
             /** @description What was changed, if the question is about that. */
             diff?: unknown;
         };
+        /** @description Whether the server can do its work. */
+        Readiness: {
+            /** @description `ok`, or `unready`. */
+            status: string;
+            /** @description The program's version. */
+            version: string;
+            /** @description How many databases can be read. */
+            databases: number;
+            /** @description Databases that can't be read, and why. */
+            unreadable: string[];
+        };
         /** @description What a workspace is brought back from. */
         RestoreRequest: {
             /**
@@ -1714,6 +1735,8 @@ export interface components {
              * @description Until when, if it ends by itself.
              */
             until?: string | null;
+            /** @description What is in the way, where that is known: who has the slots, say. */
+            why?: string | null;
         };
         /** @description A workflow that can be started, or could once. */
         Workflow: {
@@ -1860,7 +1883,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    download: {
+    downloadArtifact: {
         parameters: {
             query?: {
                 /** @description To be looked at, and not to be kept. */
@@ -1868,7 +1891,7 @@ export interface operations {
             };
             header?: {
                 /** @description Only these bytes: `bytes=0-1023`. */
-                Range?: string | null;
+                Range?: string;
             };
             path: {
                 /** @description The artifact's id. */
@@ -1968,7 +1991,7 @@ export interface operations {
             };
         };
     };
-    list: {
+    listExecutions: {
         parameters: {
             query?: {
                 /** @description Only runs of these statuses: repeated, or with commas. */
@@ -2045,7 +2068,7 @@ export interface operations {
             };
         };
     };
-    show: {
+    getExecution: {
         parameters: {
             query?: never;
             header?: never;
@@ -2113,7 +2136,7 @@ export interface operations {
             };
         };
     };
-    approve: {
+    approveExecution: {
         parameters: {
             query?: never;
             header?: never;
@@ -2221,7 +2244,7 @@ export interface operations {
             };
         };
     };
-    list: {
+    listArtifacts: {
         parameters: {
             query?: {
                 /** @description Only what this step has kept. */
@@ -2294,7 +2317,7 @@ export interface operations {
             };
         };
     };
-    cancel: {
+    cancelExecution: {
         parameters: {
             query?: never;
             header?: never;
@@ -2402,7 +2425,7 @@ export interface operations {
             };
         };
     };
-    comment: {
+    commentOnExecution: {
         parameters: {
             query?: never;
             header?: never;
@@ -2510,7 +2533,7 @@ export interface operations {
             };
         };
     };
-    diff: {
+    getDiff: {
         parameters: {
             query?: {
                 /** @description Only what this step has changed: its number, or its name. */
@@ -2590,7 +2613,7 @@ export interface operations {
             };
         };
     };
-    events: {
+    listEvents: {
         parameters: {
             query?: {
                 /** @description Only entries behind this position: the `seq` of an entry or of the run's document. 0 if left out. */
@@ -2600,7 +2623,7 @@ export interface operations {
             };
             header?: {
                 /** @description As `after`, for streams; it counts more than `after`. */
-                "Last-Event-ID"?: string | null;
+                "Last-Event-ID"?: string;
             };
             path: {
                 /** @description The run: its id, or its short name. */
@@ -2647,7 +2670,7 @@ export interface operations {
             };
         };
     };
-    fork: {
+    forkExecution: {
         parameters: {
             query?: never;
             header?: never;
@@ -2757,7 +2780,7 @@ export interface operations {
             };
         };
     };
-    logs: {
+    listLogs: {
         parameters: {
             query?: {
                 /** @description Only lines of this step. */
@@ -2811,7 +2834,7 @@ export interface operations {
             };
         };
     };
-    logs: {
+    downloadLogs: {
         parameters: {
             query?: {
                 /** @description Only the log of this step. */
@@ -2819,7 +2842,7 @@ export interface operations {
             };
             header?: {
                 /** @description Only these bytes: `bytes=0-1023`. */
-                Range?: string | null;
+                Range?: string;
             };
             path: {
                 /** @description The run: its id, or its short name. */
@@ -2919,7 +2942,7 @@ export interface operations {
             };
         };
     };
-    resume: {
+    resumeExecution: {
         parameters: {
             query?: never;
             header?: never;
@@ -3027,7 +3050,7 @@ export interface operations {
             };
         };
     };
-    retry: {
+    retryExecution: {
         parameters: {
             query?: never;
             header?: never;
@@ -3133,7 +3156,7 @@ export interface operations {
             };
         };
     };
-    signal: {
+    signalExecution: {
         parameters: {
             query?: never;
             header?: never;
@@ -3241,7 +3264,7 @@ export interface operations {
             };
         };
     };
-    description: {
+    getOpenapi: {
         parameters: {
             query?: never;
             header?: never;
@@ -3297,7 +3320,7 @@ export interface operations {
             };
         };
     };
-    list: {
+    listProjects: {
         parameters: {
             query?: never;
             header?: never;
@@ -3353,7 +3376,7 @@ export interface operations {
             };
         };
     };
-    add: {
+    addProject: {
         parameters: {
             query?: never;
             header?: never;
@@ -3469,7 +3492,7 @@ export interface operations {
             };
         };
     };
-    show: {
+    getProject: {
         parameters: {
             query?: never;
             header?: never;
@@ -3537,7 +3560,7 @@ export interface operations {
             };
         };
     };
-    remove: {
+    removeProject: {
         parameters: {
             query?: {
                 /** @description Also delete its runs with their logs and artifacts. */
@@ -3615,7 +3638,7 @@ export interface operations {
             };
         };
     };
-    list: {
+    listWorkflows: {
         parameters: {
             query?: {
                 /** @description Only those that can be started, or only those that can't any more. */
@@ -3676,7 +3699,7 @@ export interface operations {
             };
         };
     };
-    show: {
+    getWorkflow: {
         parameters: {
             query?: never;
             header?: never;
@@ -3744,7 +3767,7 @@ export interface operations {
             };
         };
     };
-    remove: {
+    removeWorkflow: {
         parameters: {
             query?: never;
             header?: never;
@@ -3819,12 +3842,12 @@ export interface operations {
             };
         };
     };
-    execute: {
+    executeWorkflow: {
         parameters: {
             query?: never;
             header?: {
                 /** @description A key of your own, up to 255 bytes. */
-                "Idempotency-Key"?: string | null;
+                "Idempotency-Key"?: string;
             };
             path: {
                 /** @description The workflow: its id, or its name. */
@@ -3932,7 +3955,7 @@ export interface operations {
             };
         };
     };
-    list: {
+    listWorkspaces: {
         parameters: {
             query?: {
                 /** @description Only those of this project. */
@@ -3993,7 +4016,7 @@ export interface operations {
             };
         };
     };
-    show: {
+    getWorkspace: {
         parameters: {
             query?: never;
             header?: never;
@@ -4070,7 +4093,7 @@ export interface operations {
             };
         };
     };
-    clean: {
+    cleanWorkspace: {
         parameters: {
             query?: never;
             header?: never;
@@ -4178,7 +4201,7 @@ export interface operations {
             };
         };
     };
-    restore: {
+    restoreWorkspace: {
         parameters: {
             query?: never;
             header?: never;
@@ -4286,7 +4309,7 @@ export interface operations {
             };
         };
     };
-    lives: {
+    getHealth: {
         parameters: {
             query?: never;
             header?: never;
@@ -4306,7 +4329,7 @@ export interface operations {
             };
         };
     };
-    metrics: {
+    getMetrics: {
         parameters: {
             query?: never;
             header?: never;
@@ -4362,7 +4385,7 @@ export interface operations {
             };
         };
     };
-    is_ready: {
+    getReadiness: {
         parameters: {
             query?: never;
             header?: never;
@@ -4377,7 +4400,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Health"];
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+            /** @description A token is needed. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description A database can't be read. */
@@ -4386,7 +4418,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Health"];
+                    "application/json": components["schemas"]["Readiness"];
                 };
             };
         };

@@ -84,6 +84,7 @@ pub struct Waiting {
     pub until: Option<String>,
     /// What is in the way, where that is known: who has the slots, say.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub why: Option<String>,
 }
 

@@ -16,11 +16,11 @@ fn a_project_is_registered_served_and_served_again_after_a_restart() {
     let other = stand.repository("another");
     template(&other, "plain", PLAIN);
     let server = Server::start(&stand, &root);
-    assert!(server.said[0].starts_with("Discovered 9 workflows in "), "{:?}", server.said);
+    assert!(server.said[0].starts_with("Discovered 14 workflows in "), "{:?}", server.said);
     let added = server.post("/api/projects", &json!({ "path": other })).is(201);
     let project = id(&added.json());
     assert_eq!(added.header("location"), format!("/api/projects/{project}"));
-    assert_eq!(added.json()["workflows"], 10);
+    assert_eq!(added.json()["workflows"], 15);
     let again = server.post("/api/projects", &json!({ "path": other })).is(200);
     assert_eq!(id(&again.json()), project);
     assert_eq!(server.get(&format!("/api/projects/{project}")).is(200).json(), again.json());

@@ -94,7 +94,7 @@ export default createWorkflow({ name: "keeps", workspace: "none" }, async (ctx) 
     assert_eq!(server.get(&address).is(200).body, b"notes");
     let secret = stand.at("secret");
     fs::write(&secret, "nobody's business").unwrap();
-    let file = root.join(kept["file_path"].as_str().unwrap());
+    let file = root.join(kept["storage_path"].as_str().unwrap());
     fs::remove_file(&file).unwrap();
     symlink(&secret, &file).unwrap();
     let answer = server.send("GET", &address, &[], b"");
