@@ -1736,7 +1736,7 @@ export interface components {
              */
             until?: string | null;
             /** @description What is in the way, where that is known: who has the slots, say. */
-            why?: string | null;
+            why?: string;
         };
         /** @description A workflow that can be started, or could once. */
         Workflow: {

@@ -34,7 +34,8 @@ pub(super) struct OpenOperation {
     args: Value,
     /// What it is held for.
     pub(super) held: Option<Held>,
-    /// What it was held for when it was last released, and since when: who is held for the same again has not stopped waiting.
+    /// What it was held for when it was last released, and since when: who is held for the same again has not stopped
+    /// waiting. Another question is another one.
     was_held: Option<(HoldKind, Timestamp)>,
     /// Its timer has fired; a signal that came first may still win.
     fired: bool,
@@ -121,7 +122,8 @@ impl Projection {
             }
             Entry::OperationHeld { operation, hold, .. } => {
                 if let Some(open) = self.operations.get_mut(operation) {
-                    let before = open.was_held.filter(|(kind, _)| *kind == hold.kind);
+                    let is_same = |kind| kind == hold.kind && kind != HoldKind::Approval;
+                    let before = open.was_held.filter(|(kind, _)| is_same(*kind));
                     let since = before.map_or(at, |(_, since)| since);
                     let why = (hold.kind == HoldKind::Slot).then(|| hold.message.clone());
                     open.held = Some(Held { kind: hold.kind, since, until: hold.until, why });

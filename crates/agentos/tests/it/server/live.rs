@@ -65,7 +65,12 @@ fn log(server: &Server, run: &str) -> Vec<(u64, String)> {
     assert_eq!(page["next"], Value::Null, "all of it is on one page");
     let items = page["items"].as_array().expect("a list").iter();
     items
-        .map(|item| (item["seq"].as_u64().unwrap(), item["kind"].as_str().unwrap().to_owned()))
+        .map(|item| {
+            (
+                item["seq"].as_u64().expect("a number"),
+                item["kind"].as_str().expect("a number").to_owned(),
+            )
+        })
         .collect()
 }
 
