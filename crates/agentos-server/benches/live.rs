@@ -5,6 +5,7 @@
 //! while everybody waits. Clients and server share the machine, so a server alone would do more.
 #![expect(clippy::print_stdout, reason = "this is a command-line program")]
 #![expect(clippy::disallowed_methods, reason = "what takes how long is what it is about")]
+#![expect(clippy::unwrap_used, reason = "a measurement that can not be made is no measurement")]
 
 #[path = "../tests/it/live/client.rs"]
 #[expect(dead_code, reason = "tests ask for more")]

@@ -159,7 +159,7 @@ fn a_registry_of_the_first_version_is_read_as_it_is_and_grows_when_it_is_written
         )
         .unwrap();
     let before = fs::read(registry.path()).unwrap();
-    assert_eq!(registry.projects().unwrap(), [known.clone()]);
+    assert_eq!(registry.projects().unwrap(), std::slice::from_ref(&known));
     assert_eq!(ids(&registry), [] as [&str; 0]);
     assert_eq!(registry.served_projects().unwrap(), []);
     assert!(fs::read(registry.path()).unwrap() == before, "reading changes nothing");
