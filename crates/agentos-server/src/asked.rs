@@ -139,13 +139,19 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Given<T> {
         }
         // Nothing is nothing, however it is written.
         let bytes: &[u8] = if bytes.trim_ascii() == b"null" { b"{}" } else { &bytes };
+        // A list could be read as fields in their order, and nobody means that.
+        if bytes.trim_ascii_start().first() == Some(&b'[') {
+            let status = StatusCode::UNPROCESSABLE_ENTITY;
+            return Err(Problem::new(status, "the body has to be an object, and is a list"));
+        }
         understood(bytes).map(Self)
     }
 }
 
 fn unread(error: axum::Error) -> Problem {
-    let is_too_long = std::error::Error::source(&error)
-        .is_some_and(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
+    let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+    let is_too_long =
+        causes.into_iter().any(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
     match is_too_long {
         true => {
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is longer than is taken here")

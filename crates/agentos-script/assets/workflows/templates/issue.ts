@@ -45,12 +45,16 @@ export default createWorkflow(
 
     return ctx.run("save", async () => {
       const title = /^#+\s*(.+)$/m.exec(draft)?.[1]?.trim() ?? "Untitled";
+      await ctx.artifact("issue.md", { content: draft, type: "DOCUMENT", mimeType: "text/markdown" });
+      // Somebody else may have written it while the agents were at work.
+      if (output !== undefined && (await ctx.files.exists(output))) {
+        throw new NonRetryableError(`${output} is there by now, and is not overwritten; the issue is kept as the artifact issue.md`);
+      }
       let file = output ?? `issues/${slug(title)}.md`;
       for (let number = 2; output === undefined && (await ctx.files.exists(file)); number += 1) {
         file = `issues/${slug(title)}-${number}.md`;
       }
       await ctx.files.write(file, `${draft}\n`);
-      await ctx.artifact("issue.md", { content: draft, type: "DOCUMENT", mimeType: "text/markdown" });
       ctx.commentExecution(`The issue is in ${file}`);
       return { title, file };
     });

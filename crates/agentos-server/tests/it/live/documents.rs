@@ -146,7 +146,7 @@ async fn an_artifact_of_many_files_is_told_with_all_of_them() {
     let said = client.entries(4).await;
     assert_eq!(
         (&said[0]["type"], &said[0]["data"]["seq"]),
-        (&json!("workflow:execution:updated"), &json!(4))
+        (&json!("workflow:execution:updated"), &json!(5))
     );
     assert_eq!(
         (&said[1]["type"], &said[1]["data"]["storage_path"]),

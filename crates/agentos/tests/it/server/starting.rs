@@ -69,6 +69,7 @@ fn an_input_that_does_not_fit_is_refused_field_by_field() {
     let kind = ("content-type", "application/json");
     server.ask("POST", path, &[kind], b"{").is(400);
     server.ask("POST", path, &[("content-type", "text/plain")], b"{}").is(415);
+    server.ask("POST", path, &[kind], br#"[{"name": "Ada"}]"#).is(422);
     server.post("/api/workflows/nothing/execute", &json!({})).is(404);
     let outside = json!({ "input": { "name": "Ada", "brief": "/etc/passwd" } });
     let refused = execute(&outside).is(422).json();
