@@ -43,26 +43,6 @@ fn notes_become_an_issue_that_another_agent_has_approved() {
     assert!(failure(done).contains("notes.md is there already"));
 }
 
-const LATE: &str = r##"
-[[session]]
-name = "draft"
-play = [{ write = { file = "late.md", content = "somebody's\n" } }, { say = "# Discounts\n\nPeople want them." }]
-[[session]]
-name = "review"
-play = [{ say = '{ "verdict": "approve", "summary": "Clear.", "remarks": [] }' }]
-"##;
-
-#[test]
-fn a_file_that_appears_while_the_agents_work_is_not_overwritten() {
-    let site = Site::new();
-    fs::write(site.root.join("notes.md"), "discounts!\n").expect("a file");
-    let done = site.play(LATE, &["issue", "--brief", "notes.md", "--output", "late.md"]).done();
-    let run = done.document();
-    assert!(site.artifact(&run, "issue.md").contains("People want them"));
-    assert!(failure(done).contains("late.md is there by now"));
-    assert_eq!(fs::read_to_string(site.root.join("late.md")).expect("a file"), "somebody's\n");
-}
-
 #[test]
 fn a_draft_that_is_never_approved_is_kept_and_the_run_fails() {
     let site = Site::new();
