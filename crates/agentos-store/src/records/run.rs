@@ -9,7 +9,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::list::RunCursor;
-use crate::projection::{SessionStatus, StepStatus, Waiting, WorkflowStatus};
+use crate::projection::{SessionStatus, StepStatus, WaitKind, Waiting, WorkflowStatus};
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -330,6 +330,8 @@ pub enum Paging {
 pub struct RunQuery {
     /// Those that are shown so; any if empty.
     pub statuses: Vec<WorkflowStatus>,
+    /// Those that wait for something of these kinds; any if empty, also those that do not wait.
+    pub waiting: Vec<WaitKind>,
     /// Those of this workflow: a definition's id, or a name.
     pub workflow: Option<String>,
     /// Those of this project.
@@ -356,6 +358,7 @@ impl Default for RunQuery {
     fn default() -> Self {
         Self {
             statuses: Vec::new(),
+            waiting: Vec::new(),
             workflow: None,
             project: None,
             worktree: None,
