@@ -21,6 +21,7 @@ mod watch;
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -32,8 +33,10 @@ pub use select::{
     Answer, Cell, ColumnDescription, Question, SelectError, TableDescription, describe_tables,
 };
 pub use totals::UnifiedTotals;
+pub(crate) use twins::Census;
 pub use watch::UnifiedWatch;
 
+use self::twins::Compared;
 use crate::sqlite::{OpenError, SqliteStore};
 
 /// Most databases that are looked at together.
@@ -84,6 +87,7 @@ pub struct UnifiedView {
     sources: Vec<Source>,
     worktrees: Worktrees,
     unreadable: Vec<Unreadable>,
+    compared: Mutex<Compared>,
 }
 
 impl UnifiedView {
@@ -126,7 +130,7 @@ impl UnifiedView {
                 }
             }
         }
-        Self { sources, worktrees, unreadable }
+        Self { sources, worktrees, unreadable, compared: Mutex::default() }
     }
 
     /// Names a database that should be there and is not.

@@ -621,10 +621,7 @@ export interface components {
         };
         /** @description An answer to a question of a run. */
         ApproveRequest: {
-            /**
-             * @description Yes or no.
-             * @default true
-             */
+            /** @description Yes or no. It has to be said: nothing is approved by leaving something out. */
             approved: boolean;
             /** @description Which question, if the run asks several: a part of its text. */
             question?: string | null;
@@ -2227,9 +2224,9 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
-                "application/json": components["schemas"]["ApproveRequest"] | null;
+                "application/json": components["schemas"]["ApproveRequest"];
             };
         };
         responses: {

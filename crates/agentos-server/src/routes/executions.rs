@@ -3,12 +3,13 @@
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::list::RunCursor;
 use agentos_store::projection::{WaitKind, WorkflowStatus};
-use agentos_store::records::{Paging, Records as _, RunQuery, Sort};
+use agentos_store::records::{Paging, Records as _, RunDetail, RunQuery, Sort};
 use agentos_store::registry::Scope;
 use agentos_store::since;
 use agentos_store::unified::{Found, UnifiedListing, UnifiedRun, UnifiedView};
 use axum::Json;
 use axum::extract::{Path, State};
+use serde::Serialize;
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -70,7 +71,7 @@ async fn list(
     State(state): State<AppState>,
     caller: Caller,
     asked: Asked,
-) -> Result<Json<Page<Value>>, Problem> {
+) -> Result<Json<Page<UnifiedRun>>, Problem> {
     caller.may(Scope::Read)?;
     let view = state.view();
     let query = query(&view, &asked)?;
@@ -82,7 +83,7 @@ async fn list(
     let UnifiedListing { runs, total, next, unreadable } = view.query_runs(query).await?;
     let unreadable = unreadable.into_iter().map(Unreadable::from);
     Ok(Json(Page {
-        items: runs.iter().map(item).collect::<Result<_, Problem>>()?,
+        items: runs,
         page,
         limit,
         total: total.unwrap_or(0),
@@ -154,16 +155,7 @@ fn status_of(text: &str) -> Result<WorkflowStatus, Problem> {
     })
 }
 
-/// A run as a listing has it: without what can be large.
-fn item(run: &UnifiedRun) -> Result<Value, Problem> {
-    let mut document = document(run)?;
-    if let Some(fields) = document.as_object_mut() {
-        fields.retain(|key, _| !matches!(key.as_str(), "input" | "output" | "state"));
-    }
-    Ok(document)
-}
-
-pub(super) fn document(of: &impl serde::Serialize) -> Result<Value, Problem> {
+pub(super) fn document(of: &impl Serialize) -> Result<Value, Problem> {
     serde_json::to_value(of)
         .map_err(|error| Problem::internal(format!("a document can't be written: {error}")))
 }
@@ -181,23 +173,32 @@ async fn show(
     caller: Caller,
     Path(id): Path<String>,
     asked: Asked,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Shown>, Problem> {
     caller.may(Scope::Read)?;
     asked.only(&[])?;
     let found = state.find_run(&id).await?;
-    detail(&state, found).await.map(Json)
+    shown(&state, found).await.map(Json)
 }
 
-/// The run as every interface shows it.
-pub(super) async fn detail(state: &AppState, found: Found) -> Result<Value, Problem> {
+/// A run as every interface shows it.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    detail: RunDetail,
+    /// What is under way.
+    operations: Value,
+}
+
+async fn shown(state: &AppState, found: Found) -> Result<Shown, Problem> {
     let detail = found.source.store.run_detail(found.run.id).await?;
     let operations = match detail.run.completed_at {
         Some(_) => Value::Array(Vec::new()),
         None => state.house.operations(found).await?,
     };
-    let mut document = document(&detail)?;
-    if let Some(fields) = document.as_object_mut() {
-        fields.insert("operations".to_owned(), operations);
-    }
-    Ok(document)
+    Ok(Shown { detail, operations })
+}
+
+/// The document of a run.
+pub(super) async fn detail(state: &AppState, found: Found) -> Result<Value, Problem> {
+    document(&shown(state, found).await?)
 }

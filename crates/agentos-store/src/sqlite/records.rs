@@ -14,10 +14,15 @@ use crate::records::{
     Definition, DefinitionVersion, NewComment, NewDefinition, Project, RecordError, Records,
     Remark, RemarkCursor, RunCounts, RunDetail, RunListing, RunQuery, RunTotals, Workspace,
 };
-use crate::unified::NamedRun;
+use crate::unified::{Census, NamedRun};
 
 /// What one database tells to whoever looks at several.
 impl SqliteStore {
+    /// Whether runs have come or gone is seen by it.
+    pub(crate) async fn census(&self) -> Result<Census, BackendError> {
+        self.read(|connection| query::census(connection).map(Ok)).await
+    }
+
     /// The ids of all runs, in order.
     pub(crate) async fn run_ids(&self) -> Result<Vec<RunId>, BackendError> {
         self.read(|connection| query::ids(connection).map(Ok)).await
