@@ -14,6 +14,7 @@ mod listing;
 mod places;
 mod select;
 mod together;
+mod totals;
 mod twins;
 mod watch;
 
@@ -31,6 +32,7 @@ pub use places::Worktrees;
 pub use select::{
     Answer, Cell, ColumnDescription, Question, SelectError, TableDescription, describe_tables,
 };
+pub use totals::UnifiedTotals;
 pub(crate) use twins::Census;
 pub use watch::UnifiedWatch;
 

@@ -340,6 +340,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/totals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count runs, and add up what their agents have used
+         * @description Over all databases; a run that was copied counts once.
+         */
+        get: operations["getTotals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/workflows": {
         parameters: {
             query?: never;
@@ -1706,6 +1726,65 @@ export interface components {
          * @enum {string}
          */
         StepStatus: "PENDING" | "RUNNING" | "COMPLETED" | "FAILED" | "RETRYING" | "SKIPPED" | "CANCELLED";
+        /** @description Tokens of agents. */
+        Tokens: {
+            /**
+             * Format: int64
+             * @description Read.
+             */
+            input: number;
+            /**
+             * Format: int64
+             * @description Written.
+             */
+            output: number;
+            /**
+             * Format: int64
+             * @description Read from a cache.
+             */
+            cached: number;
+        };
+        /** @description How many runs there are, and what their agents have used. */
+        Totals: {
+            /**
+             * @description Runs, by status. Every status is there.
+             * @example {
+             *       "CANCELLED": 1,
+             *       "COMPLETED": 40,
+             *       "FAILED": 2,
+             *       "PENDING": 0,
+             *       "RUNNING": 3,
+             *       "TIMED_OUT": 0
+             *     }
+             */
+            runs: {
+                [key: string]: number;
+            };
+            /**
+             * @description Runs that only wait, by what they wait for. Every kind is there.
+             * @example {
+             *       "approval": 1,
+             *       "child": 0,
+             *       "disk": 0,
+             *       "retry": 0,
+             *       "signal": 0,
+             *       "slot": 0,
+             *       "timer": 1
+             *     }
+             */
+            waiting: {
+                [key: string]: number;
+            };
+            /** @description Tokens that their agents have used. */
+            tokens: components["schemas"]["Tokens"];
+            /**
+             * Format: double
+             * @description What that cost, as far as it is known.
+             */
+            cost_usd: number;
+            /** @description Databases that could not be read, so that what is in them is missing here. */
+            unreadable?: components["schemas"]["Unreadable"][];
+        };
         /** @description A database that can't be read, while the others can. */
         Unreadable: {
             /** @description The file. */
@@ -1993,6 +2072,8 @@ export interface operations {
             query?: {
                 /** @description Only runs of these statuses: repeated, or with commas. */
                 status?: string[];
+                /** @description Only runs that wait for something of these kinds (`approval`, `signal`, `child`, `slot`, `disk`, `retry`, `timer`): repeated, or with commas. */
+                waiting?: string[];
                 /** @description Only runs of this workflow: its id, or its name. */
                 workflowId?: string;
                 /** @description Only runs of this project. */
@@ -3617,6 +3698,73 @@ export interface operations {
             };
             /** @description It is still needed. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is too much to do right now. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTotals: {
+        parameters: {
+            query?: {
+                /** @description Only runs of this workflow: its id, or its name. */
+                workflowId?: string;
+                /** @description Only runs of this project. */
+                projectId?: string;
+                /** @description Only runs of this worktree: its id (`main`), name or path. */
+                worktreeId?: string;
+                /** @description Only runs that started then or later, or have not started: a moment (RFC 3339), a date, or `30m`, `2h`, `3d`. */
+                since?: string;
+                /** @description Only runs in whose names or branch this text occurs. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sums. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Totals"];
+                };
+            };
+            /** @description The request can't be understood. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A token is needed, or the one that was shown is none. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Whoever asks may not. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -9,7 +9,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::list::RunCursor;
-use crate::projection::{SessionStatus, StepStatus, Waiting, WorkflowStatus};
+use crate::projection::{SessionStatus, StepStatus, WaitKind, Waiting, WorkflowStatus};
 
 /// A run. As a document it is without what can be large, as listings and messages have it; [`whole`](Self::whole) has all.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -354,6 +354,8 @@ pub enum Paging {
 pub struct RunQuery {
     /// Those that are shown so; any if empty.
     pub statuses: Vec<WorkflowStatus>,
+    /// Those that wait for something of these kinds; any if empty, also those that do not wait.
+    pub waiting: Vec<WaitKind>,
     /// Those of this workflow: a definition's id, or a name.
     pub workflow: Option<String>,
     /// Those of this project.
@@ -380,6 +382,7 @@ impl Default for RunQuery {
     fn default() -> Self {
         Self {
             statuses: Vec::new(),
+            waiting: Vec::new(),
             workflow: None,
             project: None,
             worktree: None,

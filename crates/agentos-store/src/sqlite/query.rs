@@ -2,6 +2,7 @@
 
 mod detail;
 mod listing;
+mod totals;
 
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use uuid::Uuid;
 
 pub(super) use detail::{artifact_of, detail, last_remark, remarks, some};
 pub(super) use listing::{as_json, cursor_of, list, positions};
+pub(super) use totals::totals;
 
 use super::blob;
 use super::error::{Done, Fault};

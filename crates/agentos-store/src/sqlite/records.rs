@@ -12,7 +12,7 @@ use crate::log::ReadError;
 use crate::projection::Touched;
 use crate::records::{
     Definition, DefinitionVersion, NewComment, NewDefinition, Project, RecordError, Records,
-    Remark, RemarkCursor, RunCounts, RunDetail, RunListing, RunQuery, Workspace,
+    Remark, RemarkCursor, RunCounts, RunDetail, RunListing, RunQuery, RunTotals, Workspace,
 };
 use crate::unified::{Census, NamedRun};
 
@@ -78,6 +78,11 @@ impl SqliteStore {
         limit: u64,
     ) -> Result<Vec<(i64, RunId)>, BackendError> {
         self.read(move |connection| query::positions(connection, &asked, limit).map(Ok)).await
+    }
+
+    /// How many runs a query shows, and what their agents have used.
+    pub(crate) async fn run_totals(&self, asked: RunQuery) -> Result<RunTotals, BackendError> {
+        self.read(move |connection| query::totals(connection, &asked).map(Ok)).await
     }
 }
 

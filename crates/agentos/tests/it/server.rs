@@ -12,3 +12,4 @@ mod live;
 mod places;
 pub(crate) mod stage;
 mod starting;
+mod totals;
