@@ -528,7 +528,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the server can do its work: every database that should be there can be read */
+        /** Whether the server can do its work: every database that should be there can be used */
         get: operations["getReadiness"];
         put?: never;
         post?: never;
@@ -1578,9 +1578,9 @@ export interface components {
             status: string;
             /** @description The program's version. */
             version: string;
-            /** @description How many databases can be read. */
+            /** @description How many databases can be used. */
             databases: number;
-            /** @description Databases that can't be read, and why. */
+            /** @description Databases that can't be read or written to, and why. */
             unreadable: string[];
         };
         /** @description What a workspace is brought back from. */
@@ -2056,7 +2056,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2135,7 +2135,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2203,7 +2203,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2311,7 +2311,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2384,7 +2384,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2492,7 +2492,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2600,7 +2600,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2680,7 +2680,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2847,7 +2847,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3009,7 +3009,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3117,7 +3117,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3223,7 +3223,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3331,7 +3331,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3387,7 +3387,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3443,7 +3443,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3559,7 +3559,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3627,7 +3627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3705,7 +3705,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3772,7 +3772,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3833,7 +3833,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3901,7 +3901,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3976,7 +3976,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4089,7 +4089,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4150,7 +4150,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4227,7 +4227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4335,7 +4335,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4443,7 +4443,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4519,7 +4519,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4557,7 +4557,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A database can't be read. */
+            /** @description A database can't be read, or was moved, removed or replaced under the server. */
             503: {
                 headers: {
                     [name: string]: unknown;
