@@ -34,6 +34,7 @@ use agentos_workspace::workspace::standing::{self, Standing};
 
 use crate::error::{ErrorKind, Result};
 use crate::session::Session;
+use crate::terminal::note::is_note;
 
 /// What is said of a run that was seen to its end.
 fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode> {
@@ -51,8 +52,9 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
     if let Some(place) = detail.run.error.as_ref().and_then(place_of) {
         session.output.note(&format!("it failed at {place}"));
     }
-    let is_ours = |comment: &&CommentRecord| comment.author.as_deref() == Some("agentos");
-    for comment in detail.comments.iter().filter(is_ours) {
+    let is_told =
+        |comment: &&CommentRecord| comment.author.as_deref() == Some("agentos") || is_note(comment);
+    for comment in detail.comments.iter().filter(is_told) {
         session.output.note(&comment.message);
     }
     if let (Some(_), Some(path)) = (&detail.run.workspace_id, &detail.run.workspace_dir) {

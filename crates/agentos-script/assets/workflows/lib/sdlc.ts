@@ -2,7 +2,7 @@
 // it with them. Change it as you like: runs that go on keep the code that they started with.
 
 import { agent, CancelledError, NonRetryableError } from "agentos";
-import type { SessionOptions, WorkflowContext } from "agentos";
+import type { PullRequestTarget, SessionOptions, WorkflowContext } from "agentos";
 import * as prompts from "./prompts.ts";
 
 /** What is to be built, and how it is tried. */
@@ -64,17 +64,21 @@ export async function loadText(ctx: WorkflowContext, path: string, what: string)
   return text;
 }
 
-/** Where a pull request goes, and how it begins. */
+/** Where a pull request is to go. */
 export interface Proposal {
+  readonly remote?: string | undefined;
   readonly base?: string | undefined;
-  readonly draft?: boolean | undefined;
 }
 
-/** Refuses to begin what can't end with a pull request. */
-export async function needRemote(ctx: WorkflowContext): Promise<void> {
-  const { stdout, exitCode } = await ctx.shell("git", { name: "git remote", args: ["remote"], check: false });
-  if (exitCode !== 0 || stdout.trim() !== "") return;
-  throw new NonRetryableError("there is no remote to push to: add one with `git remote add origin URL`, or use `build-feature`");
+/** Where the pull request goes. What can't end with one is refused before an agent costs money. */
+export async function findTarget(ctx: WorkflowContext, proposal: Proposal): Promise<PullRequestTarget> {
+  const target = await ctx.git.checkPr({ remote: proposal.remote, base: proposal.base }).catch((error: Error) => {
+    if (!(error instanceof NonRetryableError)) throw error;
+    throw new NonRetryableError(`${error.message}\n(\`build-feature\` builds the same without a pull request)`);
+  });
+  if (target.note !== null) ctx.commentExecution(target.note, { note: true });
+  ctx.comment(`For ${target.base} on ${target.remote} (${target.url})`);
+  return target;
 }
 
 /** A branch for the work, and the command that tries it: better known before an agent costs money. */
@@ -253,9 +257,15 @@ export interface Opened {
 }
 
 /** Pushes the branch and opens a pull request. */
-export async function openPr(ctx: WorkflowContext, feature: Feature, summary: string, proposal: Proposal): Promise<Opened> {
+export async function openPr(
+  ctx: WorkflowContext,
+  feature: Feature,
+  summary: string,
+  options: Proposal & { readonly draft?: boolean | undefined },
+): Promise<Opened> {
+  const { remote, base, draft } = options;
   const body = `${summary}\n\nThe plan is in \`${feature.planPath}\`. \`${feature.testCommand}\` passes.`;
-  const pr = await ctx.git.createPr({ title: feature.name, body, base: proposal.base, draft: proposal.draft });
+  const pr = await ctx.git.createPr({ title: feature.name, body, remote, base, draft });
   if (pr.behind > 0) ctx.comment(`${pr.base} has ${pr.behind} commits that this branch does not have`);
   if (pr.note !== null) ctx.comment(pr.note);
   const done = pr.prUrl === null ? `Pushed ${pr.branch}` : `${pr.created ? "Opened" : "Found"} ${pr.prUrl}`;
