@@ -57,6 +57,8 @@ fn a_spec_becomes_a_plan_code_that_passes_its_tests_and_a_pull_request() {
         .filter_map(|session| session["name"].as_str())
         .collect();
     assert_eq!(names, ["plan", "implement", "fix"]);
+    // What AgentOS itself does in the repository is no news.
+    assert!(!said.contains("While it ran"), "{said}");
     // The checkout itself is as it was.
     assert_eq!(site.git(&["status", "--porcelain"]), "");
 }
