@@ -264,7 +264,10 @@ export async function openPr(
   options: Proposal & { readonly draft?: boolean | undefined },
 ): Promise<Opened> {
   const { remote, base, draft } = options;
-  const body = `${summary}\n\nThe plan is in \`${feature.planPath}\`. \`${feature.testCommand}\` passes.`;
+  // Where it is ignored, nobody else has the file.
+  const isCommitted = (await ctx.git.log({ paths: [feature.planPath], limit: 1 })).length > 0;
+  const plan = isCommitted ? `The plan is in \`${feature.planPath}\`.` : `The plan is the artifact \`plan.md\` of ${ctx.runId}.`;
+  const body = `${summary}\n\n${plan} \`${feature.testCommand}\` passes.`;
   const pr = await ctx.git.createPr({ title: feature.name, body, remote, base, draft });
   if (pr.behind > 0) ctx.comment(`${pr.base} has ${pr.behind} commits that this branch does not have`);
   if (pr.note !== null) ctx.comment(pr.note);

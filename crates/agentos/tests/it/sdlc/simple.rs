@@ -109,6 +109,25 @@ fn uncommitted_changes_of_the_checkout_are_left_out_with_a_notice() {
 }
 
 #[test]
+fn a_plan_that_is_ignored_is_not_named_as_a_file_of_the_pull_request() {
+    let site = Site::new();
+    fs::write(site.root.join(".gitignore"), ".agent/\n").expect("a file");
+    site.git(&["add", ".gitignore"]);
+    site.git(&["commit", "--quiet", "--message=ignore"]);
+    let run = site.simple(&scenario(), &[]).exits(0).document();
+    let branch = run["branch_name"].as_str().expect("a branch");
+    let subjects = ["Discounts", "Make the tests pass: Discounts"];
+    assert_eq!(site.subjects(&format!("main..{branch}")), subjects);
+    let [pull] = &site.forge.pulls()[..] else { panic!("{:?}", site.forge.pulls()) };
+    assert!(!pull.body.contains(".agent/plans"), "{}", pull.body);
+    assert!(
+        pull.body.contains("The plan is the artifact `plan.md` of simple-sdlc-"),
+        "{}",
+        pull.body
+    );
+}
+
+#[test]
 fn a_base_that_has_moved_on_is_told_of() {
     let site = Site::new();
     site.git(&["checkout", "--quiet", "-b", "elsewhere"]);
