@@ -172,7 +172,7 @@ export async function change(
     throw new NonRetryableError(`${session.agent} changed no file; it says: ${tail(session.text, 2_000)}`);
   }
   ctx.delete("unfinished");
-  ctx.comment(`${session.agent} changed ${filesChanged} files (+${insertions} −${deletions})`);
+  ctx.comment(`${session.agent} changed ${counted(filesChanged, "file")} (+${insertions} −${deletions})`);
   return session.text.trim();
 }
 
@@ -194,11 +194,11 @@ export async function makeTestsPass(ctx: WorkflowContext, feature: Feature, maxF
       await ctx.artifact("test-report.md", { content: report.join("\n"), type: "TEST_REPORT", mimeType: "text/markdown" });
     }
     if (passed) {
-      ctx.comment(fixes === 0 ? "The tests pass" : `The tests pass after ${attempts(fixes)} to fix them`);
+      ctx.comment(fixes === 0 ? "The tests pass" : `The tests pass after ${counted(fixes, "attempt")} to fix them`);
       return fixes;
     }
     if (fixes >= maxFixes) {
-      throw new NonRetryableError(`tests still fail after ${attempts(fixes)} to fix them:\n${tail(output, 4_000)}`);
+      throw new NonRetryableError(`tests still fail after ${counted(fixes, "attempt")} to fix them:\n${tail(output, 4_000)}`);
     }
     ctx.comment(`The tests fail (exit status ${run.exitCode}): attempt ${fixes + 1} of ${maxFixes} to fix them`);
     const prompt = prompts.fix(feature, run.exitCode, tail(output, OUTPUT_FOR_AGENTS));
@@ -206,8 +206,8 @@ export async function makeTestsPass(ctx: WorkflowContext, feature: Feature, maxF
   }
 }
 
-function attempts(count: number): string {
-  return count === 1 ? "1 attempt" : `${count} attempts`;
+function counted(count: number, what: string): string {
+  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
 }
 
 /** What somebody else thinks of everything that was changed since `base`. */
@@ -269,7 +269,7 @@ export async function openPr(
   const plan = isCommitted ? `The plan is in \`${feature.planPath}\`.` : `The plan is the artifact \`plan.md\` of ${ctx.runId}.`;
   const body = `${summary}\n\n${plan} \`${feature.testCommand}\` passes.`;
   const pr = await ctx.git.createPr({ title: feature.name, body, remote, base, draft });
-  if (pr.behind > 0) ctx.comment(`${pr.base} has ${pr.behind} commits that this branch does not have`);
+  if (pr.behind > 0) ctx.comment(`${pr.base} has ${counted(pr.behind, "commit")} that this branch does not have`);
   if (pr.note !== null) ctx.comment(pr.note);
   const done = pr.prUrl === null ? `Pushed ${pr.branch}` : `${pr.created ? "Opened" : "Found"} ${pr.prUrl}`;
   ctx.commentExecution(done, { number: pr.number, commit: pr.commitSha });

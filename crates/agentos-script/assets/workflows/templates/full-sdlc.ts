@@ -21,7 +21,7 @@ export default createWorkflow(
         maxFixes: { type: "integer", minimum: 0, maximum: 20, default: 3, description: "How often failing tests are fixed" },
         maxReviews: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "How often it is reviewed at most" },
         remote: { type: "string", description: "The remote that it is pushed to; found by itself if left out" },
-        base: { type: "string", description: "The branch that the pull request is for (--input base=NAME)" },
+        base: { type: "string", description: "The branch that the pull request is for; the main one if left out" },
         draft: { type: "boolean", description: "Open the pull request as a draft" },
       },
       required: ["featureName"],
@@ -59,7 +59,7 @@ export default createWorkflow(
       if (verdict.approved) break;
       if (round >= maxReviews) {
         const remarks = verdict.remarks.map((remark) => `- ${remark}`).join("\n");
-        throw new NonRetryableError(`the review still wants changes after ${round} rounds: ${verdict.summary}\n${remarks}`);
+        throw new NonRetryableError(`the review still wants changes after ${round === 1 ? "1 round" : `${round} rounds`}: ${verdict.summary}\n${remarks}`);
       }
       const more = await ctx.run("implement", async () =>
         change(ctx, "rework", `Settle the review: ${name}`, rework(feature, verdict.remarks), { resume: "implement" }),

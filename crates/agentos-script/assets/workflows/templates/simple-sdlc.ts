@@ -16,7 +16,7 @@ export default createWorkflow(
         testCommand: { type: "string", minLength: 1, description: "How the tests are run; found by itself if left out" },
         maxFixes: { type: "integer", minimum: 0, maximum: 20, default: 3, description: "How often failing tests are fixed" },
         remote: { type: "string", description: "The remote that it is pushed to; found by itself if left out" },
-        base: { type: "string", description: "The branch that the pull request is for (--input base=NAME)" },
+        base: { type: "string", description: "The branch that the pull request is for; the main one if left out" },
         draft: { type: "boolean", description: "Open the pull request as a draft" },
       },
       required: ["featureName", "specPath"],
