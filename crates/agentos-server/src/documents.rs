@@ -7,6 +7,7 @@
 mod catalog;
 mod execution;
 mod page;
+mod totals;
 mod wanted;
 
 pub use catalog::{
@@ -17,6 +18,7 @@ pub use execution::{
     SessionStatus, Step, StepStatus, WaitKind, Waiting, WorkflowStatus,
 };
 pub(crate) use page::{Page, Unreadable};
+pub(crate) use totals::Totals;
 pub use wanted::{
     ApproveRequest, CancelRequest, CleanRequest, CommentRequest, ExecuteRequest, ForkRequest,
     ProjectRequest, RestoreRequest, ResumeRequest, SignalRequest, StepName, WorkspaceRequest,

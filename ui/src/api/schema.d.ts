@@ -340,6 +340,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/totals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count runs, and add up what their agents have used
+         * @description Over all databases; a run that was copied counts once.
+         */
+        get: operations["getTotals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/workflows": {
         parameters: {
             query?: never;
@@ -508,7 +528,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the server can do its work: every database that should be there can be read */
+        /** Whether the server can do its work: every database that should be there can be used */
         get: operations["getReadiness"];
         put?: never;
         post?: never;
@@ -601,10 +621,7 @@ export interface components {
         };
         /** @description An answer to a question of a run. */
         ApproveRequest: {
-            /**
-             * @description Yes or no.
-             * @default true
-             */
+            /** @description Yes or no. It has to be said: nothing is approved by leaving something out. */
             approved: boolean;
             /** @description Which question, if the run asks several: a part of its text. */
             question?: string | null;
@@ -1561,9 +1578,9 @@ export interface components {
             status: string;
             /** @description The program's version. */
             version: string;
-            /** @description How many databases can be read. */
+            /** @description How many databases can be used. */
             databases: number;
-            /** @description Databases that can't be read, and why. */
+            /** @description Databases that can't be read or written to, and why. */
             unreadable: string[];
         };
         /** @description What a workspace is brought back from. */
@@ -1709,6 +1726,65 @@ export interface components {
          * @enum {string}
          */
         StepStatus: "PENDING" | "RUNNING" | "COMPLETED" | "FAILED" | "RETRYING" | "SKIPPED" | "CANCELLED";
+        /** @description Tokens of agents. */
+        Tokens: {
+            /**
+             * Format: int64
+             * @description Read.
+             */
+            input: number;
+            /**
+             * Format: int64
+             * @description Written.
+             */
+            output: number;
+            /**
+             * Format: int64
+             * @description Read from a cache.
+             */
+            cached: number;
+        };
+        /** @description How many runs there are, and what their agents have used. */
+        Totals: {
+            /**
+             * @description Runs, by status. Every status is there.
+             * @example {
+             *       "CANCELLED": 1,
+             *       "COMPLETED": 40,
+             *       "FAILED": 2,
+             *       "PENDING": 0,
+             *       "RUNNING": 3,
+             *       "TIMED_OUT": 0
+             *     }
+             */
+            runs: {
+                [key: string]: number;
+            };
+            /**
+             * @description Runs that only wait, by what they wait for. Every kind is there.
+             * @example {
+             *       "approval": 1,
+             *       "child": 0,
+             *       "disk": 0,
+             *       "retry": 0,
+             *       "signal": 0,
+             *       "slot": 0,
+             *       "timer": 1
+             *     }
+             */
+            waiting: {
+                [key: string]: number;
+            };
+            /** @description Tokens that their agents have used. */
+            tokens: components["schemas"]["Tokens"];
+            /**
+             * Format: double
+             * @description What that cost, as far as it is known.
+             */
+            cost_usd: number;
+            /** @description Databases that could not be read, so that what is in them is missing here. */
+            unreadable?: components["schemas"]["Unreadable"][];
+        };
         /** @description A database that can't be read, while the others can. */
         Unreadable: {
             /** @description The file. */
@@ -1980,7 +2056,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1996,6 +2072,8 @@ export interface operations {
             query?: {
                 /** @description Only runs of these statuses: repeated, or with commas. */
                 status?: string[];
+                /** @description Only runs that wait for something of these kinds (`approval`, `signal`, `child`, `slot`, `disk`, `retry`, `timer`): repeated, or with commas. */
+                waiting?: string[];
                 /** @description Only runs of this workflow: its id, or its name. */
                 workflowId?: string;
                 /** @description Only runs of this project. */
@@ -2057,7 +2135,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2125,7 +2203,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2146,9 +2224,9 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
-                "application/json": components["schemas"]["ApproveRequest"] | null;
+                "application/json": components["schemas"]["ApproveRequest"];
             };
         };
         responses: {
@@ -2233,7 +2311,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2306,7 +2384,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2414,7 +2492,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2522,7 +2600,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2602,7 +2680,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2769,7 +2847,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2931,7 +3009,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3039,7 +3117,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3145,7 +3223,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3253,7 +3331,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3309,7 +3387,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3365,7 +3443,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3481,7 +3559,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3549,7 +3627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3627,7 +3705,74 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTotals: {
+        parameters: {
+            query?: {
+                /** @description Only runs of this workflow: its id, or its name. */
+                workflowId?: string;
+                /** @description Only runs of this project. */
+                projectId?: string;
+                /** @description Only runs of this worktree: its id (`main`), name or path. */
+                worktreeId?: string;
+                /** @description Only runs that started then or later, or have not started: a moment (RFC 3339), a date, or `30m`, `2h`, `3d`. */
+                since?: string;
+                /** @description Only runs in whose names or branch this text occurs. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sums. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Totals"];
+                };
+            };
+            /** @description The request can't be understood. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A token is needed, or the one that was shown is none. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Whoever asks may not. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3688,7 +3833,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3756,7 +3901,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3831,7 +3976,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3944,7 +4089,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4005,7 +4150,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4082,7 +4227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4190,7 +4335,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4298,7 +4443,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4374,7 +4519,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4412,7 +4557,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A database can't be read. */
+            /** @description A database can't be read, or was moved, removed or replaced under the server. */
             503: {
                 headers: {
                     [name: string]: unknown;

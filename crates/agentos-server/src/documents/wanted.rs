@@ -109,9 +109,7 @@ pub struct SignalRequest {
 #[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApproveRequest {
-    /// Yes or no.
-    #[serde(default = "yes")]
-    #[schema(default = true)]
+    /// Yes or no. It has to be said: nothing is approved by leaving something out.
     pub approved: bool,
     /// Which question, if the run asks several: a part of its text.
     #[serde(default)]
@@ -119,10 +117,6 @@ pub struct ApproveRequest {
     /// What is said with the answer.
     #[serde(default)]
     pub comment: Option<String>,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// A remark.

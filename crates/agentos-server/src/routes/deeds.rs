@@ -163,7 +163,7 @@ async fn signal(
 /// Refused to whatever a run has started: an agent can't approve its own gate. Who answered is on record.
 #[utoipa::path(post, path = "/api/executions/{id}/approve", operation_id = "approveExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
-    request_body = Option<ApproveRequest>,
+    request_body = ApproveRequest,
     responses((status = 200, description = "The run.", body = ExecutionDetail), Acts),
 )]
 async fn approve(

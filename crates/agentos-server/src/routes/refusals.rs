@@ -27,7 +27,7 @@ macro_rules! refusals {
                         (400, "The request can't be understood."),
                         (401, "A token is needed, or the one that was shown is none."),
                         (403, "Whoever asks may not."),
-                        (503, "There is too much to do right now."),
+                        (503, "There is too much to do right now, or a database can't be used."),
                         $(($status, $what)),*
                     ])
                 }

@@ -10,5 +10,7 @@ mod life;
 mod listing;
 mod live;
 mod places;
+mod readiness;
 pub(crate) mod stage;
 mod starting;
+mod totals;

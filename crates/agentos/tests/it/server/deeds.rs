@@ -46,7 +46,7 @@ export default createWorkflow({ name: "slow", workspace: "none" }, async (ctx) =
     server.post(&path, &json!({ "why": 1 })).is(422);
     server.post(&format!("/api/executions/{run}/resume"), &json!({})).is(409);
     server.post(&format!("/api/executions/{run}/signal"), &json!({ "event": "go" })).is(409);
-    server.post(&format!("/api/executions/{run}/approve"), &json!({})).is(409);
+    server.post(&format!("/api/executions/{run}/approve"), &json!({ "approved": true })).is(409);
     server.stop();
 }
 
@@ -78,7 +78,11 @@ fn a_question_is_answered_once_and_who_answered_is_on_record() {
             == "Shall we?"
     });
     let path = format!("/api/executions/{run}/approve");
-    let other = server.post(&path, &json!({ "question": "Why?" })).is(404).json();
+    // Nothing is approved by leaving something out.
+    server.post(&path, &json!({})).is(422);
+    server.ask("POST", &path, &[], b"").is(422);
+    let why = json!({ "approved": true, "question": "Why?" });
+    let other = server.post(&path, &why).is(404).json();
     assert!(other["hint"].as_str().unwrap().contains("Shall we?"), "{other}");
     server.post(&path, &json!({ "approved": "perhaps" })).is(422);
     server.post(&path, &json!({ "approved": true, "comment": "go ahead" })).is(200);
