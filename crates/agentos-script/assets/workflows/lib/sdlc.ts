@@ -194,6 +194,7 @@ export async function makeTestsPass(ctx: WorkflowContext, feature: Feature, maxF
       await ctx.artifact("test-report.md", { content: report.join("\n"), type: "TEST_REPORT", mimeType: "text/markdown" });
     }
     if (passed) {
+      await tellChangedByTests(ctx);
       ctx.comment(fixes === 0 ? "The tests pass" : `The tests pass after ${counted(fixes, "attempt")} to fix them`);
       return fixes;
     }
@@ -204,6 +205,15 @@ export async function makeTestsPass(ctx: WorkflowContext, feature: Feature, maxF
     const prompt = prompts.fix(feature, run.exitCode, tail(output, OUTPUT_FOR_AGENTS));
     await change(ctx, "fix", `Make the tests pass: ${feature.name}`, prompt, { resume: "implement" });
   }
+}
+
+/** Files of the history that the tests have changed, such as a lock file, are not committed: somebody may want to know. */
+async function tellChangedByTests(ctx: WorkflowContext): Promise<void> {
+  const { files } = await ctx.git.diff({ stat: true, untracked: false, limit: 5 });
+  const names = files.map((file) => file.path).join(", ");
+  if (names === "" || names === ctx.get("changedByTests")) return;
+  ctx.set("changedByTests", names);
+  ctx.commentExecution(`the tests have changed ${names}, which is not committed`, { note: true });
 }
 
 function counted(count: number, what: string): string {
