@@ -17,7 +17,7 @@ pub use execution::{
     AgentSession, Artifact, ArtifactType, Comment, Execution, ExecutionDetail, Operation, Question,
     SessionStatus, Step, StepStatus, WaitKind, Waiting, WorkflowStatus,
 };
-pub(crate) use page::{Page, Unreadable};
+pub(crate) use page::{PAGING, Page, Paging, Unreadable};
 pub(crate) use totals::Totals;
 pub use wanted::{
     ApproveRequest, CancelRequest, CleanRequest, CommentRequest, ExecuteRequest, ForkRequest,

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::refusals::{Acts, Finds, Lists, Removes};
 use crate::access::Caller;
 use crate::asked::{Asked, Given};
-use crate::documents::{Page, Project, ProjectRequest};
+use crate::documents::{PAGING, Page, Paging, Project, ProjectRequest};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -31,6 +31,7 @@ pub(super) fn id_of(text: &str, what: &str) -> Result<Uuid, Problem> {
 
 /// List the projects that are served
 #[utoipa::path(get, path = "/api/projects", operation_id = "listProjects", tag = "projects",
+    params(Paging),
     responses((status = 200, description = "The projects.", body = Page<Project>), Lists),
 )]
 async fn list(
@@ -39,8 +40,8 @@ async fn list(
     asked: Asked,
 ) -> Result<Json<Page<Value>>, Problem> {
     caller.may(Scope::Read)?;
-    asked.only(&[])?;
-    Ok(Json(Page::whole(state.house.projects().await?)))
+    asked.only(&PAGING)?;
+    Page::of(state.house.projects().await?, &asked).map(Json)
 }
 
 /// Serve one more project

@@ -11,7 +11,9 @@ use utoipa_axum::routes;
 use super::refusals::{Acts, Compares, Lists};
 use crate::access::Caller;
 use crate::asked::{Asked, Given};
-use crate::documents::{CleanRequest, Page, RestoreRequest, Workspace, WorkspaceDetail};
+use crate::documents::{
+    CleanRequest, PAGING, Page, Paging, RestoreRequest, Workspace, WorkspaceDetail,
+};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -29,6 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
     params(
         ("projectId" = Option<Uuid>, Query, description = "Only those of this project."),
         ("all" = Option<bool>, Query, description = "Also those that are gone."),
+        Paging
     ),
     responses((status = 200, description = "The workspaces.", body = Page<Workspace>), Lists),
 )]
@@ -38,10 +41,10 @@ async fn list(
     asked: Asked,
 ) -> Result<Json<Page<Value>>, Problem> {
     caller.may(Scope::Read)?;
-    asked.only(&["projectId", "all"])?;
+    asked.only(&[&["projectId", "all"], &PAGING[..]].concat())?;
     let project = asked.parsed("projectId", "a project's id")?;
     let all = asked.flag("all")?.unwrap_or(false);
-    Ok(Json(Page::whole(state.house.workspaces(project, all).await?)))
+    Page::of(state.house.workspaces(project, all).await?, &asked).map(Json)
 }
 
 /// Show one workspace, with its size and what would be lost with it
