@@ -21,7 +21,7 @@ export function weighed(verdict: Verdict | null): Weighed[] {
   return (verdict?.findings ?? []).map((finding) => ({
     text: `${finding.count} ${WHAT[finding.what] ?? String(finding.what).replaceAll('_', ' ')}${finding.bytes ? `, ${bytes(finding.bytes)}` : ''}`,
     examples: examples(finding),
-    blocks: finding.weight === 'blocks' || finding.weight === 'refuses',
+    blocks: finding.weight === 'blocks' || finding.weight === 'forbids',
   }));
 }
 

@@ -41,6 +41,8 @@ refusals! {
     Lists {}
     /// Somebody looks at one thing.
     Finds { 404 "There is no such thing." }
+    /// Somebody looks at one thing by a name that several may have.
+    Means { 404 "There is no such thing.", 409 "Several have this name; `hint` has their ids." }
     /// Somebody looks at files, which may be in no state to be shown.
     Compares { 404 "There is no such thing.", 409 "It can't be shown as things stand." }
     /// Somebody removes something.
