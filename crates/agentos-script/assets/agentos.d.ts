@@ -237,6 +237,11 @@ declare module "agentos" {
     trailers?: Readonly<Record<string, string | readonly string[]>>;
     /** Stages everything first. */
     all?: boolean;
+    /**
+     * Stages first what has changed since the files were this tree, which `getCurrentTree` gave; in the place of `all`. What
+     * was there before stays uncommitted, such as what tests have left behind.
+     */
+    since?: string;
     /** Makes it even if it changes nothing. */
     allowEmpty?: boolean;
     /** Whether it is signed; as git is configured if nothing is said. */
@@ -448,6 +453,11 @@ declare module "agentos" {
     commit(message: string, options?: CommitOptions): Promise<Committed>;
     /** The commit that is checked out; `null` before the first. */
     getCurrentCommit(): Promise<string | null>;
+    /**
+     * The files as they are, those that nobody has committed included (and those that are ignored not), as the id of a
+     * tree: with `commit({ since })` only what changes from now on is committed.
+     */
+    getCurrentTree(): Promise<string>;
     /** Makes everything that was changed, added or removed part of the next commit. Throws as `commit` with `all` does. */
     stageAll(): Promise<{ readonly staged: number }>;
     status(options?: { limit?: number }): Promise<GitStatus>;

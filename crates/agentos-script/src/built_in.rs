@@ -3,6 +3,9 @@
 //!
 //! Their modules have the names that the copies have, so a copy is the same definition until somebody changes it.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use crate::assets::Asset;
 use crate::definition::Definition;
 use crate::diagnostic::Diagnostic;
@@ -37,15 +40,23 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     })
 }
 
+/// Those that were asked for in this process, compiled. They do not change, and whoever serves is asked for them often.
+static COMPILED: Mutex<BTreeMap<&str, Arc<Definition>>> = Mutex::new(BTreeMap::new());
+
 /// The built-in workflow of this name, compiled; none if there is no such.
 ///
 /// # Errors
 /// What is wrong with it, which is nothing.
-pub fn load(name: &str) -> Result<Option<Definition>, Diagnostic> {
-    match names().find(|known| *known == name) {
-        Some(name) => Definition::load(&format!("templates/{name}.ts"), &Embedded).map(Some),
-        None => Ok(None),
+pub fn load(name: &str) -> Result<Option<Arc<Definition>>, Diagnostic> {
+    let Some(name) = names().find(|known| *known == name) else { return Ok(None) };
+    // What is in it is whole at any moment.
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = compiled.get(name) {
+        return Ok(Some(Arc::clone(known)));
     }
+    let definition = Arc::new(Definition::load(&format!("templates/{name}.ts"), &Embedded)?);
+    compiled.insert(name, Arc::clone(&definition));
+    Ok(Some(definition))
 }
 
 /// The name of the module that an asset is.

@@ -8,6 +8,7 @@ mod catalog;
 mod execution;
 mod page;
 mod step_name;
+mod totals;
 mod wanted;
 
 pub use catalog::{
@@ -20,6 +21,7 @@ pub use execution::{
 };
 pub(crate) use page::{Page, Unreadable};
 pub use step_name::StepName;
+pub(crate) use totals::Totals;
 pub use wanted::{
     ApproveRequest, CancelRequest, CleanRequest, CommentRequest, ExecuteRequest, ForkRequest,
     ProjectRequest, RestoreRequest, ResumeRequest, SignalRequest, WorkspaceRequest,

@@ -29,6 +29,8 @@ pub enum RefusalKind {
     Forbidden,
     /// It was tried, and did not work.
     Failed,
+    /// A database can't be used now.
+    Unavailable,
 }
 
 /// Why something was not done.

@@ -163,6 +163,7 @@ impl From<Refusal> for Problem {
             RefusalKind::Conflict => StatusCode::CONFLICT,
             RefusalKind::Forbidden => StatusCode::FORBIDDEN,
             RefusalKind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+            RefusalKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         };
         let errors = refusal.fields.into_iter();
         let errors = errors.map(|(pointer, detail)| FieldProblem::at(pointer, detail)).collect();
@@ -174,6 +175,7 @@ impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::NotFound { .. } => Self::not_found(error.to_string()),
+            ReadError::Backend(error) => error.into(),
             _ => Self::internal(error.to_string()),
         }
     }
@@ -183,11 +185,11 @@ impl From<RecordError> for Problem {
     fn from(error: RecordError) -> Self {
         let detail = error.to_string();
         match error {
+            RecordError::Backend(error) => error.into(),
             RecordError::NotFound { .. } | RecordError::Ambiguous { .. } => Self::not_found(detail),
             RecordError::InUse { .. } | RecordError::Outdated { .. } => {
                 Self::new(StatusCode::CONFLICT, detail)
             }
-            RecordError::Backend(_) => Self::internal(detail),
         }
     }
 }
@@ -203,7 +205,8 @@ impl From<ListError> for Problem {
 }
 
 impl From<BackendError> for Problem {
+    /// A database that can't be used now may be there again later: `/readyz` tells.
     fn from(error: BackendError) -> Self {
-        Self::internal(error.to_string())
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
     }
 }

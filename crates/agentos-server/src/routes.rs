@@ -8,6 +8,7 @@ mod health;
 pub(crate) mod metrics;
 mod projects;
 mod refusals;
+mod totals;
 mod workflows;
 mod workspaces;
 
@@ -53,6 +54,7 @@ struct Description;
 fn documents() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(executions::routes())
+        .merge(totals::routes())
         .merge(deeds::routes())
         .merge(artifacts::routes())
         .merge(workflows::routes())

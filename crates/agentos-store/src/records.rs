@@ -6,6 +6,7 @@
 
 mod catalog;
 mod run;
+mod totals;
 
 use agentos_core::id::RunId;
 use async_trait::async_trait;
@@ -19,6 +20,7 @@ pub use run::{
     ArtifactRecord, CommentRecord, NewComment, Paging, Remark, RemarkCursor, RunCounts, RunDetail,
     RunListing, RunQuery, RunRecord, SessionRecord, Sort, StepRecord,
 };
+pub use totals::{RunTotals, TokenTotals};
 
 use crate::backend::BackendError;
 use crate::list::ListError;

@@ -211,6 +211,34 @@ impl SqliteStore {
         Ok(watch::watch(&self.inner.path, self.inner.eyes)?)
     }
 
+    /// Says what is wrong with the file, if something is: it was removed, moved or replaced while it was open. Changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`BackendError`]
+    pub fn check_file(&self) -> Result<(), BackendError> {
+        match &self.inner.writer {
+            Some(writer) => writer.check(),
+            None if self.inner.path.exists() => Ok(()),
+            None => {
+                let message = format!("{} is not there any more", self.inner.path.display());
+                Err(BackendError::new(BackendErrorKind::Permanent, message))
+            }
+        }
+    }
+
+    /// Finds the file again, if something is wrong with it: one that was removed is put back.
+    ///
+    /// # Errors
+    /// [`BackendError`] if it can't be found; what only this process has is kept beside it then.
+    pub async fn find_file(&self) -> Result<(), BackendError> {
+        match self.check_file() {
+            Ok(()) => Ok(()),
+            Err(error) if self.inner.writer.is_none() => Err(error),
+            Err(_) => self.write(|_| Ok(Ok(()))).await,
+        }
+    }
+
     /// The place in the tail behind everything that was committed so far: for whoever wants to know only what comes.
     ///
     /// # Errors

@@ -14,12 +14,14 @@ mod listing;
 mod places;
 mod select;
 mod together;
+mod totals;
 mod twins;
 mod watch;
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -30,8 +32,11 @@ pub use places::Worktrees;
 pub use select::{
     Answer, Cell, ColumnDescription, Question, SelectError, TableDescription, describe_tables,
 };
+pub use totals::UnifiedTotals;
+pub(crate) use twins::Census;
 pub use watch::UnifiedWatch;
 
+use self::twins::Compared;
 use crate::sqlite::{OpenError, SqliteStore};
 
 /// Most databases that are looked at together.
@@ -82,6 +87,7 @@ pub struct UnifiedView {
     sources: Vec<Source>,
     worktrees: Worktrees,
     unreadable: Vec<Unreadable>,
+    compared: Mutex<Compared>,
 }
 
 impl UnifiedView {
@@ -124,7 +130,7 @@ impl UnifiedView {
                 }
             }
         }
-        Self { sources, worktrees, unreadable }
+        Self { sources, worktrees, unreadable, compared: Mutex::default() }
     }
 
     /// Names a database that should be there and is not.

@@ -75,6 +75,12 @@ pub trait VersionControl {
     /// The repository can't be asked.
     fn current_commit(&self) -> Result<Option<String>>;
 
+    /// The files as they are, those that nobody has committed included, as the id of a tree: see [`NewCommit::since`].
+    ///
+    /// # Errors
+    /// A file can't be read, or the files are in conflict.
+    fn current_tree(&self) -> Result<String>;
+
     /// Makes everything that was changed, added or removed part of the next commit.
     ///
     /// # Errors

@@ -181,7 +181,7 @@ fn kind_of(workspace: &Value) -> Option<String> {
 /// A workflow that the binary brings along, in TypeScript.
 fn load_built_in(name: &str) -> Option<Arc<Definition>> {
     match built_in::load(name) {
-        Ok(found) => found.map(Arc::new),
+        Ok(found) => found,
         Err(error) => {
             tracing::error!(%error, name, "a built-in workflow can't be used");
             None

@@ -25,6 +25,8 @@ use crate::config::ConfigError;
 pub(crate) enum ErrorKind {
     /// It was tried, and did not work.
     Failed,
+    /// The database can't be used as it is now.
+    Unusable,
     /// It was asked for wrongly.
     Usage,
     /// There is no such thing.
@@ -41,7 +43,7 @@ impl ErrorKind {
     const fn status(self) -> u8 {
         match self {
             Self::PipeClosed => 0,
-            Self::Failed => 1,
+            Self::Failed | Self::Unusable => 1,
             Self::Usage => 2,
             Self::NotFound => 3,
             Self::Refused => 4,
@@ -145,7 +147,31 @@ impl From<ConfigError> for CommandError {
     }
 }
 
-failed!(AttendError, BackendError, CreateError, ListError, PrepareError);
+failed!(AttendError, PrepareError);
+
+impl From<BackendError> for CommandError {
+    fn from(error: BackendError) -> Self {
+        Self::new(ErrorKind::Unusable, error.to_string())
+    }
+}
+
+impl From<CreateError> for CommandError {
+    fn from(error: CreateError) -> Self {
+        match error {
+            CreateError::Backend(error) => error.into(),
+            _ => Self::failed(error.to_string()),
+        }
+    }
+}
+
+impl From<ListError> for CommandError {
+    fn from(error: ListError) -> Self {
+        match error {
+            ListError::Backend(error) => error.into(),
+            ListError::Cursor { .. } => Self::failed(error.to_string()),
+        }
+    }
+}
 
 impl From<LocateError> for CommandError {
     fn from(error: LocateError) -> Self {
@@ -198,6 +224,7 @@ impl From<ReadError> for CommandError {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::NotFound { .. } => Self::not_found(error.to_string()),
+            ReadError::Backend(error) => error.into(),
             _ => Self::failed(error.to_string()),
         }
     }
@@ -209,9 +236,8 @@ impl From<RecordError> for CommandError {
             RecordError::NotFound { .. } => Self::not_found(error.to_string()),
             RecordError::Ambiguous { .. } => Self::usage(error.to_string()),
             RecordError::InUse { .. } => Self::refused(error.to_string()),
-            RecordError::Outdated { .. } | RecordError::Backend(_) => {
-                Self::failed(error.to_string())
-            }
+            RecordError::Outdated { .. } => Self::failed(error.to_string()),
+            RecordError::Backend(error) => error.into(),
         }
     }
 }
@@ -220,6 +246,7 @@ impl From<SendError> for CommandError {
     fn from(error: SendError) -> Self {
         match error {
             SendError::NotFound { .. } => Self::not_found(error.to_string()),
+            SendError::Backend(error) => error.into(),
             SendError::Message { .. } | SendError::Ended { .. } => Self::usage(error.to_string()),
             _ => Self::failed(error.to_string()),
         }

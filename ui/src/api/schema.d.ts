@@ -340,6 +340,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/totals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count runs, and add up what their agents have used
+         * @description Over all databases; a run that was copied counts once.
+         */
+        get: operations["getTotals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/workflows": {
         parameters: {
             query?: never;
@@ -508,7 +528,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the server can do its work: every database that should be there can be read */
+        /** Whether the server can do its work: every database that should be there can be used */
         get: operations["getReadiness"];
         put?: never;
         post?: never;
@@ -1614,9 +1634,9 @@ export interface components {
             status: string;
             /** @description The program's version. */
             version: string;
-            /** @description How many databases can be read. */
+            /** @description How many databases can be used. */
             databases: number;
-            /** @description Databases that can't be read, and why. */
+            /** @description Databases that can't be read or written to, and why. */
             unreadable: string[];
         };
         /** @description What a workspace is brought back from. */
@@ -1762,6 +1782,65 @@ export interface components {
          * @enum {string}
          */
         StepStatus: "PENDING" | "RUNNING" | "COMPLETED" | "FAILED" | "RETRYING" | "SKIPPED" | "CANCELLED";
+        /** @description Tokens of agents. */
+        Tokens: {
+            /**
+             * Format: int64
+             * @description Read.
+             */
+            input: number;
+            /**
+             * Format: int64
+             * @description Written.
+             */
+            output: number;
+            /**
+             * Format: int64
+             * @description Read from a cache.
+             */
+            cached: number;
+        };
+        /** @description How many runs there are, and what their agents have used. */
+        Totals: {
+            /**
+             * @description Runs, by status. Every status is there.
+             * @example {
+             *       "CANCELLED": 1,
+             *       "COMPLETED": 40,
+             *       "FAILED": 2,
+             *       "PENDING": 0,
+             *       "RUNNING": 3,
+             *       "TIMED_OUT": 0
+             *     }
+             */
+            runs: {
+                [key: string]: number;
+            };
+            /**
+             * @description Runs that only wait, by what they wait for. Every kind is there.
+             * @example {
+             *       "approval": 1,
+             *       "child": 0,
+             *       "disk": 0,
+             *       "retry": 0,
+             *       "signal": 0,
+             *       "slot": 0,
+             *       "timer": 1
+             *     }
+             */
+            waiting: {
+                [key: string]: number;
+            };
+            /** @description Tokens that their agents have used. */
+            tokens: components["schemas"]["Tokens"];
+            /**
+             * Format: double
+             * @description What that cost, as far as it is known.
+             */
+            cost_usd: number;
+            /** @description Databases that could not be read, so that what is in them is missing here. */
+            unreadable?: components["schemas"]["Unreadable"][];
+        };
         /** @description A database that can't be read, while the others can. */
         Unreadable: {
             /** @description The file. */
@@ -2057,7 +2136,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2073,6 +2152,8 @@ export interface operations {
             query?: {
                 /** @description Only runs of these statuses: repeated, or with commas. */
                 status?: string[];
+                /** @description Only runs that wait for something of these kinds (`approval`, `signal`, `child`, `slot`, `disk`, `retry`, `timer`): repeated, or with commas. */
+                waiting?: string[];
                 /** @description Only runs of this workflow: its id, or its name. */
                 workflowId?: string;
                 /** @description Only runs of this project. */
@@ -2134,7 +2215,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2202,7 +2283,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2310,7 +2391,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2383,7 +2464,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2491,7 +2572,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2599,7 +2680,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2679,7 +2760,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2846,7 +2927,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3008,7 +3089,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3116,7 +3197,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3195,34 +3276,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is no JSON. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field is wrong; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3330,7 +3384,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3386,7 +3440,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3442,7 +3496,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3513,15 +3567,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description It can't be done as things stand. */
             409: {
                 headers: {
@@ -3558,7 +3603,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3626,7 +3671,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3704,7 +3749,74 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTotals: {
+        parameters: {
+            query?: {
+                /** @description Only runs of this workflow: its id, or its name. */
+                workflowId?: string;
+                /** @description Only runs of this project. */
+                projectId?: string;
+                /** @description Only runs of this worktree: its id (`main`), name or path. */
+                worktreeId?: string;
+                /** @description Only runs that started then or later, or have not started: a moment (RFC 3339), a date, or `30m`, `2h`, `3d`. */
+                since?: string;
+                /** @description Only runs in whose names or branch this text occurs. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sums. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Totals"];
+                };
+            };
+            /** @description The request can't be understood. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A token is needed, or the one that was shown is none. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Whoever asks may not. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3765,7 +3877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3842,7 +3954,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3917,7 +4029,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4030,7 +4142,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4091,7 +4203,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4168,7 +4280,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4276,7 +4388,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4384,7 +4496,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4460,7 +4572,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is too much to do right now. */
+            /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4498,7 +4610,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A database can't be read. */
+            /** @description A database can't be read, or was moved, removed or replaced under the server. */
             503: {
                 headers: {
                     [name: string]: unknown;

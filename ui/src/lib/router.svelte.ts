@@ -9,8 +9,11 @@
 class Place {
   path = $state(location.pathname);
   query = $state(new URLSearchParams(location.search));
+  /** Whether it was reached by going back or forth: then one stood somewhere in it before. */
+  isKnown = false;
 
-  read(): void {
+  read(isKnown = false): void {
+    this.isKnown = isKnown;
     this.path = location.pathname;
     this.query = new URLSearchParams(location.search);
   }
@@ -18,7 +21,7 @@ class Place {
 
 export const place = new Place();
 
-addEventListener('popstate', () => place.read());
+addEventListener('popstate', () => place.read(true));
 
 /** Goes to an address of the dashboard. */
 export function go(to: string, options: { replace?: boolean } = {}): void {

@@ -32,3 +32,9 @@ function called(operation: string | null, name: string, args: Record<string, unk
       return name;
   }
 }
+
+/** An error in one line of a list: how a command ended matters more there than the command, which is long. */
+export function briefly(message: string): string {
+  const told = /^`[^]*?` (exited with|was ended by|timed out|could not)/.exec(message);
+  return told ? message.slice(told[0].length - told[1]!.length).replace(/^exited with (\d+): /, 'exit $1: ') : message;
+}

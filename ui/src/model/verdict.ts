@@ -19,10 +19,16 @@ export interface Weighed {
 
 export function weighed(verdict: Verdict | null): Weighed[] {
   return (verdict?.findings ?? []).map((finding) => ({
-    text: `${finding.count} ${WHAT[finding.what] ?? String(finding.what).replaceAll('_', ' ')}${finding.bytes ? `, ${bytes(finding.bytes)}` : ''}`,
+    text: textOf(finding),
     examples: examples(finding),
     blocks: finding.weight === 'blocks' || finding.weight === 'forbids',
   }));
+}
+
+function textOf({ what, count, bytes: size }: Finding): string {
+  // It is in use or not; there is nothing to count.
+  if (what === 'in_use') return 'in use by a run';
+  return `${count} ${WHAT[what] ?? String(what).replaceAll('_', ' ')}${size ? `, ${bytes(size)}` : ''}`;
 }
 
 function examples(finding: Finding): string {

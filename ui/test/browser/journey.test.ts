@@ -238,7 +238,7 @@ describe('a person with a browser', () => {
     await dialog.getByText('src/app.rs').waitFor();
     await dialog.getByRole('button', { name: 'Back up and remove' }).click();
     await page.getByText('was backed up and removed').waitFor();
-    await page.getByLabel('Show removed ones').check();
+    await page.getByLabel('Show removed').check();
     await page.getByRole('button', { name: `Restore ${name}` }).click();
     await page.getByText(`${name} is back`).waitFor();
   });

@@ -55,7 +55,7 @@ function pages(): { name: string; path: string; ready: string }[] {
     { name: 'workflow', path: '/workflows/feature', ready: 'createWorkflow' },
     { name: 'workspaces', path: '/workspaces', ready: 'untracked' },
     { name: 'nowhere', path: '/no/such/page', ready: 'There is no such page' },
-    { name: 'unknown', path: '/runs/no-such-run', ready: 'That did not work' },
+    { name: 'unknown', path: '/runs/no-such-run', ready: 'There is no such run' },
   ];
 }
 

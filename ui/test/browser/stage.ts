@@ -105,9 +105,9 @@ export class Stage {
   }
 
   /** Starts a run with the scripted agent in the place of all others. */
-  async start(workflow: string, input: Record<string, unknown> = {}): Promise<RunDocument> {
+  async start(workflow: string, input: Record<string, unknown> = {}, more: Record<string, unknown> = {}): Promise<RunDocument> {
     const scenario = `scripted:${join(this.repository, 'scenario.toml')}`;
-    return this.api(`/api/workflows/${workflow}/execute`, { input, agents: { claude: scenario, codex: scenario } });
+    return this.api(`/api/workflows/${workflow}/execute`, { input, agents: { claude: scenario, codex: scenario }, ...more });
   }
 
   async waitFor(run: RunDocument, what: (run: RunDocument) => boolean): Promise<RunDocument> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { figuresOf } from '../../src/model/figures';
 import { filesOf } from '../../src/lib/diff';
-import { nameOfStep } from '../../src/model/names';
+import { briefly, nameOfStep } from '../../src/model/names';
 import { standingOfRun } from '../../src/model/standing';
 import { modulesOf, moduleOf, siteOf, successOf } from '../../src/model/statistics';
 import { isSafe, weighed } from '../../src/model/verdict';
@@ -21,6 +21,12 @@ test('operations are called by what they do', () => {
   expect(nameOfStep({ name: 'ac2b89f15be89acf', path: '/shell:ac2b89f15be89acf#1', input: { command: 'make' } })).toBe('make');
   expect(nameOfStep({ name: 'build', path: '/shell:build#1', input: { command: 'make' } })).toBe('build');
   expect(nameOfStep({ name: 'plan', path: '/plan#1', input: null })).toBe('plan');
+});
+
+test('an error in a list tells how it ended, not what was asked for', () => {
+  expect(briefly("`echo 'a `quoted` thing' >&2; exit…` exited with 101: error[E0308]: mismatched types")).toBe('exit 101: error[E0308]: mismatched types');
+  expect(briefly('`make` was ended by signal 9')).toBe('was ended by signal 9');
+  expect(briefly('It was rejected')).toBe('It was rejected');
 });
 
 test('success is counted among the runs that came to an end by themselves', () => {

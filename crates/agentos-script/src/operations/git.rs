@@ -48,7 +48,7 @@ pub(super) fn request(args: &str) -> Result<Request, Failure> {
                 read("ctx.git.createPr(options)", args)?;
             options.order()
         }
-        "getCurrentBranch" | "getCurrentCommit" | "stageAll" => json!({}),
+        "getCurrentBranch" | "getCurrentCommit" | "getCurrentTree" | "stageAll" => json!({}),
         other => {
             let message = format!("there is no ctx.git.{other}");
             return Err(Failure::new(FailureKind::NonRetryable, message));
@@ -94,6 +94,7 @@ struct CommitOptions {
     trailers: Option<Map<String, Value>>,
     allow_empty: bool,
     all: bool,
+    since: Option<String>,
     sign: Option<bool>,
     no_verify: bool,
     timeout: Option<Milliseconds>,
@@ -109,6 +110,7 @@ impl CommitOptions {
             ("trailers", self.trailers.map(|trailers| listed(&trailers))),
             ("allow_empty", self.allow_empty.then_some(Value::Bool(true))),
             ("all", self.all.then_some(Value::Bool(true))),
+            ("since", self.since.map(Value::String)),
             ("sign", self.sign.map(Value::Bool)),
             ("no_verify", self.no_verify.then_some(Value::Bool(true))),
             ("timeout_ms", self.timeout.map(|timeout| json!(timeout.millis()))),

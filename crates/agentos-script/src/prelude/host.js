@@ -285,6 +285,7 @@ class Git {
   getCurrentBranch() { return ask(this.#scope, GIT, ["getCurrentBranch"]); }
   commit(message, options) { return ask(this.#scope, GIT, ["commit", message, options]); }
   getCurrentCommit() { return ask(this.#scope, GIT, ["getCurrentCommit"]); }
+  getCurrentTree() { return ask(this.#scope, GIT, ["getCurrentTree"]); }
   stageAll() { return ask(this.#scope, GIT, ["stageAll"]); }
   status(options) { return ask(this.#scope, GIT, ["status", options]); }
   diff(options) { return ask(this.#scope, GIT, ["diff", options]); }

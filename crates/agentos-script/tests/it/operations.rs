@@ -81,6 +81,8 @@ fn calls_of_git_are_named_after_their_method() {
         await ctx.git.stageAll();
         await ctx.git.getCurrentBranch();
         await ctx.git.getCurrentCommit();
+        await ctx.git.getCurrentTree();
+        await ctx.git.commit("mine", { since: "4b82" });
         await ctx.git.status({ limit: 5 });
         await ctx.git.diff({ from: "a", to: "b", staged: true, mergeBase: true, paths: ["x"], untracked: false, stat: true, textBytes: 7, limit: 8 });
         await ctx.git.log({ limit: 3, from: "a", to: "b", paths: ["x"] });
@@ -98,6 +100,8 @@ fn calls_of_git_are_named_after_their_method() {
         ("stageAll#1", json!({})),
         ("getCurrentBranch#1", json!({})),
         ("getCurrentCommit#1", json!({})),
+        ("getCurrentTree#1", json!({})),
+        ("commit#3", json!({ "message": "mine", "since": "4b82" })),
         ("status#1", json!({ "limit": 5 })),
         (
             "diff#1",

@@ -62,6 +62,13 @@ impl<'a> Git<'a> {
         Call::new(self.0, "getCurrentCommit").start()
     }
 
+    /// The files as they are, those that nobody has committed included, as the id of a tree. With [`Commit::since`] only what
+    /// changes from now on is committed.
+    #[track_caller]
+    pub fn current_tree(&self) -> Answer<String> {
+        Call::new(self.0, "getCurrentTree").start()
+    }
+
     /// Makes everything that was changed, added or removed part of the next commit.
     #[track_caller]
     pub fn stage_all(&self) -> Answer<Staged> {

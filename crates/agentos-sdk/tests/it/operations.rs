@@ -150,6 +150,8 @@ fn calls_of_git_are_named_after_their_method_and_ordered_with_all_their_options(
         git.stage_all().ignore();
         git.current_branch().ignore();
         git.current_commit().ignore();
+        git.current_tree().ignore();
+        git.commit("mine").since("4b82").start().ignore();
         git.status().limit(5).start().ignore();
         let diff = git.diff().from("a").to("b").staged().merge_base().paths(["x", "y"]);
         diff.tracked_only().stat().text_bytes(7).limit(8).start().ignore();
@@ -172,11 +174,17 @@ fn calls_of_git_are_named_after_their_method_and_ordered_with_all_their_options(
         ("stageAll", json!({})),
         ("getCurrentBranch", json!({})),
         ("getCurrentCommit", json!({})),
+        ("getCurrentTree", json!({})),
+        ("commit#2", json!({ "message": "mine", "since": "4b82" })),
         ("status", json!({ "limit": 5 })),
         ("diff", diff),
         ("log", json!({ "limit": 3, "from": "a", "to": "b", "paths": ["x"] })),
     ];
-    let expected = expected.map(|(method, args)| (format!("/git:{method}#1"), args));
+    let numbered = |method: &str| match method.contains('#') {
+        true => format!("/git:{method}"),
+        false => format!("/git:{method}#1"),
+    };
+    let expected = expected.map(|(method, args)| (numbered(method), args));
     assert_eq!(orders, expected);
 }
 

@@ -39,3 +39,9 @@ pub(crate) struct Unreadable {
     /// Why.
     pub(crate) reason: String,
 }
+
+impl From<agentos_store::unified::Unreadable> for Unreadable {
+    fn from(found: agentos_store::unified::Unreadable) -> Self {
+        Self { path: found.path.display().to_string(), reason: found.reason }
+    }
+}

@@ -173,8 +173,6 @@ struct Documents {
 
 impl Documents {
     fn new(detail: &RunDetail) -> Self {
-        let whole_run = document(&detail.run);
-        let brief = RunRecord { input: None, output: None, state: None, ..detail.run.clone() };
         let mut rows = HashMap::new();
         rows.extend(detail.steps.iter().map(|row| (row.id, document(row))));
         rows.extend(detail.comments.iter().map(|row| (row.id, document(row))));
@@ -183,8 +181,8 @@ impl Documents {
         Self {
             status: detail.run.status,
             current: detail.run.current_step.as_ref().map(|step| step.id),
-            run: document(&brief),
-            whole_run,
+            run: document(&detail.run),
+            whole_run: document(&detail.run.whole()),
             rows,
         }
     }

@@ -10,7 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::executions::detail;
-use super::refusals::Acts;
+use super::refusals::{Acts, Repeats};
 use crate::access::may::{Decide, May, Run};
 use crate::asked::{Given, Nothing, TheRun};
 use crate::documents::{
@@ -90,7 +90,7 @@ async fn resume(
 #[utoipa::path(post, path = "/api/executions/{id}/retry", operation_id = "retryExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     responses((status = 201, description = "The new run.", body = ExecutionDetail,
-        headers(("Location" = String, description = "Where it is."))), Acts),
+        headers(("Location" = String, description = "Where it is."))), Repeats),
 )]
 async fn retry(
     State(state): State<AppState>,

@@ -2,13 +2,14 @@
 
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::list::RunCursor;
-use agentos_store::projection::WorkflowStatus;
-use agentos_store::records::{Paging, Records as _, RunQuery, Sort};
+use agentos_store::projection::{WaitKind, WorkflowStatus};
+use agentos_store::records::{Paging, Records as _, RunDetail, RunQuery, Sort};
 use agentos_store::registry::Scope;
 use agentos_store::since;
 use agentos_store::unified::{Found, UnifiedListing, UnifiedRun, UnifiedView};
 use axum::Json;
 use axum::extract::{Path, State};
+use serde::Serialize;
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -34,6 +35,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 /// The parameters of the listing.
 const PARAMETERS: &[&str] = &[
     "status",
+    "waiting",
     "workflowId",
     "projectId",
     "worktreeId",
@@ -49,6 +51,7 @@ const PARAMETERS: &[&str] = &[
 #[utoipa::path(get, path = "/api/executions", operation_id = "listExecutions", tag = "executions",
     params(
         ("status" = Option<Vec<String>>, Query, description = "Only runs of these statuses: repeated, or with commas."),
+        ("waiting" = Option<Vec<String>>, Query, description = "Only runs that wait for something of these kinds (`approval`, `signal`, `child`, `slot`, `disk`, `retry`, `timer`): repeated, or with commas."),
         ("workflowId" = Option<String>, Query, description = "Only runs of this workflow: its id, or its name."),
         ("projectId" = Option<uuid::Uuid>, Query, description = "Only runs of this project."),
         ("worktreeId" = Option<String>, Query, description = "Only runs of this worktree: its id (`main`), name or path."),
@@ -68,7 +71,7 @@ async fn list(
     State(state): State<AppState>,
     caller: Caller,
     asked: Asked,
-) -> Result<Json<Page<Value>>, Problem> {
+) -> Result<Json<Page<UnifiedRun>>, Problem> {
     caller.may(Scope::Read)?;
     let view = state.view();
     let query = query(&view, &asked)?;
@@ -78,11 +81,9 @@ async fn list(
     };
     let limit = query.limit as u64;
     let UnifiedListing { runs, total, next, unreadable } = view.query_runs(query).await?;
-    let unreadable = unreadable
-        .into_iter()
-        .map(|found| Unreadable { path: found.path.display().to_string(), reason: found.reason });
+    let unreadable = unreadable.into_iter().map(Unreadable::from);
     Ok(Json(Page {
-        items: runs.iter().map(item).collect::<Result<_, Problem>>()?,
+        items: runs,
         page,
         limit,
         total: total.unwrap_or(0),
@@ -94,6 +95,7 @@ async fn list(
 fn query(view: &UnifiedView, asked: &Asked) -> Result<RunQuery, Problem> {
     asked.only(PARAMETERS)?;
     let statuses = asked.all("status").map(status_of).collect::<Result<_, _>>()?;
+    let waiting = asked.all("waiting").map(kind_of).collect::<Result<_, _>>()?;
     let sort = match asked.one("sort")? {
         None | Some("-started_at" | "-startedAt") => Sort::LatestFirst,
         Some("started_at" | "startedAt") => Sort::OldestFirst,
@@ -109,24 +111,39 @@ fn query(view: &UnifiedView, asked: &Asked) -> Result<RunQuery, Problem> {
         (Some(after), None) => Paging::After(RunCursor(after.to_owned())),
         (None, page) => Paging::Page(page.unwrap_or(1)),
     };
+    Ok(RunQuery {
+        statuses,
+        waiting,
+        sort,
+        paging,
+        limit: usize::try_from(asked.number("limit", 1..=MOST)?.unwrap_or(USUAL)).unwrap_or(50),
+        with_total: true,
+        ..which(view, asked)?
+    })
+}
+
+/// Whose runs, and which of them: what lists and sums are asked with alike.
+pub(super) fn which(view: &UnifiedView, asked: &Asked) -> Result<RunQuery, Problem> {
     let meant = asked.one("worktreeId")?;
     let worktree = meant.and_then(|meant| view.worktrees().find(meant));
     let since = asked.one("since")?.map(|text| {
         since::parse(text).map_err(|known| Problem::parameter("since", "is no moment").hint(known))
     });
     Ok(RunQuery {
-        statuses,
         workflow: asked.one("workflowId")?.map(str::to_owned),
         project: asked.parsed("projectId", "a project's id")?,
         // One that is gone may still have runs.
         worktree: worktree.and_then(|found| found.id.clone()).or_else(|| meant.map(str::to_owned)),
         since: since.transpose()?.map(|since| since.moment(SystemClock.now())),
         text: asked.one("q")?.map(str::to_owned),
-        sort,
-        paging,
-        limit: usize::try_from(asked.number("limit", 1..=MOST)?.unwrap_or(USUAL)).unwrap_or(50),
-        with_total: true,
         ..RunQuery::default()
+    })
+}
+
+fn kind_of(text: &str) -> Result<WaitKind, Problem> {
+    WaitKind::parse(&text.to_lowercase()).ok_or_else(|| {
+        let names = WaitKind::ALL.map(WaitKind::as_str).join(", ");
+        Problem::parameter("waiting", format!("has to be some of {names}, and not `{text}`"))
     })
 }
 
@@ -138,16 +155,7 @@ fn status_of(text: &str) -> Result<WorkflowStatus, Problem> {
     })
 }
 
-/// A run as a listing has it: without what can be large.
-fn item(run: &UnifiedRun) -> Result<Value, Problem> {
-    let mut document = document(run)?;
-    if let Some(fields) = document.as_object_mut() {
-        fields.retain(|key, _| !matches!(key.as_str(), "input" | "output" | "state"));
-    }
-    Ok(document)
-}
-
-pub(super) fn document(of: &impl serde::Serialize) -> Result<Value, Problem> {
+pub(super) fn document(of: &impl Serialize) -> Result<Value, Problem> {
     serde_json::to_value(of)
         .map_err(|error| Problem::internal(format!("a document can't be written: {error}")))
 }
@@ -165,23 +173,32 @@ async fn show(
     caller: Caller,
     Path(id): Path<String>,
     asked: Asked,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Shown>, Problem> {
     caller.may(Scope::Read)?;
     asked.only(&[])?;
     let found = state.find_run(&id).await?;
-    detail(&state, found).await.map(Json)
+    shown(&state, found).await.map(Json)
 }
 
-/// The run as every interface shows it.
-pub(super) async fn detail(state: &AppState, found: Found) -> Result<Value, Problem> {
+/// A run as every interface shows it.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    detail: RunDetail,
+    /// What is under way.
+    operations: Value,
+}
+
+async fn shown(state: &AppState, found: Found) -> Result<Shown, Problem> {
     let detail = found.source.store.run_detail(found.run.id).await?;
     let operations = match detail.run.completed_at {
         Some(_) => Value::Array(Vec::new()),
         None => state.house.operations(found).await?,
     };
-    let mut document = document(&detail)?;
-    if let Some(fields) = document.as_object_mut() {
-        fields.insert("operations".to_owned(), operations);
-    }
-    Ok(document)
+    Ok(Shown { detail, operations })
+}
+
+/// The document of a run.
+pub(super) async fn detail(state: &AppState, found: Found) -> Result<Value, Problem> {
+    document(&shown(state, found).await?)
 }

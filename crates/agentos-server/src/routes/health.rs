@@ -1,5 +1,8 @@
 //! Whether the server lives, and whether it can do its work.
 
+use std::fmt::Display;
+use std::path::Path;
+
 use agentos_store::registry::Scope;
 use axum::Json;
 use axum::extract::State;
@@ -35,9 +38,9 @@ pub(crate) struct Readiness {
     status: &'static str,
     /// The program's version.
     version: &'static str,
-    /// How many databases can be read.
+    /// How many databases can be used.
     databases: usize,
-    /// Databases that can't be read, and why.
+    /// Databases that can't be read or written to, and why.
     unreadable: Vec<String>,
 }
 
@@ -49,12 +52,12 @@ async fn lives() -> Json<Health> {
     Json(Health { status: "ok", version: VERSION })
 }
 
-/// Whether the server can do its work: every database that should be there can be read
+/// Whether the server can do its work: every database that should be there can be used
 #[utoipa::path(get, path = "/readyz", operation_id = "getReadiness", tag = "health",
     responses(
         (status = 200, description = "It can.", body = Readiness),
         (status = 401, description = "A token is needed.", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "A database can't be read.", body = Readiness),
+        (status = 503, description = "A database can't be read, or was moved, removed or replaced under the server.", body = Readiness),
     ),
 )]
 async fn is_ready(
@@ -63,13 +66,18 @@ async fn is_ready(
 ) -> Result<(StatusCode, Json<Readiness>), Problem> {
     caller.may(Scope::Read)?;
     let view = state.view();
-    let unreadable = view.unreadable().iter();
-    let unreadable: Vec<String> =
-        unreadable.map(|found| format!("{}: {}", found.path.display(), found.reason)).collect();
+    let said = |path: &Path, why: &dyn Display| format!("{}: {why}", path.display());
+    let unreadable = view.unreadable().iter().map(|found| said(&found.path, &found.reason));
+    let sources = view.sources().iter();
+    let lost = sources.filter_map(|source| {
+        source.store.check_file().err().map(|error| said(source.path(), &error))
+    });
+    let unreadable: Vec<String> = unreadable.chain(lost).collect();
     let (code, status) = match unreadable.is_empty() {
         true => (StatusCode::OK, "ok"),
         false => (StatusCode::SERVICE_UNAVAILABLE, "unready"),
     };
-    let databases = view.sources().len();
+    let databases =
+        (view.sources().len() + view.unreadable().len()).saturating_sub(unreadable.len());
     Ok((code, Json(Readiness { status, version: VERSION, databases, unreadable })))
 }

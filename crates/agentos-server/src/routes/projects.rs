@@ -10,7 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::refusals::{Acts, Finds, Lists, Removes};
+use super::refusals::{Adds, Finds, Lists, Removes};
 use crate::access::may::{Admin, May, Read};
 use crate::asked::{Asked, Given, Nothing};
 use crate::documents::{Page, Project, ProjectRequest};
@@ -48,7 +48,7 @@ async fn list(
         (status = 200, description = "It was served already.", body = Project),
         (status = 201, description = "It is served from now on.", body = Project,
             headers(("Location" = String, description = "Where it is."))),
-        Acts
+        Adds
     ),
 )]
 async fn add(

@@ -27,7 +27,7 @@ macro_rules! refusals {
                         (400, "The request can't be understood."),
                         (401, "A token is needed, or the one that was shown is none."),
                         (403, "Whoever asks may not."),
-                        (503, "There is too much to do right now."),
+                        (503, "There is too much to do right now, or a database can't be used."),
                         $(($status, $what)),*
                     ])
                 }
@@ -47,6 +47,15 @@ refusals! {
     Compares { 404 "There is no such thing.", 409 "It can't be shown as things stand." }
     /// Somebody removes something.
     Removes { 404 "There is no such thing.", 409 "It is still needed." }
+    /// Somebody wants something to be done that nothing has to be said about.
+    Repeats { 404 "There is no such thing.", 409 "It can't be done as things stand." }
+    /// Somebody wants something to be there that was not.
+    Adds {
+        409 "It can't be done as things stand.",
+        413 "The body is too large.",
+        415 "The body is no JSON.",
+        422 "A field is wrong; `errors` names it.",
+    }
     /// Somebody wants something to be done.
     Acts {
         404 "There is no such thing.",

@@ -29,15 +29,15 @@ enum Pays {
 const CANDIDATES: [Candidate; 18] = [
     Candidate {
         name: "workflow_runs_by_start",
-        create: "CREATE INDEX workflow_runs_by_start ON workflow_runs (coalesce(started_at, 9223372036854775807), key)",
-        query: "SELECT key FROM workflow_runs ORDER BY coalesce(started_at, 9223372036854775807) DESC, key DESC LIMIT 50",
+        create: "CREATE INDEX workflow_runs_by_start ON workflow_runs (coalesce(started_at, 9223372036854775807), id)",
+        query: "SELECT key FROM workflow_runs ORDER BY coalesce(started_at, 9223372036854775807) DESC, id DESC LIMIT 50",
         pays: Pays::Run,
     },
     Candidate {
         name: "workflow_runs_by_status",
-        create: "CREATE INDEX workflow_runs_by_status ON workflow_runs (status, coalesce(started_at, 9223372036854775807), key)",
+        create: "CREATE INDEX workflow_runs_by_status ON workflow_runs (status, coalesce(started_at, 9223372036854775807), id)",
         query: "SELECT key FROM workflow_runs WHERE status = 'FAILED' \
-                ORDER BY coalesce(started_at, 9223372036854775807) DESC, key DESC LIMIT 50",
+                ORDER BY coalesce(started_at, 9223372036854775807) DESC, id DESC LIMIT 50",
         pays: Pays::Run,
     },
     Candidate {

@@ -49,6 +49,39 @@ pub enum WaitKind {
     Timer,
 }
 
+impl WaitKind {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Approval,
+        Self::Signal,
+        Self::Child,
+        Self::Slot,
+        Self::Disk,
+        Self::Retry,
+        Self::Timer,
+    ];
+
+    /// The spelling in the database and everywhere else.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approval => "approval",
+            Self::Signal => "signal",
+            Self::Child => "child",
+            Self::Slot => "slot",
+            Self::Disk => "disk",
+            Self::Retry => "retry",
+            Self::Timer => "timer",
+        }
+    }
+
+    /// Reads the spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
 impl Projection {
     /// The wait that says most, if nothing else is open.
     pub(super) fn waits_for(&self) -> Option<Waiting> {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::list::RunCursor;
-use crate::projection::{SessionStatus, StepStatus, Waiting, WorkflowStatus};
+use crate::projection::{SessionStatus, StepStatus, WaitKind, Waiting, WorkflowStatus};
 
-/// A run.
+/// A run. As a document it is without what can be large, as listings and messages have it; [`whole`](Self::whole) has all.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunRecord {
     /// Its id.
@@ -54,12 +54,15 @@ pub struct RunRecord {
     /// Its pull request.
     pub pr_url: Option<String>,
     /// What it was started with.
+    #[serde(skip)]
     pub input: Option<Value>,
     /// What it returned.
+    #[serde(skip)]
     pub output: Option<Value>,
     /// Why it did not.
     pub error: Option<Value>,
     /// What it wrote with `set`.
+    #[serde(skip)]
     pub state: Option<Value>,
     /// Its log file, relative to the project.
     pub log_file_path: Option<String>,
@@ -85,6 +88,27 @@ pub struct RunRecord {
     pub updated_at: Timestamp,
     /// The number of entries in its log.
     pub seq: u64,
+}
+
+impl RunRecord {
+    /// The document with what can be large.
+    #[must_use]
+    pub fn whole(&self) -> impl Serialize + '_ {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            #[serde(flatten)]
+            run: &'a RunRecord,
+            input: Option<&'a Value>,
+            output: Option<&'a Value>,
+            state: Option<&'a Value>,
+        }
+        let (input, output, state) = (&self.input, &self.output, &self.state);
+        Whole { run: self, input: input.as_ref(), output: output.as_ref(), state: state.as_ref() }
+    }
+}
+
+fn whole<S: Serializer>(run: &RunRecord, to: S) -> Result<S::Ok, S::Error> {
+    run.whole().serialize(to)
 }
 
 mod waiting {
@@ -294,7 +318,7 @@ pub struct SessionRecord {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunDetail {
     /// The run.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "whole")]
     pub run: RunRecord,
     /// Its steps, by number.
     pub steps: Vec<StepRecord>,
@@ -330,6 +354,8 @@ pub enum Paging {
 pub struct RunQuery {
     /// Those that are shown so; any if empty.
     pub statuses: Vec<WorkflowStatus>,
+    /// Those that wait for something of these kinds; any if empty, also those that do not wait.
+    pub waiting: Vec<WaitKind>,
     /// Those of this workflow: a definition's id, or a name.
     pub workflow: Option<String>,
     /// Those of this project.
@@ -356,6 +382,7 @@ impl Default for RunQuery {
     fn default() -> Self {
         Self {
             statuses: Vec::new(),
+            waiting: Vec::new(),
             workflow: None,
             project: None,
             worktree: None,

@@ -72,6 +72,11 @@ impl DatabaseFile {
         open.names.history(open.store_id.clone())
     }
 
+    /// Says what is wrong with the names of the file, if something is.
+    pub(super) fn check(&self) -> Done<()> {
+        self.inside.open.check()
+    }
+
     /// Carries out `act` in one transaction, under the writer lock.
     pub(super) fn transact(
         &mut self,

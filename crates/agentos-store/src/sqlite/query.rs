@@ -2,6 +2,7 @@
 
 mod detail;
 mod listing;
+mod totals;
 
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use uuid::Uuid;
 
 pub(super) use detail::{artifact_of, detail, last_remark, remarks, some};
 pub(super) use listing::{as_json, cursor_of, list, positions};
+pub(super) use totals::totals;
 
 use super::blob;
 use super::error::{Done, Fault};
@@ -21,7 +23,7 @@ use super::row::{from_i64, uuid};
 use crate::folder::RunFolder;
 use crate::projection::WorkflowStatus;
 use crate::records::{RecordError, RunCounts, RunRecord, StepRecord};
-use crate::unified::NamedRun;
+use crate::unified::{Census, NamedRun};
 
 /// What [`run_record`] reads, from `workflow_runs r`, without the wide values.
 const RUN_COLUMNS: &str = "r.key, r.id, r.run_id, \
@@ -176,6 +178,15 @@ pub(super) fn ids(connection: &Connection) -> Done<Vec<RunId>> {
         ids.push(RunId(uuid_at(row, 0)?));
     }
     Ok(ids)
+}
+
+/// What is another one as soon as a run has come or gone; of little cost, however many there are.
+pub(super) fn census(connection: &Connection) -> Done<Census> {
+    let mut ask = connection.prepare_cached(
+        "SELECT (SELECT count(*) FROM workflow_runs), key, id FROM workflow_runs ORDER BY key DESC LIMIT 1",
+    )?;
+    let census = ask.query_row((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+    Ok(Census(census))
 }
 
 /// How long the logs of these runs are.

@@ -12,12 +12,17 @@ use crate::log::ReadError;
 use crate::projection::Touched;
 use crate::records::{
     Definition, DefinitionVersion, NewComment, NewDefinition, Project, RecordError, Records,
-    Remark, RemarkCursor, RunCounts, RunDetail, RunListing, RunQuery, Workspace,
+    Remark, RemarkCursor, RunCounts, RunDetail, RunListing, RunQuery, RunTotals, Workspace,
 };
-use crate::unified::NamedRun;
+use crate::unified::{Census, NamedRun};
 
 /// What one database tells to whoever looks at several.
 impl SqliteStore {
+    /// Whether runs have come or gone is seen by it.
+    pub(crate) async fn census(&self) -> Result<Census, BackendError> {
+        self.read(|connection| query::census(connection).map(Ok)).await
+    }
+
     /// The ids of all runs, in order.
     pub(crate) async fn run_ids(&self) -> Result<Vec<RunId>, BackendError> {
         self.read(|connection| query::ids(connection).map(Ok)).await
@@ -73,6 +78,11 @@ impl SqliteStore {
         limit: u64,
     ) -> Result<Vec<(i64, RunId)>, BackendError> {
         self.read(move |connection| query::positions(connection, &asked, limit).map(Ok)).await
+    }
+
+    /// How many runs a query shows, and what their agents have used.
+    pub(crate) async fn run_totals(&self, asked: RunQuery) -> Result<RunTotals, BackendError> {
+        self.read(move |connection| query::totals(connection, &asked).map(Ok)).await
     }
 }
 

@@ -20,6 +20,7 @@ use super::names::{Fate, Names};
 use super::open::{Notice, make_folder};
 use super::probe::{self, Found, beside};
 use super::tail;
+use crate::backend::{BackendError, BackendErrorKind};
 
 /// How often a file is looked at before it is taken for another.
 const LOOKS: usize = 20;
@@ -85,6 +86,29 @@ impl OpenFile {
         }
     }
 
+    /// Says what is wrong with the names, if something is; nothing is changed.
+    pub(super) fn check(&self) -> Done<()> {
+        let path = self.names.path();
+        match self.names.fate()? {
+            Fate::AsBefore => Ok(()),
+            Fate::Removed | Fate::LogRemoved => Err(Fault::Store(BackendError::new(
+                BackendErrorKind::Transient,
+                format!(
+                    "{} was removed while it was in use; whoever writes next puts it back",
+                    path.display()
+                ),
+            ))),
+            Fate::Moved { to } => Err(moved(path, to.as_deref())),
+            Fate::Replaced { .. } if path.is_symlink() => Err(Fault::permanent(replaced(path))),
+            Fate::Replaced { .. } if !self.names.has_own_log()? && holds(path, &self.store_id) => {
+                Ok(())
+            }
+            Fate::Replaced { lives_on: true } => Err(moved(path, None)),
+            Fate::Replaced { lives_on: false } => Err(Fault::permanent(replaced(path))),
+            Fate::LogReplaced => Err(Fault::permanent(log_replaced(path))),
+        }
+    }
+
     /// Whether the path names a copy that somebody has made of what we have. An old copy of the same history is none: it
     /// lacks what was answered for since. And whoever puts a copy there removes the log, which does not belong to it.
     fn was_put_back(&self, path: &Path) -> Done<bool> {
@@ -112,7 +136,7 @@ impl OpenFile {
             match rescue(self.names.path(), &self.connection) {
                 Ok(copy) => self.rescued = Some(copy),
                 Err(fault) => {
-                    let error = crate::backend::BackendError::from(fault);
+                    let error = BackendError::from(fault);
                     return Fault::permanent(format!(
                         "{why}. A copy of it could not be written ({error}): do not end this process before that"
                     ));

@@ -12,7 +12,7 @@
 //! one is the answer of that one. A transaction that could not even begin is the failure of all: each piece alone would
 //! wait just as long, one after the other.
 
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, TryLockError, mpsc};
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::oneshot;
@@ -122,6 +122,16 @@ impl Writer {
             let _gone = queue.send(Asked::Tidy);
         }
         Some(outcome.and_then(|()| answer.ok_or_else(gone)))
+    }
+
+    /// Says what is wrong with the names of the file, if something is. Nobody is waited for: whoever writes at this moment
+    /// looks at the names anyway.
+    pub(super) fn check(&self) -> Result<(), BackendError> {
+        match self.file.try_lock() {
+            Ok(file) => Ok(file.check()?),
+            Err(TryLockError::WouldBlock) => Ok(()),
+            Err(TryLockError::Poisoned(_)) => Err(gone().error),
+        }
     }
 
     /// Has `act` carried out, perhaps among others and perhaps more than once until it holds. What `fail` makes of a

@@ -1,5 +1,7 @@
 //! Runs that are in more than one database, because somebody has copied them.
 
+use std::sync::{Arc, PoisonError};
+
 use agentos_core::id::RunId;
 
 use super::together::together;
@@ -14,31 +16,35 @@ pub(super) struct Twins {
     pub(super) failed: Vec<(usize, BackendError)>,
 }
 
+/// How many runs a database has, and which one came last: its key and its id. None if it has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Census(pub(crate) Option<(i64, i64, String)>);
+
+/// A run that is in several sources: which run, and which sources.
+type Several = Vec<(RunId, usize)>;
+
+/// Which runs were in several sources when that was last looked at. Reading all ids takes as long as there are runs, and
+/// whoever shows runs is asked far more often than runs come and go.
+#[derive(Debug, Default)]
+pub(super) struct Compared {
+    as_of: Vec<Census>,
+    several: Arc<[Several]>,
+}
+
 impl UnifiedView {
-    /// Compares all ids. They are kept in order, so that is little more than reading them.
+    /// Which runs of which source do not count.
     pub(super) async fn twins(&self) -> Twins {
         let sources = &self.sources;
         let mut twins = Twins { stale: vec![Vec::new(); sources.len()], failed: Vec::new() };
         if sources.len() < 2 {
             return twins;
         }
-        let mut all: Vec<(RunId, usize)> = Vec::new();
-        let answers = together(sources.iter().map(|source| source.store.run_ids())).await;
-        for (index, answer) in answers.into_iter().enumerate() {
-            match answer {
-                Ok(ids) => all.extend(ids.into_iter().map(|id| (id, index))),
-                Err(error) => twins.failed.push((index, error)),
-            }
-        }
-        // They come as a few ascending rows, which this kind of sorting merges.
-        all.sort();
-        let of_several: Vec<&[(RunId, usize)]> =
-            all.chunk_by(|one, other| one.0 == other.0).filter(|same| same.len() > 1).collect();
-        if of_several.is_empty() {
+        let several = self.of_several(&mut twins.failed).await;
+        if several.is_empty() {
             return twins;
         }
-        let lengths = lengths(sources, &of_several).await;
-        for same in of_several {
+        let lengths = lengths(sources, &several).await;
+        for same in several.iter() {
             let length = |index: usize, run: RunId| {
                 lengths[index]
                     .binary_search_by_key(&run, |(run, _)| *run)
@@ -56,6 +62,43 @@ impl UnifiedView {
         twins
     }
 
+    /// The runs that are in several sources, found again only if runs have come or gone.
+    async fn of_several(&self, failed: &mut Vec<(usize, BackendError)>) -> Arc<[Several]> {
+        let asked = together(self.sources.iter().map(|source| source.store.census())).await;
+        // One that does not answer is named by what follows.
+        let as_of: Vec<Census> = asked.into_iter().filter_map(Result::ok).collect();
+        let is_whole = as_of.len() == self.sources.len();
+        // What is in it is whole at any moment.
+        let known = || self.compared.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_whole
+            && let known = known()
+            && known.as_of == as_of
+        {
+            return Arc::clone(&known.several);
+        }
+        let several: Arc<[Several]> = self.compare(failed).await.into();
+        if is_whole && failed.is_empty() {
+            *known() = Compared { as_of, several: Arc::clone(&several) };
+        }
+        several
+    }
+
+    /// Compares all ids. They are kept in order, so that is little more than reading them.
+    async fn compare(&self, failed: &mut Vec<(usize, BackendError)>) -> Vec<Several> {
+        let mut all: Several = Vec::new();
+        let answers = together(self.sources.iter().map(|source| source.store.run_ids())).await;
+        for (index, answer) in answers.into_iter().enumerate() {
+            match answer {
+                Ok(ids) => all.extend(ids.into_iter().map(|id| (id, index))),
+                Err(error) => failed.push((index, error)),
+            }
+        }
+        // They come as a few ascending rows, which this kind of sorting merges.
+        all.sort();
+        let same = all.chunk_by(|one, other| one.0 == other.0);
+        same.filter(|same| same.len() > 1).map(<[_]>::to_vec).collect()
+    }
+
     /// What is to be told of sources that did not answer.
     pub(super) fn told(&self, failed: &[(usize, BackendError)]) -> Vec<Unreadable> {
         let mut told = self.unreadable.clone();
@@ -70,9 +113,9 @@ impl UnifiedView {
 }
 
 /// How long the logs of these runs are, for each source, by id. One that does not answer has none.
-async fn lengths(sources: &[Source], of_several: &[&[(RunId, usize)]]) -> Vec<Vec<(RunId, u64)>> {
+async fn lengths(sources: &[Source], several: &[Several]) -> Vec<Vec<(RunId, u64)>> {
     let mut asked: Vec<Vec<RunId>> = vec![Vec::new(); sources.len()];
-    for (run, index) in of_several.iter().copied().flatten() {
+    for (run, index) in several.iter().flatten() {
         asked[*index].push(*run);
     }
     let questions = sources.iter().zip(asked).map(|(source, runs)| source.store.heads(runs));

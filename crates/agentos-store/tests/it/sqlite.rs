@@ -15,6 +15,7 @@ mod processes;
 mod records;
 mod rows;
 mod switches;
+mod unified;
 
 use fixture::SqliteFixture;
 

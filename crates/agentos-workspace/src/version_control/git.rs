@@ -27,6 +27,7 @@ pub(in crate::version_control) mod revision;
 mod scratch;
 mod status;
 mod store;
+mod tree;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -185,6 +186,10 @@ impl VersionControl for GitRepository {
 
     fn current_commit(&self) -> Result<Option<String>> {
         self.head()
+    }
+
+    fn current_tree(&self) -> Result<String> {
+        self.tree_of_files()
     }
 
     fn stage_all(&self) -> Result<Staged> {

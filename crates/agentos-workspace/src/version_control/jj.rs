@@ -157,6 +157,13 @@ impl VersionControl for JjRepository {
         Ok(self.standing()?.head())
     }
 
+    fn current_tree(&self) -> Result<String> {
+        let standing = self.record()?;
+        // What jj keeps of a conflict is not what is in the files.
+        standing.refuse_conflicts()?;
+        self.store.tree(&standing.files)
+    }
+
     fn stage_all(&self) -> Result<Staged> {
         let _alone = self.alone()?;
         let standing = self.record()?;

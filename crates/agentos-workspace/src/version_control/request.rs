@@ -67,6 +67,8 @@ pub struct NewCommit {
     pub allow_empty: bool,
     /// Whether everything is staged first.
     pub all: bool,
+    /// Of the files, only what has changed since they were this tree is staged first.
+    pub since: Option<String>,
     /// Whether it is signed; as git is configured if nothing is said.
     pub sign: Option<bool>,
     /// Whether the hooks that could refuse it are left out.
@@ -97,6 +99,11 @@ impl NewCommit {
         }
         if self.trailers.len() > TRAILERS {
             return Err(input(format!("a commit has at most {TRAILERS} trailers")));
+        }
+        if self.all && self.since.is_some() {
+            return Err(input(
+                "a commit is of everything or of what has changed `since`, not both",
+            ));
         }
         self.trailers.iter().try_for_each(Trailer::check)?;
         self.author.as_ref().map_or(Ok(()), Person::check)

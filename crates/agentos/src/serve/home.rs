@@ -114,6 +114,7 @@ async fn take_care(inner: Arc<Inner>, stop: CancellationToken) {
             for note in room.session().output.take_notes() {
                 tracing::info!(project = %room.path.display(), "{note}");
             }
+            room.find_database().await;
             let (looked, handle) = (Arc::clone(&room), Handle::current());
             let found = tokio::task::spawn_blocking(move || {
                 let has_changed = looked.look_again()?;
@@ -163,6 +164,7 @@ pub(super) fn refused(error: CommandError) -> Refusal {
         ErrorKind::Usage | ErrorKind::NotFound if !error.fields.is_empty() => RefusalKind::Wrong,
         ErrorKind::NotFound => RefusalKind::NotFound,
         ErrorKind::Usage | ErrorKind::Refused => RefusalKind::Conflict,
+        ErrorKind::Unusable => RefusalKind::Unavailable,
         ErrorKind::Failed | ErrorKind::Interrupted | ErrorKind::PipeClosed => RefusalKind::Failed,
     };
     Refusal { hint: error.api_hint, fields: error.fields, ..Refusal::new(kind, error.message) }

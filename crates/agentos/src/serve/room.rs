@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use agentos_core::time::Timestamp;
+use agentos_store::backend::BackendError;
 use agentos_store::folder::RunFolder;
 use agentos_store::records::{Paging, Records as _, RunQuery};
 use agentos_store::sqlite::SqliteStore;
@@ -41,6 +42,8 @@ pub(super) struct Room {
     current: RwLock<Arc<Session>>,
     /// What the templates looked like when they were last read.
     seen: Mutex<Stamp>,
+    /// What was last wrong with the database.
+    trouble: Mutex<Option<BackendError>>,
 }
 
 impl Room {
@@ -73,6 +76,7 @@ impl Room {
             kick,
             whereabouts,
             seen,
+            trouble: Mutex::default(),
         })
     }
 
@@ -96,6 +100,21 @@ impl Room {
         let session = self.whereabouts.look_around()?.keeping(self.opened.clone());
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(session);
         Ok(true)
+    }
+
+    /// Sees to it that the database is where it was: until somebody writes, what was removed is only in this process.
+    pub(super) async fn find_database(&self) {
+        let trouble = self.store().find_file().await.err();
+        let mut told = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told == trouble {
+            return;
+        }
+        let project = self.path.display();
+        match &trouble {
+            Some(error) => tracing::error!(%project, "its runs can't be written down: {error}"),
+            None => tracing::info!(%project, "its runs can be written down again"),
+        }
+        *told = trouble;
     }
 
     /// Whether a run of this project is in this database.

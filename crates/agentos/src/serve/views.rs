@@ -100,7 +100,8 @@ impl Known {
             if let Some(room) = rooms.iter().find(|room| room.store().path() == real) {
                 return Ok(room.store().clone());
             }
-            if let Some(store) = self.stores.get(&real) {
+            // One that is in no room is nobody's to put back: whatever is there now is looked at.
+            if let Some(store) = self.stores.get(&real).filter(|store| store.check_file().is_ok()) {
                 return Ok(store.clone());
             }
             let store = open(&real)?;

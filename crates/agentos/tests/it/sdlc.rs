@@ -9,6 +9,7 @@ mod found;
 mod full;
 mod issue;
 mod kills;
+mod leftovers;
 mod roles;
 mod simple;
 pub(crate) mod site;

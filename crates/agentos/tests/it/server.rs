@@ -11,5 +11,7 @@ mod listing;
 mod live;
 mod mistakes;
 mod places;
+mod readiness;
 pub(crate) mod stage;
 mod starting;
+mod totals;

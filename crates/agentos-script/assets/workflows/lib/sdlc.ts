@@ -1,7 +1,7 @@
 // What the workflows for software development share: each function is (a part of) one step. `agentos init --examples` copies
 // it with them. Change it as you like: runs that go on keep the code that they started with.
 
-import { agent, NonRetryableError } from "agentos";
+import { agent, CancelledError, NonRetryableError } from "agentos";
 import type { SessionOptions, WorkflowContext } from "agentos";
 import * as prompts from "./prompts.ts";
 
@@ -110,9 +110,12 @@ export async function writeSpec(ctx: WorkflowContext, name: string, brief: strin
 /** A plan, kept as a file of the branch. */
 export async function writePlan(ctx: WorkflowContext, feature: Feature): Promise<string> {
   const plan = await answer(ctx, "plan", "planner", prompts.plan(feature));
-  await ctx.files.write(feature.planPath, `${plan}\n`);
   await ctx.artifact("plan.md", { content: plan, type: "DOCUMENT", mimeType: "text/markdown" });
-  await ctx.git.commit(`Plan: ${feature.name}`, { all: true });
+  // Also one that an earlier attempt has written and not committed is part of what comes next.
+  await ctx.files.delete(feature.planPath);
+  const since = await ctx.git.getCurrentTree();
+  await ctx.files.write(feature.planPath, `${plan}\n`);
+  await ctx.git.commit(`Plan: ${feature.name}`, { since });
   ctx.comment(`The plan is in ${feature.planPath}`);
   return plan;
 }
@@ -137,7 +140,10 @@ function unfenced(text: string): string {
   return (found?.[1] ?? text).trim();
 }
 
-/** A session that changes files, and the commit of what it changed. Gives what the agent says about it. */
+/**
+ * A session that changes files, and the commit of what it changed. Gives what the agent says about it. What was there before
+ * and is not committed, such as what tests have left behind, is not its work: it neither counts nor is it committed.
+ */
 export async function change(
   ctx: WorkflowContext,
   name: string,
@@ -146,13 +152,22 @@ export async function change(
   options: SessionOptions = {},
 ): Promise<string> {
   const before = await ctx.git.getCurrentCommit();
-  const session = await ctx.runCli(name, agent("implementer"), prompt, options);
+  const since = await ctx.git.getCurrentTree();
+  const session = await ctx.runCli(name, agent("implementer"), prompt, options).catch(async (error: Error) => {
+    // The next attempt finds it, and may have nothing left to do.
+    if (!(error instanceof CancelledError)) {
+      const { created } = await ctx.git.commit(`${title} (unfinished)\n\n${error.message.slice(0, 4_000)}`, { since });
+      if (created) ctx.set("unfinished", name);
+    }
+    throw error;
+  });
+  await ctx.git.commit(`${title}\n\n${session.text.trim().slice(0, 4_000)}`, { since });
   // Whoever has committed in spite of what was said has changed something too.
-  const { filesChanged, insertions, deletions } = await ctx.git.diff({ from: before ?? "HEAD", stat: true });
-  if (filesChanged === 0) {
+  const { filesChanged, insertions, deletions } = await ctx.git.diff({ from: before ?? "HEAD", to: "HEAD", stat: true });
+  if (filesChanged === 0 && ctx.get("unfinished") !== name) {
     throw new NonRetryableError(`${session.agent} changed no file; it says: ${tail(session.text, 2_000)}`);
   }
-  await ctx.git.commit(`${title}\n\n${session.text.trim().slice(0, 4_000)}`, { all: true });
+  ctx.delete("unfinished");
   ctx.comment(`${session.agent} changed ${filesChanged} files (+${insertions} −${deletions})`);
   return session.text.trim();
 }
@@ -193,7 +208,7 @@ function attempts(count: number): string {
 
 /** What somebody else thinks of everything that was changed since `base`. */
 export async function review(ctx: WorkflowContext, feature: Feature, base: string, round: number): Promise<Review> {
-  const diff = await ctx.git.diff({ from: base, textBytes: LONGEST_TEXT });
+  const diff = await ctx.git.diff({ from: base, to: "HEAD", textBytes: LONGEST_TEXT });
   const prompt = prompts.review(feature, diff.text ?? "", diff.textTruncated, round);
   return verdict(ctx, prompt, round);
 }
@@ -219,9 +234,9 @@ function noVerdict(error: Error & { detail?: { exit_reason?: string } }): never 
   throw new NonRetryableError(`the reviewer gave no verdict in the form that was asked for: ${error.message}`);
 }
 
-/** What was changed, as an artifact. */
+/** What was changed and committed, as an artifact. */
 export async function keepDiff(ctx: WorkflowContext, base: string): Promise<void> {
-  const diff = await ctx.git.diff({ from: base, textBytes: 1_000_000 });
+  const diff = await ctx.git.diff({ from: base, to: "HEAD", textBytes: 1_000_000 });
   await ctx.artifact("changes.diff", {
     content: diff.text ?? "",
     type: "OTHER",

@@ -54,6 +54,12 @@ impl Commit<'_> {
         Self(self.0.with("all", json!(true)))
     }
 
+    /// Stages first what has changed since the files were this tree ([`super::Git::current_tree`]), and leaves out what was
+    /// there before.
+    pub fn since(self, tree: impl Into<String>) -> Self {
+        Self(self.0.with("since", json!(tree.into())))
+    }
+
     /// Makes it even if it changes nothing.
     pub fn allow_empty(self) -> Self {
         Self(self.0.with("allow_empty", json!(true)))

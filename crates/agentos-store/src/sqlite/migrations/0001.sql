@@ -232,8 +232,8 @@ CREATE INDEX workflow_artifacts_of_session ON workflow_artifacts (agent_session_
 CREATE INDEX agent_sessions_of_run ON agent_sessions (execution_id);
 CREATE INDEX agent_sessions_of_step ON agent_sessions (workflow_step_id) WHERE workflow_step_id IS NOT NULL;
 CREATE INDEX blobs_of_run ON blobs (run);
-CREATE INDEX workflow_runs_by_start ON workflow_runs (coalesce(started_at, 9223372036854775807), key);
-CREATE INDEX workflow_runs_by_status ON workflow_runs (status, coalesce(started_at, 9223372036854775807), key);
+CREATE INDEX workflow_runs_by_start ON workflow_runs (coalesce(started_at, 9223372036854775807), id);
+CREATE INDEX workflow_runs_by_status ON workflow_runs (status, coalesce(started_at, 9223372036854775807), id);
 CREATE INDEX workflow_runs_of_project ON workflow_runs (project_id, status) WHERE project_id IS NOT NULL;
 CREATE INDEX workflow_runs_of_definition ON workflow_runs (workflow_def_id, status)
     WHERE workflow_def_id IS NOT NULL;

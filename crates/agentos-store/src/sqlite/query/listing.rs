@@ -16,20 +16,31 @@ use crate::sqlite::row::{from_i64, to_i64};
 /// The start of a run, as the indexes have it: what has not started counts as newest.
 const START: &str = "coalesce(r.started_at, 9223372036854775807)";
 
+/// Those that have not ended, by the index of statuses: only they wait for anything.
+const OPEN: &str = "r.status IN ('PENDING', 'RUNNING')";
+
+/// What a run waits for.
+pub(super) const WAITS_FOR: &str = "json_extract(r.waiting, '$.kind')";
+
 /// Conditions and what they compare with.
 #[derive(Default)]
-struct Conditions {
+pub(super) struct Conditions {
     sql: Vec<String>,
-    parameters: Vec<Parameter>,
+    pub(super) parameters: Vec<Parameter>,
 }
 
 impl Conditions {
-    fn of(query: &RunQuery) -> Self {
+    pub(super) fn of(query: &RunQuery) -> Self {
         let mut all = Self::default();
         if !query.statuses.is_empty() {
             let marks = vec!["?"; query.statuses.len()].join(", ");
             let statuses = query.statuses.iter().map(|status| text(status.as_str()));
             all.add(format!("r.status IN ({marks})"), statuses);
+        }
+        if !query.waiting.is_empty() {
+            let marks = vec!["?"; query.waiting.len()].join(", ");
+            let kinds = query.waiting.iter().map(|kind| text(kind.as_str()));
+            all.add(format!("{OPEN} AND {WAITS_FOR} IN ({marks})"), kinds);
         }
         if let Some(workflow) = &query.workflow {
             let sql = "(r.workflow_def_id = (SELECT key FROM workflow_definitions WHERE id = ?) OR r.workflow = ?)";
@@ -62,7 +73,17 @@ impl Conditions {
         self.parameters.extend(parameters);
     }
 
-    fn sql(&self) -> String {
+    /// The same, and only those that wait for something.
+    pub(super) fn and_waits(mut self) -> Self {
+        self.add(format!("{OPEN} AND r.waiting IS NOT NULL"), []);
+        self
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sql.is_empty()
+    }
+
+    pub(super) fn sql(&self) -> String {
         if self.sql.is_empty() {
             String::new()
         } else {

@@ -335,6 +335,17 @@ fn what_is_asked_often_is_found_by_an_index() {
             "SELECT key FROM workflow_runs r WHERE r.workflow_def_id = 1",
             "workflow_runs_of_definition",
         ),
+        // However few are wanted: sorting would begin with reading them all.
+        (
+            "SELECT * FROM workflow_runs r \
+             ORDER BY coalesce(r.started_at, 9223372036854775807) DESC, r.id DESC LIMIT 2",
+            "workflow_runs_by_start",
+        ),
+        (
+            "SELECT * FROM workflow_runs r WHERE r.status = 'FAILED' \
+             ORDER BY coalesce(r.started_at, 9223372036854775807), r.id LIMIT 2",
+            "workflow_runs_by_status",
+        ),
         ("SELECT key FROM workflow_comments WHERE step_id = 1", "workflow_comments_of_step"),
         ("SELECT chunk FROM run_log WHERE run = 1 AND first >= 5 ORDER BY first", "run_log_of_run"),
     ] {
@@ -346,5 +357,6 @@ fn what_is_asked_often_is_found_by_an_index() {
             .collect::<Result<_, _>>()
             .unwrap();
         assert!(plan.iter().any(|line| line.contains(index)), "{sql}: {plan:?}");
+        assert!(!plan.iter().any(|line| line.contains("TEMP B-TREE")), "{sql}: {plan:?}");
     }
 }

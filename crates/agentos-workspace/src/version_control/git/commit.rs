@@ -59,14 +59,16 @@ impl GitRepository {
             let (count, first) = (status.conflicted, self.first_conflict()?);
             return Err(VersionControlError::Conflicts { count, first });
         }
-        if commit.all {
-            self.stage()?;
+        match &commit.since {
+            Some(before) => self.stage_since(before)?,
+            None if commit.all => self.stage()?,
+            None => {}
         }
         // The end of a merge is a commit even if it changes nothing.
         let is_wanted = commit.allow_empty || status.operation == Some(Unfinished::Merge);
         if !is_wanted && self.count_staged()? == 0 {
             let changed = status.unstaged + status.untracked;
-            if changed > 0 && !commit.all {
+            if changed > 0 && !commit.all && commit.since.is_none() {
                 return Err(VersionControlError::NothingStaged { changed });
             }
             return self.nothing_to_commit();

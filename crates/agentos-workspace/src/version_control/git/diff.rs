@@ -37,7 +37,7 @@ impl GitRepository {
         let (mut known, mut embedded) = (None, Vec::new());
         if with_files && request.untracked.unwrap_or(true) {
             embedded = self.embedded(&[])?;
-            known = Some(self.index_of_everything(&embedded)?);
+            known = Some(self.index_of_everything(&embedded, "--intent-to-add")?);
         }
         if !embedded.is_empty() && !request.paths.is_empty() {
             embedded = self.embedded(&request.paths)?;
@@ -97,8 +97,9 @@ impl GitRepository {
         Ok(staged.into_iter().chain([from]).chain(to).collect())
     }
 
-    /// A copy of the index that knows of every file outside of these folders.
-    fn index_of_everything(&self, outside: &[String]) -> Result<Scratch> {
+    /// A copy of the index that knows of every file outside of these folders: their names (`--intent-to-add`) or all that
+    /// is in them (`--all`).
+    pub(super) fn index_of_everything(&self, outside: &[String], how: &str) -> Result<Scratch> {
         let failed = |source| VersionControlError::File { what: "a copy of git's index", source };
         let folder = self.scratch()?;
         let copy = folder.path().join("index");
@@ -111,7 +112,7 @@ impl GitRepository {
         let outside = outside.iter().map(|path| format!(":(exclude,literal){path}\0"));
         fs::write(&which, [".\0".to_owned()].into_iter().chain(outside).collect::<String>())
             .map_err(failed)?;
-        let words = self.add_words().into_iter().chain(["--intent-to-add", "--pathspec-file-nul"]);
+        let words = self.add_words().into_iter().chain([how, "--pathspec-file-nul"]);
         let add = self.tool(words).args(["--pathspec-from-file"]).args([which.as_os_str()]);
         let add = add.timeout(self.patient()).set("GIT_INDEX_FILE", copy.as_os_str());
         self.answer("add", &add)?;

@@ -3,6 +3,8 @@
 //! `jj commit` is one operation of jj's: it happened or it did not. The bookmark moves afterwards, and git is told after
 //! that; whoever is killed in between finds the commit by its mark and does the rest.
 
+use std::collections::BTreeSet;
+
 use super::super::Result;
 use super::super::answer::Committed;
 use super::super::bounds::MARKED_AMONG;
@@ -11,11 +13,15 @@ use super::super::mark::Mark;
 use super::super::message::whole_message;
 use super::super::request::{NewCommit, input};
 use super::identity::in_name_of;
+use super::standing::Standing;
 use super::{JjRepository, UNRECORDED, refused};
 use crate::jj::quoted;
 
 /// Longest message with its trailers, in bytes: it is an argument of a program, and those are not longer.
 const MESSAGE_BYTES: usize = 100 << 10;
+
+/// Most that the names of files may take that are committed without the others, in bytes.
+const PART_BYTES: usize = 512 << 10;
 
 impl JjRepository {
     pub(super) fn commit_once(&self, commit: &NewCommit, mark: &Mark) -> Result<Committed> {
@@ -33,16 +39,44 @@ impl JjRepository {
         let standing = self.record()?;
         standing.refuse_conflicts()?;
         self.refuse_embedded(&standing)?;
+        let part = self.part(commit, &standing)?;
         // The end of a merge is a commit even if it changes nothing.
         let is_wanted = commit.allow_empty || standing.parents.len() > 1;
-        if standing.is_empty && !is_wanted {
+        let is_nothing = standing.is_empty || part.as_ref().is_some_and(Vec::is_empty);
+        if is_nothing && !is_wanted {
             let head = standing.head().ok_or(VersionControlError::NothingYet)?;
             return self.settled(head, false);
         }
-        self.make(commit, &message, mark)
+        self.make(commit, &message, (mark, &part.unwrap_or_default()))
     }
 
-    fn make(&self, commit: &NewCommit, message: &str, mark: &Mark) -> Result<Committed> {
+    /// The files that are committed, if that is not all of them.
+    fn part(&self, commit: &NewCommit, standing: &Standing) -> Result<Option<Vec<String>>> {
+        let Some(since) = &commit.since else { return Ok(None) };
+        let changed = self.store.names_between(&self.store.tree(since)?, &standing.files)?;
+        let changed: BTreeSet<String> = changed.into_iter().collect();
+        let before = standing.before(&self.store)?;
+        let mut wanted = self.store.names_between(&before, &standing.files)?;
+        let all = wanted.len();
+        wanted.retain(|name| changed.contains(name));
+        if wanted.len() == all {
+            return Ok((all == 0).then(Vec::new));
+        }
+        if wanted.iter().map(String::len).sum::<usize>() > PART_BYTES {
+            return Err(input(format!(
+                "{} of {all} changed files are to be committed, and jj can't be told all of their names; ignore the others",
+                wanted.len()
+            )));
+        }
+        Ok(Some(wanted))
+    }
+
+    fn make(
+        &self,
+        commit: &NewCommit,
+        message: &str,
+        (mark, part): (&Mark, &[String]),
+    ) -> Result<Committed> {
         let who = self.committer(commit.author.as_ref())?;
         if let Some(author) = &commit.author {
             let author = format!("{} <{}>", author.name, author.email);
@@ -55,7 +89,9 @@ impl JjRepository {
             None => None,
         };
         let words = signing.iter().flat_map(|signing| ["--config", signing]).chain(["commit"]);
-        let tool = self.tool(words).args([format!("--message={message}")]);
+        let files = part.iter().map(|name| format!("root-file:{}", quoted(name)));
+        let tool = self.tool(words).args([format!("--message={message}"), "--".to_owned()]);
+        let tool = tool.args(files);
         let tool = in_name_of(tool, &who).timeout(commit.timeout());
         let answer = match self.ask("commit", &tool) {
             // It may have been done when its time was over.

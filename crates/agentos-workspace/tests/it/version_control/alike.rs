@@ -130,6 +130,7 @@ promises! {
     commits::a_commit_moves_its_branch_and_no_other,
     commits::without_a_name_for_whoever_commits_there_is_no_commit_unless_an_author_is_named,
     commits::a_repository_among_the_files_is_not_committed_in_silence,
+    commits::only_what_has_changed_since_is_committed_and_nothing_is_staged_by_asking,
     commits::what_can_not_be_a_commit_is_refused,
     questions::every_kind_of_change_is_told,
     questions::files_are_compared_with_the_latest_commit_new_ones_included,

@@ -1,6 +1,8 @@
 //! Repositories among the files.
 
-use agentos_workspace::version_control::{DiffRequest, VersionControl as _, VersionControlError};
+use agentos_workspace::version_control::{
+    DiffRequest, Mark, NewCommit, VersionControl as _, VersionControlError,
+};
 
 use super::{Ground, everything};
 
@@ -29,4 +31,21 @@ fn a_repository_among_the_files_is_named_by_a_diff_and_not_committed_in_silence(
     ground.write(".gitignore", "begun\nsub\n");
     assert_eq!(paths(&ground, &stat), [".gitignore", "a"]);
     assert!(ground.commit(everything("a")).unwrap().created);
+}
+
+#[test]
+fn a_repository_that_was_there_before_does_not_disturb_a_commit_of_what_came_since() {
+    let ground = Ground::new();
+    ground.playground.repository("repo/left");
+    ground.playground.empty_repository("repo/begun");
+    let since = ground.repository().current_tree().unwrap();
+    ground.write("a", "1\n");
+    let some =
+        |message: &str| NewCommit { all: false, since: Some(since.clone()), ..everything(message) };
+    assert!(ground.commit(some("a")).unwrap().created);
+    assert_eq!(ground.status().untracked, 2);
+    ground.playground.repository("repo/mine");
+    let error = ground.repository().commit(&some("b"), &Mark::of("0190", "b")).unwrap_err();
+    let VersionControlError::Embedded { count: 1, first } = &error else { panic!("{error}") };
+    assert_eq!(first, "mine/");
 }

@@ -3,16 +3,15 @@
 use agentos_core::time::Timestamp;
 use agentos_store::unified::{UnifiedListing, UnifiedRun, Unreadable};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::{Args, rows};
-use crate::error::{CommandError, Result};
+use crate::error::Result;
 use crate::session::Session;
 
 /// A list as every interface writes it.
 #[derive(Serialize)]
 pub(crate) struct Document<'a> {
-    items: Vec<Value>,
+    items: &'a [UnifiedRun],
     page: u32,
     limit: u16,
     total: u64,
@@ -22,23 +21,13 @@ pub(crate) struct Document<'a> {
 
 pub(crate) fn document<'a>(args: &Args, listing: &'a UnifiedListing) -> Result<Document<'a>> {
     Ok(Document {
-        items: listing.runs.iter().map(item).collect::<Result<_>>()?,
+        items: &listing.runs,
         page: args.page,
         limit: args.limit,
         total: listing.total.unwrap_or(0),
         next: listing.next.as_ref().map(|next| next.0.as_str()),
         unreadable: &listing.unreadable,
     })
-}
-
-/// A run as a listing has it: without what can be large.
-pub(super) fn item(run: &UnifiedRun) -> Result<Value> {
-    let mut document =
-        serde_json::to_value(run).map_err(|error| CommandError::failed(error.to_string()))?;
-    if let Some(fields) = document.as_object_mut() {
-        fields.retain(|key, _| !matches!(key.as_str(), "input" | "output" | "state"));
-    }
-    Ok(document)
 }
 
 /// Runs that have ended longer ago than this are left out unless one asks for all.

@@ -145,7 +145,7 @@ fn changes(
             continue;
         }
         lines.push(match args.json {
-            true => serde_json::to_string(&page::item(found)?)
+            true => serde_json::to_string(found)
                 .map_err(|error| CommandError::failed(error.to_string()))?,
             false => told_line(found, paint, now),
         });

@@ -61,7 +61,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     // The worst of them: what was refused, and before that what went wrong.
     let failures: Vec<ErrorKind> = outcomes.iter().filter_map(removal::Outcome::failure).collect();
     let is = |kind: ErrorKind| failures.contains(&kind);
-    let worst = [ErrorKind::Failed, ErrorKind::Refused, ErrorKind::NotFound];
+    let worst = [ErrorKind::Unusable, ErrorKind::Failed, ErrorKind::Refused, ErrorKind::NotFound];
     let worst = worst.into_iter().find(|kind| is(*kind));
     Ok(worst.map_or(ExitCode::SUCCESS, |kind| CommandError::new(kind, "").exit_code()))
 }

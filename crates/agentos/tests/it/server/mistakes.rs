@@ -36,79 +36,42 @@ fn a_body_that_is_wrong_is_told_of_field_by_field_in_words_of_json() {
     let (stand, root) = Stand::with_repository();
     let server = Server::start(&stand, &root);
     let run = id(&server.execute("listen", &json!({})));
-    let run = format!("/api/executions/{run}");
-    let number = "has to be a whole number from 1 to 4294967295";
-    for (path, body, told) in [
-        ("/api/projects", json!({}), vec!["/path is missing".to_owned()]),
-        (
-            "/api/projects",
-            json!({ "path": 1 }),
-            vec!["/path has to be a text that is not empty".to_owned()],
-        ),
-        ("/api/projects", json!([]), vec![" has to be an object".to_owned()]),
-        (&*format!("{run}/approve"), json!({}), vec!["/approved is missing".to_owned()]),
-        (
-            &*format!("{run}/approve"),
-            json!({ "approved": null, "why": 1 }),
-            vec![
-                "/approved has to be `true` or `false`".to_owned(),
-                "/why is not known".to_owned(),
-            ],
-        ),
-        (&*format!("{run}/signal"), json!({}), vec!["/event is missing".to_owned()]),
-        (
-            &*format!("{run}/signal"),
-            json!({ "event": "" }),
-            vec!["/event has to be a text that is not empty".to_owned()],
-        ),
-        (
-            &*format!("{run}/comments"),
-            json!({ "message": "x", "step_number": -1 }),
-            vec![format!("/stepNumber {number}")],
-        ),
-        (
-            &*format!("{run}/comments"),
-            json!({ "message": "x", "stepNumber": 5_000_000_000u64 }),
-            vec![format!("/stepNumber {number}")],
-        ),
-        (
-            &*format!("{run}/comments"),
-            json!({ "message": "x", "stepNumber": 1.0 }),
-            vec![format!("/stepNumber {number}")],
-        ),
-        (
-            &*format!("{run}/fork"),
-            json!({ "fromStep": {} }),
-            vec![format!("/fromStep {number} or a text that is not empty")],
-        ),
-        (
-            &*format!("{run}/fork"),
-            json!({ "fromStep": 1, "from_step": 1 }),
-            vec!["/from_step is not known".to_owned()],
-        ),
-        (
-            "/api/workflows/listen/execute",
-            json!({ "projectId": "x" }),
-            vec!["/projectId has to be an id (UUID)".to_owned()],
-        ),
-        (
-            "/api/workflows/listen/execute",
-            json!({ "workspace": { "kind": 1, "path": "/" }, "agents": { "claude": 1 } }),
-            vec![
-                "/agents/claude has to be a text".to_owned(),
-                "/workspace/kind has to be a text".to_owned(),
-                "/workspace/path is not known".to_owned(),
-            ],
-        ),
-        (
-            "/api/workspaces/x/clean",
-            json!({ "force": "yes" }),
-            vec!["/force has to be `true` or `false`".to_owned()],
-        ),
-    ] {
+    let of_run = |deed: &str| format!("/api/executions/{run}/{deed}");
+    let refused = |path: &str, body: Value, told: &[&str]| {
         let problem = server.post(path, &body).is(422).json();
         assert_eq!(fields(&problem), told, "{path} {body}");
+    };
+    refused("/api/projects", json!({}), &["/path is missing"]);
+    refused("/api/projects", json!({ "path": 1 }), &["/path has to be a text that is not empty"]);
+    refused("/api/projects", json!([]), &[" has to be an object"]);
+    let approve = of_run("approve");
+    refused(&approve, json!({}), &["/approved is missing"]);
+    let wrong = ["/approved has to be `true` or `false`", "/why is not known"];
+    refused(&approve, json!({ "approved": null, "why": 1 }), &wrong);
+    let signal = of_run("signal");
+    refused(&signal, json!({}), &["/event is missing"]);
+    refused(&signal, json!({ "event": "" }), &["/event has to be a text that is not empty"]);
+    let wrong = ["/stepNumber has to be a whole number from 1 to 4294967295"];
+    for number in [json!(-1), json!(5_000_000_000u64), json!(1.0), json!("1")] {
+        let body = json!({ "message": "x", "step_number": number });
+        refused(&of_run("comments"), body, &wrong);
     }
+    let fork = of_run("fork");
+    let wrong =
+        ["/fromStep has to be a whole number from 1 to 4294967295 or a text that is not empty"];
+    refused(&fork, json!({ "fromStep": {} }), &wrong);
+    refused(&fork, json!({ "fromStep": 1, "from_step": 1 }), &["/from_step is not known"]);
+    let execute = "/api/workflows/listen/execute";
+    refused(execute, json!({ "projectId": "x" }), &["/projectId has to be an id (UUID)"]);
+    let wrong = [
+        "/agents/claude has to be a text",
+        "/workspace/kind has to be a text",
+        "/workspace/path is not known",
+    ];
+    let body = json!({ "workspace": { "kind": 1, "path": "/" }, "agents": { "claude": 1 } });
+    refused(execute, body, &wrong);
+    let clean = "/api/workspaces/x/clean";
+    refused(clean, json!({ "force": "yes" }), &["/force has to be `true` or `false`"]);
     let problem = server.post("/api/projects", &json!({})).is(422).json();
     assert_eq!(problem["detail"], "`/path` is missing");
     server.stop();
@@ -132,7 +95,7 @@ fn what_a_field_says_is_refused_under_its_name() {
     for (path, body, pointer) in [
         (execute, json!({ "workspace": { "kind": "castle" } }), "/workspace/kind"),
         (execute, json!({ "workspace": { "kind": "none", "base": "HEAD" } }), "/workspace/kind"),
-        (execute, json!({ "workspace": { "base": "nowhere" } }), "/workspace/base"),
+        (execute, json!({ "workspace": { "kind": "worktree", "base": "x" } }), "/workspace/base"),
         (execute, json!({ "workspace": { "id": "../up" } }), "/workspace/id"),
         (execute, json!({ "agents": { "nobody": "codex" } }), "/agents/nobody"),
         (execute, json!({ "agents": { "claude": "" } }), "/agents/claude"),

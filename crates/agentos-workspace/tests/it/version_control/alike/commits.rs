@@ -121,6 +121,43 @@ pub(super) fn a_repository_among_the_files_is_not_committed_in_silence(desk: &De
     assert!(desk.commit(&everything("a")).unwrap().created);
 }
 
+pub(super) fn only_what_has_changed_since_is_committed_and_nothing_is_staged_by_asking(
+    desk: &Desk,
+) {
+    for (path, text) in [("kept", "1\n"), ("left/new", "1\n"), ("[odd] *", "1\n"), ("gone", "1\n")]
+    {
+        desk.write(path, text);
+    }
+    let since = desk.history().current_tree().unwrap();
+    let part = |message: &str| NewCommit {
+        message: message.to_owned(),
+        since: Some(since.clone()),
+        ..NewCommit::default()
+    };
+    assert!(!desk.commit(&part("nothing")).unwrap().created, "nothing has changed since");
+    desk.write("kept", "2\n");
+    desk.write("[odd] *", "2\n");
+    desk.write("new one", "1\n");
+    std::fs::remove_file(desk.root.join("gone")).unwrap();
+    let made = desk.commit(&part("some")).unwrap();
+    assert!(made.created);
+    let names = ["show", "--format=", "--name-only", "-z", "work"];
+    assert_eq!(
+        desk.git(&names).split_terminator('\0').collect::<Vec<_>>(),
+        ["[odd] *", "kept", "new one"]
+    );
+    let left: Vec<String> = desk.status().entries.into_iter().map(|entry| entry.path).collect();
+    assert_eq!(left, ["left/new"]);
+
+    let both = NewCommit { all: true, ..part("both") };
+    let unknown = NewCommit { since: Some("0".repeat(40)), ..part("unknown") };
+    for (commit, words) in [(both, "not both"), (unknown, "there is no tree")] {
+        let other = Mark::of("0190", words);
+        let error = desk.history().commit(&commit, &other).unwrap_err();
+        assert!(error.is_final() && error.to_string().contains(words), "{error}");
+    }
+}
+
 pub(super) fn what_can_not_be_a_commit_is_refused(desk: &Desk) {
     let trailer = |key: &str, value: &str| NewCommit {
         trailers: vec![Trailer { key: key.into(), value: value.into() }],

@@ -1,0 +1,142 @@
+//! What is counted over all runs, and which of them wait for what.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::stage::{Server, id, template};
+use crate::support::{Stand, until};
+
+const WORKS: &str = r#"import { createWorkflow, claude } from "agentos";
+export default createWorkflow({ name: "works" }, async (ctx) => {
+    await ctx.runCli("build", claude, "Build it");
+});"#;
+const SCENARIO: &str = "[[session]]\nplay = [{ say = \"done\" }, \
+    { tokens = { input = 100, output = 10, cached = 40, cost_usd = 0.25 } }]\n";
+
+fn until_it_waits(server: &Server, run: &str, kind: &str) {
+    until(&format!("{run} waits for {kind}"), || {
+        server.get(&format!("/api/executions/{run}")).json()["waiting"]["kind"] == kind
+    });
+}
+
+fn ids(listing: &Value) -> Vec<String> {
+    let items = listing["items"].as_array().expect("a list");
+    let mut ids: Vec<String> = items.iter().map(id).collect();
+    ids.sort_unstable();
+    ids
+}
+
+#[test]
+fn runs_are_listed_by_what_they_wait_for() {
+    let (stand, root) = Stand::with_repository();
+    let server = Server::start(&stand, &root);
+    let done = id(&server.execute("greet", &json!({ "name": "Ada" })));
+    let listens = id(&server.execute("listen", &json!({})));
+    let asks = id(&server.execute("ask", &json!({})));
+    let naps = id(&server.execute("nap", &json!({ "ms": 3_600_000 })));
+    server.until_status(&done, "COMPLETED");
+    for (run, kind) in [(&listens, "signal"), (&asks, "approval"), (&naps, "timer")] {
+        until_it_waits(&server, run, kind);
+    }
+    let mut two = [asks.clone(), listens.clone()];
+    two.sort_unstable();
+    let list = |query: &str| server.get(&format!("/api/executions?{query}")).is(200).json();
+    for (query, expected) in [
+        ("waiting=approval", std::slice::from_ref(&asks)),
+        ("waiting=approval,signal", &two),
+        ("waiting=approval&waiting=SIGNAL", &two),
+        ("waiting=timer&status=RUNNING", std::slice::from_ref(&naps)),
+        ("waiting=signal&workflowId=listen", std::slice::from_ref(&listens)),
+        ("waiting=signal&status=COMPLETED", &[]),
+        ("waiting=child", &[]),
+    ] {
+        let listing = list(query);
+        assert_eq!(ids(&listing), expected, "{query}");
+        assert_eq!(listing["total"], expected.len(), "{query}");
+    }
+    let first = list("waiting=approval,signal&limit=1");
+    let after = first["next"].as_str().expect("another page");
+    let second = list(&format!("waiting=approval,signal&limit=1&after={after}"));
+    assert_eq!((first["total"].as_u64(), &second["next"]), (Some(2), &Value::Null));
+    assert_ne!(ids(&first), ids(&second));
+    let wrong = server.get("/api/executions?waiting=approval,godot").is(400).json();
+    let error = &wrong["errors"][0];
+    assert_eq!(error["parameter"], "waiting");
+    let detail = error["detail"].as_str().expect("words");
+    assert!(detail.contains("approval, signal, child") && detail.contains("`godot`"), "{detail}");
+    server.post(&format!("/api/executions/{listens}/signal"), &json!({ "event": "go" })).is(200);
+    server.until_status(&listens, "COMPLETED");
+    assert_eq!(list("waiting=signal")["total"], 0, "it does not wait any more");
+    server.stop();
+}
+
+#[test]
+fn totals_are_those_of_all_databases_and_of_whatever_is_asked_for() {
+    let (stand, root) = Stand::with_repository();
+    template(&root, "works", WORKS);
+    fs::write(root.join("scenario.toml"), SCENARIO).expect("a scenario");
+    let other = stand.at("other");
+    stand.git(&root, &["worktree", "add", "-q", other.to_str().expect("a path")]);
+    stand.run(&other, &["run", "greet", "--name", "Ada"]).exits(0);
+    let server = Server::start(&stand, &root);
+    let body = json!({ "agents": { "claude": "scripted:scenario.toml" } });
+    for _ in 0..2 {
+        let run = server.post("/api/workflows/works/execute", &body).is(201).json();
+        server.until_status(&id(&run), "COMPLETED");
+    }
+    let asks = id(&server.execute("ask", &json!({})));
+    until_it_waits(&server, &asks, "approval");
+    let totals = |query: &str| server.get(&format!("/api/totals{query}")).is(200).json();
+    let nothing = json!({
+        "runs": { "PENDING": 0, "RUNNING": 0, "COMPLETED": 0, "FAILED": 0, "CANCELLED": 0, "TIMED_OUT": 0 },
+        "waiting": { "approval": 0, "signal": 0, "child": 0, "slot": 0, "disk": 0, "retry": 0, "timer": 0 },
+        "tokens": { "input": 0, "output": 0, "cached": 0 },
+        "cost_usd": 0.0,
+    });
+    let mut works = nothing.clone();
+    works["runs"]["COMPLETED"] = 2.into();
+    works["tokens"] = json!({ "input": 200, "output": 20, "cached": 80 });
+    works["cost_usd"] = 0.5.into();
+    let mut all = works.clone();
+    all["runs"]["COMPLETED"] = 3.into();
+    all["runs"]["RUNNING"] = 1.into();
+    all["waiting"]["approval"] = 1.into();
+    assert_eq!(totals(""), all);
+    assert_eq!(totals("?since=1h"), all);
+    assert_eq!(totals("?workflowId=works"), works);
+    assert_eq!(totals("?q=works"), works);
+    assert_eq!(totals("?since=2999-01-01"), nothing);
+    let mut elsewhere = nothing.clone();
+    elsewhere["runs"]["COMPLETED"] = 1.into();
+    assert_eq!(totals("?worktreeId=other"), elsewhere);
+    let mut here = all.clone();
+    here["runs"]["COMPLETED"] = 2.into();
+    assert_eq!(totals(&format!("?projectId={}", server.project())), here);
+    assert_eq!(totals("?projectId=0190b6a4-0000-7000-8000-000000000000"), nothing);
+    for (query, name) in [
+        ("projectId=x", "projectId"),
+        ("since=yesterday", "since"),
+        ("status=RUNNING", "status"),
+        ("q=a&q=b", "q"),
+    ] {
+        let problem = server.get(&format!("/api/totals?{query}")).is(400).json();
+        assert_eq!(problem["errors"][0]["parameter"], name, "{query}");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_run_that_was_copied_counts_once() {
+    let (stand, root) = Stand::with_repository();
+    stand.run(&root, &["run", "greet", "--name", "Ada"]).exits(0);
+    let other = stand.at("other");
+    stand.git(&root, &["worktree", "add", "-q", other.to_str().expect("a path")]);
+    let from = root.join(".agentos/issue_workflow.db");
+    let copy = ["db", "migrate", "--from", from.to_str().expect("a path")];
+    stand.run(&other, &copy).exits(0);
+    let server = Server::start(&stand, &root);
+    assert_eq!(server.get("/readyz").is(200).json()["databases"], 2, "it is in both");
+    assert_eq!(server.get("/api/totals").is(200).json()["runs"]["COMPLETED"], 1);
+    server.stop();
+}
