@@ -19,7 +19,7 @@ pub use execution::{
     AgentSession, Artifact, ArtifactType, Comment, Execution, ExecutionDetail, Operation, Question,
     SessionStatus, Step, StepStatus, WaitKind, Waiting, WorkflowStatus,
 };
-pub(crate) use page::{Page, Unreadable};
+pub(crate) use page::{PAGING, Page, Paging, Unreadable};
 pub use step_name::StepName;
 pub(crate) use totals::Totals;
 pub use wanted::{

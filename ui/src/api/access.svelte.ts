@@ -8,6 +8,8 @@ const KEY = 'agentos.token';
 class Access {
   /** The server has refused us because nobody has said who we are. */
   isAsked = $state(false);
+  /** It has refused the token that it was given. */
+  isWrong = $state(false);
   token = $state<string | null>(kept());
 
   get headers(): Record<string, string> {
@@ -22,6 +24,7 @@ class Access {
   give(token: string): void {
     this.token = token.trim() || null;
     this.isAsked = false;
+    this.isWrong = false;
     try {
       if (this.token) sessionStorage.setItem(KEY, this.token);
       else sessionStorage.removeItem(KEY);
@@ -30,8 +33,11 @@ class Access {
     }
   }
 
-  refuse(): void {
+  /** A refusal of a request that was made with `token`: an answer that is late says nothing about a newer one. */
+  refuse(token = this.token): void {
+    if (token !== this.token) return;
     this.isAsked = true;
+    this.isWrong = token !== null;
   }
 }
 

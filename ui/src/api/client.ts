@@ -45,6 +45,7 @@ export interface Asking {
 /** The answer as it came; an error unless it is a success. */
 export async function ask(method: string, path: string, asking: Asking = {}): Promise<Response> {
   const { query, body, signal, headers } = asking;
+  const { token } = access;
   const answer = await fetch(address(path, query), {
     method,
     signal,
@@ -54,7 +55,7 @@ export async function ask(method: string, path: string, asking: Asking = {}): Pr
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new Problem(0, 'The server can’t be reached.', 'It may be restarting; this page tries again by itself.');
   });
-  if (answer.status === 401) access.refuse();
+  if (answer.status === 401) access.refuse(token);
   if (!answer.ok) throw await problem(answer);
   return answer;
 }

@@ -1084,7 +1084,7 @@ export interface components {
              */
             n?: number;
         };
-        /** @description A page of a log file. */
+        /** @description A page of a log file. Pages of lines have no number and no total: nobody has counted the lines of a file that grows. */
         LogPage: {
             /** @description The lines, oldest first. */
             items: components["schemas"]["LogLine"][];
@@ -1181,7 +1181,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -1228,7 +1228,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -1351,7 +1351,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -1408,7 +1408,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -1470,7 +1470,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -1533,7 +1533,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -2409,6 +2409,12 @@ export interface operations {
                 stepId?: string;
                 /** @description Only files of this type: `SCREENSHOT`, `LOG_FILE`, `SESSION_FILE`, `TEST_REPORT`, `BUILD_OUTPUT`, `DOCUMENT` or `OTHER`. */
                 type?: string;
+                /** @description Which page, counted from 1. */
+                page?: number;
+                /** @description How many on a page; 1000 if left out. */
+                limit?: number;
+                /** @description Those behind this place: the `next` of another page. Instead of `page`. */
+                after?: string;
             };
             header?: never;
             path: {
@@ -3453,7 +3459,14 @@ export interface operations {
     };
     listProjects: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Which page, counted from 1. */
+                page?: number;
+                /** @description How many on a page; 1000 if left out. */
+                limit?: number;
+                /** @description Those behind this place: the `next` of another page. Instead of `page`. */
+                after?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3834,6 +3847,12 @@ export interface operations {
                 isActive?: boolean;
                 /** @description Only those of this project. */
                 projectId?: string;
+                /** @description Which page, counted from 1. */
+                page?: number;
+                /** @description How many on a page; 1000 if left out. */
+                limit?: number;
+                /** @description Those behind this place: the `next` of another page. Instead of `page`. */
+                after?: string;
             };
             header?: never;
             path?: never;
@@ -4160,6 +4179,12 @@ export interface operations {
                 projectId?: string;
                 /** @description Also those that are gone. */
                 all?: boolean;
+                /** @description Which page, counted from 1. */
+                page?: number;
+                /** @description How many on a page; 1000 if left out. */
+                limit?: number;
+                /** @description Those behind this place: the `next` of another page. Instead of `page`. */
+                after?: string;
             };
             header?: never;
             path?: never;

@@ -1,7 +1,8 @@
 /**
  * The lines of a log, kept as the bytes that came: a log of 50 MB costs 50 MB and a few arrays of numbers, and a line
- * becomes text when it is seen. Lines are JSON (`{at, level, step_id, stream, msg}`); their levels are read at the
- * place where the writer puts them, without parsing.
+ * becomes text when it is seen. Records are JSON (`{at, level, step_id, stream, msg}`); their levels are read at the
+ * place where the writer puts them, without parsing. What a command writes without ending the line comes in several
+ * records (`goes_on`), and is one line here.
  */
 
 export const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
@@ -17,24 +18,45 @@ export interface Line {
 
 interface Chunk {
   bytes: Uint8Array;
-  /** Where each line begins; one more than there are lines. */
+  /** Where each record begins; one more than there are records. */
   starts: Uint32Array;
-  /** The number of its first line. */
+  /** The number of its first record. */
   first: number;
+  /** The number of the first line that begins in it. */
+  firstLine: number;
+  /** Whether a line begins in it that was written in pieces. */
+  hasPieces: boolean;
+}
+
+/** A line that a command has not finished yet, as far as it is known. */
+interface Open {
+  line: number;
+  length: number;
 }
 
 const NEWLINE = 10;
 const QUOTE = 34;
 const LEVEL_KEY = new TextEncoder().encode('"level":"');
-/** How far into a line its level is looked for. */
+/** How far into a record its level is looked for. */
 const LEVEL_WITHIN = 64;
+/** How a record ends whose line goes on in another one. */
+const GOES_ON = new TextEncoder().encode('"goes_on":true}');
+/** A line that is longer than this, or in more pieces, is shown as several. */
+export const LONGEST_LINE = 64 * 1024;
+export const MOST_PIECES = 1000;
 
 export class Lines {
   #chunks: Chunk[] = [];
   #levels = new Uint8Array(1024);
+  /** The record that each line begins with. */
+  #heads = new Uint32Array(1024);
+  /** The records behind the first one, of lines that were written in pieces. */
+  #pieces = new Map<number, number[]>();
+  #open = new Map<string, Open>();
+  #records = 0;
   #rest: Uint8Array = new Uint8Array(0);
   #decoder = new TextDecoder();
-  /** How many whole lines there are. */
+  /** How many lines there are. */
   count = 0;
   /** How many bytes have come. */
   bytes = 0;
@@ -52,20 +74,53 @@ export class Lines {
   #index(bytes: Uint8Array): void {
     const starts: number[] = [0];
     for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) starts.push(at + 1);
-    const chunk = { bytes, starts: Uint32Array.from(starts), first: this.count };
+    const chunk = { bytes, starts: Uint32Array.from(starts), first: this.#records, firstLine: this.count, hasPieces: false };
     this.#chunks.push(chunk);
     this.#reserve(this.count + starts.length - 1);
-    for (let line = 0; line < starts.length - 1; line++) {
-      this.#levels[this.count + line] = levelAt(bytes, starts[line]!, starts[line + 1]!);
+    for (let at = 0; at < starts.length - 1; at++) {
+      const [start, end] = [starts[at]!, starts[at + 1]!];
+      const record = this.#records++;
+      if (this.#joins(record, bytes.subarray(start, end - 1))) continue;
+      this.#levels[this.count] = levelAt(bytes, start, end);
+      this.#heads[this.count] = record;
+      this.count += 1;
     }
-    this.count += starts.length - 1;
+  }
+
+  /**
+   * Whether the record is the next piece of a line that is known. Commands write when they like, so pieces of several may
+   * take turns. Nothing is parsed as long as no line is open.
+   */
+  #joins(record: number, bytes: Uint8Array): boolean {
+    const goesOn = endsWith(bytes, GOES_ON);
+    if (!goesOn && this.#open.size === 0) return false;
+    const told = piece(this.#decoder.decode(bytes));
+    if (!told) return false;
+    const open = this.#open.get(told.key);
+    const line = open ? open.line : this.count;
+    const length = (open?.length ?? 0) + told.length;
+    const pieces = this.#pieces.get(line);
+    if (goesOn && length < LONGEST_LINE && (pieces?.length ?? 0) < MOST_PIECES) this.#open.set(told.key, { line, length });
+    else this.#open.delete(told.key);
+    if (!open) return false;
+    if (pieces) pieces.push(record);
+    else {
+      this.#pieces.set(line, [record]);
+      const chunk = this.#chunkOf(this.#heads[line]!);
+      if (chunk) chunk.hasPieces = true;
+    }
+    return true;
   }
 
   #reserve(size: number): void {
     if (size <= this.#levels.length) return;
-    const grown = new Uint8Array(Math.max(size, this.#levels.length * 2));
-    grown.set(this.#levels);
-    this.#levels = grown;
+    const length = Math.max(size, this.#levels.length * 2);
+    const levels = new Uint8Array(length);
+    levels.set(this.#levels);
+    this.#levels = levels;
+    const heads = new Uint32Array(length);
+    heads.set(this.#heads);
+    this.#heads = heads;
   }
 
   /** How loud a line is, as a number in `LEVELS`. */
@@ -73,16 +128,19 @@ export class Lines {
     return this.#levels[line] ?? 2;
   }
 
-  /** The line as it was written. */
-  raw(line: number): string {
-    const chunk = this.#chunkOf(line);
+  /** A record as it was written. */
+  #raw(record: number): string {
+    const chunk = this.#chunkOf(record);
     if (!chunk) return '';
-    const at = line - chunk.first;
+    const at = record - chunk.first;
     return this.#decoder.decode(chunk.bytes.subarray(chunk.starts[at], chunk.starts[at + 1]! - 1));
   }
 
   line(line: number): Line {
-    return understood(this.raw(line), LEVELS[this.level(line)] ?? 'info');
+    const level = LEVELS[this.level(line)] ?? 'info';
+    const first = understood(line < this.count ? this.#raw(this.#heads[line]!) : '', level);
+    const pieces = this.#pieces.get(line);
+    return pieces ? { ...first, text: first.text + pieces.map((record) => understood(this.#raw(record), level).text).join('') } : first;
   }
 
   /** The numbers of the lines that are at least so loud and contain the text. */
@@ -90,25 +148,26 @@ export class Lines {
     const wanted = text.toLowerCase();
     // JSON writes quotes and control characters in its own way; the pattern has to as well.
     const escaped = JSON.stringify(wanted).slice(1, -1);
-    for (const chunk of this.#chunks) {
-      const lines = chunk.starts.length - 1;
-      const whole = wanted ? this.#decoder.decode(chunk.bytes).toLowerCase() : '';
-      if (wanted && !whole.includes(escaped)) continue;
-      for (let at = 0; at < lines; at++) {
-        const line = chunk.first + at;
-        if (this.level(line) < least) continue;
-        if (!wanted || this.line(line).text.toLowerCase().includes(wanted)) yield line;
-      }
+    for (const line of this.#among((whole) => !wanted || whole.toLowerCase().includes(escaped))) {
+      if (this.level(line) < least) continue;
+      if (!wanted || this.line(line).text.toLowerCase().includes(wanted)) yield line;
     }
   }
 
   /** The numbers of the lines whose text fits a pattern. */
   *matching(pattern: RegExp): Generator<number> {
-    for (const chunk of this.#chunks) {
-      if (!pattern.test(this.#decoder.decode(chunk.bytes))) continue;
-      for (let at = 0; at < chunk.starts.length - 1; at++) {
-        if (pattern.test(this.line(chunk.first + at).text)) yield chunk.first + at;
-      }
+    for (const line of this.#among((whole) => pattern.test(whole))) {
+      if (pattern.test(this.line(line).text)) yield line;
+    }
+  }
+
+  /** Lines of the parts of the log that are worth a look, and lines in pieces, which no look at a part can judge. */
+  *#among(isWorthIt: (whole: string) => boolean): Generator<number> {
+    for (const [index, chunk] of this.#chunks.entries()) {
+      const end = this.#chunks[index + 1]?.firstLine ?? this.count;
+      const isWorth = isWorthIt(this.#decoder.decode(chunk.bytes));
+      if (!isWorth && !chunk.hasPieces) continue;
+      for (let line = chunk.firstLine; line < end; line++) if (isWorth || this.#pieces.has(line)) yield line;
     }
   }
 
@@ -120,16 +179,32 @@ export class Lines {
     return found.slice(0, size);
   }
 
-  #chunkOf(line: number): Chunk | undefined {
+  #chunkOf(record: number): Chunk | undefined {
     let low = 0;
     let high = this.#chunks.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (this.#chunks[middle]!.first <= line) low = middle;
+      if (this.#chunks[middle]!.first <= record) low = middle;
       else high = middle - 1;
     }
     return this.#chunks[low];
   }
+}
+
+/** Of which command's output a record is a piece, and how long it is; nothing if it is none. */
+function piece(raw: string): { key: string; length: number } | null {
+  try {
+    const parsed = JSON.parse(raw) as Record<string, unknown>;
+    if (typeof parsed['command'] !== 'string' || typeof parsed['msg'] !== 'string') return null;
+    return { key: `${String(parsed['stream'])} ${parsed['command']}`, length: parsed['msg'].length };
+  } catch {
+    return null;
+  }
+}
+
+function endsWith(bytes: Uint8Array, ending: Uint8Array): boolean {
+  const from = bytes.length - ending.length;
+  return from >= 0 && ending.every((byte, index) => bytes[from + index] === byte);
 }
 
 function understood(raw: string, level: Level): Line {

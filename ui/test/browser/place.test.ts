@@ -87,6 +87,40 @@ describe('the list of runs', () => {
   });
 });
 
+describe('a run that goes on', () => {
+  test('is no reason to read again what was read', async () => {
+    const { page } = seen;
+    const run = await stage.start('feature', { title: 'Dark mode', gate: false, pause: 4000 });
+    await page.goto(`/runs/${run.run_id}`);
+    const row = page.getByRole('treeitem').filter({ hasText: 'plan' });
+    await row.nth(2).click();
+    await page.getByText('I will read the code before I plan.').first().waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(`${request.headers()['range'] ?? 'all'} ${new URL(request.url()).pathname}`));
+    await page.getByRole('tab', { name: 'Agent' }).click();
+    await page.getByRole('listitem').filter({ hasText: 'API' }).first().waitFor();
+    const said = await page.getByText('I will read the code before I plan.').elementHandle();
+    await page.getByRole('treeitem').filter({ hasText: 'integration tests' }).first().waitFor();
+    await page.locator('header').getByText('Completed', { exact: true }).waitFor();
+    // What stood there stands there, and was asked for once at most.
+    expect(await said!.evaluate((node) => node.isConnected)).toBe(true);
+    expect(asked.filter((one) => one.includes('/api/artifacts/')).length).toBeLessThanOrEqual(1);
+    page.removeAllListeners('request');
+  });
+
+  test('has one log, of which only what is new is read', async () => {
+    const { page } = seen;
+    const run = await stage.start('feature', { title: 'Dark mode', gate: false, pause: 1500 });
+    await page.goto('/');
+    const asked: string[] = [];
+    page.on('request', (request) => new URL(request.url()).pathname.endsWith('/logs/download') && asked.push(request.headers()['range'] ?? 'all'));
+    await page.goto(`/runs/${run.run_id}?tab=log`);
+    await page.locator('header').getByText('Completed', { exact: true }).waitFor();
+    page.removeAllListeners('request');
+    expect(asked.filter((range) => range === 'all')).toHaveLength(1);
+  });
+});
+
 describe('the keyboard', () => {
   test('comes to the content first, then through the page in the order in which it is read', async () => {
     const { page } = seen;

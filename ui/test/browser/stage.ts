@@ -4,7 +4,7 @@
  */
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,6 +60,13 @@ export class Stage {
     };
   }
 
+  /** What the user has written into the configuration. */
+  configure(text: string): void {
+    const folder = join(this.environment['XDG_CONFIG_HOME']!, 'agentos');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'config.toml'), text);
+  }
+
   async git(...args: string[]): Promise<void> {
     await run('git', args, { cwd: this.repository, env: this.environment });
   }
@@ -68,6 +75,18 @@ export class Stage {
   async agentos(args: string[], folder = this.repository): Promise<string> {
     const { stdout } = await run(binary(), args, { cwd: folder, env: this.environment, maxBuffer: 64 << 20 });
     return stdout;
+  }
+
+  /** The program in a terminal of its own, so to say: until it ends, or is ended. */
+  spawn(args: string[], folder = this.repository): { end: (signal: NodeJS.Signals) => Promise<void> } {
+    const child = spawn(binary(), args, { cwd: folder, env: this.environment, stdio: 'ignore' });
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    return {
+      end: async (signal) => {
+        child.kill(signal);
+        await ended;
+      },
+    };
   }
 
   /** Starts the server, and waits until it answers. */

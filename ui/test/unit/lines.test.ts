@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Lines, troubles } from '../../src/model/lines';
+import { Lines, LONGEST_LINE, MOST_PIECES, troubles } from '../../src/model/lines';
 import { pieces } from '../../src/lib/ansi';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -54,6 +54,53 @@ describe('lines of a log', () => {
     for (let time = 0; time < 20; time++) lines.push(part);
     expect(lines.count).toBe(200_000);
     expect([lines.line(0).text, lines.line(123_456).text, lines.line(199_999).text]).toEqual(['line 0', 'line 3456', 'line 9999']);
+  });
+});
+
+describe('a line in pieces', () => {
+  const part = (command: string, msg: string, goesOn: boolean, stream = 'stdout') =>
+    `${JSON.stringify({ at: '2026-11-16T01:49:43.185Z', level: 'info', step_id: 's', stream, msg, command, end: 9, ...(goesOn ? { goes_on: true } : {}) })}\n`;
+  const texts = (lines: Lines) => Array.from({ length: lines.count }, (_, number) => lines.line(number).text);
+
+  test('is one line, wherever the bytes are cut', () => {
+    const whole = bytes(part('a', 'down', true) + part('a', 'loading ', true) + part('a', '🦀 done', false) + part('a', 'next', false));
+    for (let cut = 0; cut <= whole.length; cut += 3) {
+      const lines = new Lines();
+      lines.push(whole.slice(0, cut));
+      lines.push(whole.slice(cut));
+      expect(texts(lines)).toEqual(['downloading 🦀 done', 'next']);
+    }
+  });
+  test('grows where it is when more of it comes', () => {
+    const lines = new Lines();
+    lines.push(bytes(part('a', '10 % ', true)));
+    expect(texts(lines)).toEqual(['10 % ']);
+    lines.push(bytes(part('a', '20 %', true)));
+    expect(texts(lines)).toEqual(['10 % 20 %']);
+  });
+  test('is not mixed up with what other commands, or the same one elsewhere, write meanwhile', () => {
+    const lines = new Lines();
+    lines.push(bytes(part('a', 'one ', true) + part('b', 'two ', true) + line('warn', 'between') + part('a', 'oops', false, 'stderr') + part('b', 'done', false) + part('a', 'more', false)));
+    expect(texts(lines)).toEqual(['one more', 'two done', 'between', 'oops']);
+    expect(Array.from(lines.louder(3))).toEqual([2]);
+  });
+  test('is found by what stands across its pieces', () => {
+    const lines = new Lines();
+    lines.push(bytes(line('info', 'nothing') + part('a', 'the nee', true)));
+    lines.push(bytes(part('a', 'dle: fai', true) + part('a', 'led', false) + line('info', 'nothing')));
+    expect([...lines.find('needle', 0)]).toEqual([1]);
+    expect(troubles(lines)).toEqual([1]);
+  });
+  test('has an end, however long a command goes on', () => {
+    const lines = new Lines();
+    lines.push(bytes(Array.from({ length: MOST_PIECES * 3 }, () => part('a', '.', true)).join('')));
+    expect(lines.count).toBeGreaterThan(1);
+    expect(lines.count).toBeLessThan(5);
+    expect(texts(lines).join('')).toBe('.'.repeat(MOST_PIECES * 3));
+    const long = new Lines();
+    const text = 'x'.repeat(LONGEST_LINE / 2);
+    for (let time = 0; time < 6; time++) long.push(bytes(part('a', text, true)));
+    expect(Math.max(...texts(long).map((one) => one.length))).toBeLessThanOrEqual(LONGEST_LINE * 1.5);
   });
 });
 

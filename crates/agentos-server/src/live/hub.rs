@@ -84,6 +84,9 @@ impl Hub {
             if with_progress {
                 add(&mut topic.listeners, mailbox);
                 reads = !std::mem::replace(&mut topic.is_read, true);
+            } else {
+                remove(&mut topic.listeners, mailbox);
+                mailbox.drop_lines(run);
             }
         }
         if reads {
@@ -218,7 +221,7 @@ impl Hub {
     pub(super) fn tell_progress(&self, run: RunId, message: &Utf8Bytes) {
         let wishes = self.wishes();
         for mailbox in wishes.runs.get(&run).iter().flat_map(|topic| &topic.listeners) {
-            mailbox.put_progress(run, message);
+            mailbox.put_lines(run, message);
         }
     }
 
@@ -226,7 +229,7 @@ impl Hub {
     pub(super) fn tell_remark(&self, run: RunId, message: &Utf8Bytes) {
         let wishes = self.wishes();
         for mailbox in wishes.runs.get(&run).iter().flat_map(|topic| &topic.mailboxes) {
-            mailbox.put_progress(run, message);
+            mailbox.put_remark(run, message);
         }
     }
 

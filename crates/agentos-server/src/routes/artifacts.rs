@@ -19,7 +19,7 @@ use super::projects::id_of;
 use super::refusals::{Compares, Finds};
 use crate::access::may::{May, Read};
 use crate::asked::{Asked, TheRun};
-use crate::documents::{Artifact, Page};
+use crate::documents::{Artifact, PAGING, Page, Paging};
 use crate::file::FileAnswer;
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -47,6 +47,7 @@ pub(super) fn downloads() -> OpenApiRouter<AppState> {
         ("id" = String, Path, description = "The run: its id, or its short name."),
         ("stepId" = Option<Uuid>, Query, description = "Only what this step has kept."),
         ("type" = Option<String>, Query, description = "Only files of this type: `SCREENSHOT`, `LOG_FILE`, `SESSION_FILE`, `TEST_REPORT`, `BUILD_OUTPUT`, `DOCUMENT` or `OTHER`."),
+        Paging
     ),
     responses((status = 200, description = "The files.", body = Page<Artifact>), Finds),
 )]
@@ -55,7 +56,7 @@ async fn list(
     asked: Asked,
     TheRun(found): TheRun,
 ) -> Result<Json<Page<Value>>, Problem> {
-    asked.only(&["stepId", "type"])?;
+    asked.only(&[&["stepId", "type"], &PAGING[..]].concat())?;
     let step: Option<Uuid> = asked.parsed("stepId", "a step's id")?;
     let kind = asked.one("type")?.map(str::to_uppercase);
     if let Some(kind) = kind.as_deref().filter(|kind| !TYPES.contains(kind)) {
@@ -71,7 +72,7 @@ async fn list(
             && kind.as_deref().is_none_or(|kind| artifact.r#type == kind)
     };
     let items = detail.artifacts.iter().filter(is_wanted).map(document);
-    Ok(Json(Page::whole(items.collect::<Result<_, _>>()?)))
+    Page::of(items.collect::<Result<_, _>>()?, &asked).map(Json)
 }
 
 /// The file of this id, with the run that keeps it, whatever database it is in.

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::refusals::{Adds, Finds, Lists, Removes};
 use crate::access::may::{Admin, May, Read};
 use crate::asked::{Asked, Given, Nothing};
-use crate::documents::{Page, Project, ProjectRequest};
+use crate::documents::{PAGING, Page, Paging, Project, ProjectRequest};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -30,14 +30,16 @@ pub(super) fn id_of(text: &str, what: &str) -> Result<Uuid, Problem> {
 
 /// List the projects that are served
 #[utoipa::path(get, path = "/api/projects", operation_id = "listProjects", tag = "projects",
+    params(Paging),
     responses((status = 200, description = "The projects.", body = Page<Project>), Lists),
 )]
 async fn list(
     State(state): State<AppState>,
     _: May<Read>,
-    _: Nothing,
+    asked: Asked,
 ) -> Result<Json<Page<Value>>, Problem> {
-    Ok(Json(Page::whole(state.house.projects().await?)))
+    asked.only(&PAGING)?;
+    Page::of(state.house.projects().await?, &asked).map(Json)
 }
 
 /// Serve one more project

@@ -18,7 +18,9 @@ use super::projects::id_of;
 use super::refusals::{Acts, Lists, Means, Removes};
 use crate::access::may::{Admin, May, Read, Run};
 use crate::asked::{Asked, Given, Nothing};
-use crate::documents::{ExecuteRequest, ExecutionDetail, Page, Workflow, WorkflowDetail};
+use crate::documents::{
+    ExecuteRequest, ExecutionDetail, PAGING, Page, Paging, Workflow, WorkflowDetail,
+};
 use crate::house::{Order, Place};
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -113,6 +115,7 @@ fn id_in(project: &Value) -> Option<Uuid> {
     params(
         ("isActive" = Option<bool>, Query, description = "Only those that can be started, or only those that can't any more."),
         ("projectId" = Option<Uuid>, Query, description = "Only those of this project."),
+        Paging
     ),
     responses((status = 200, description = "The workflows.", body = Page<Workflow>), Lists),
 )]
@@ -121,7 +124,7 @@ async fn list(
     _: May<Read>,
     asked: Asked,
 ) -> Result<Json<Page<Value>>, Problem> {
-    asked.only(&["isActive", "projectId"])?;
+    asked.only(&[&["isActive", "projectId"], &PAGING[..]].concat())?;
     let is_active = asked.flag("isActive")?;
     let project: Option<Uuid> = asked.parsed("projectId", "a project's id")?;
     let is_wanted = |(_, found): &&(SqliteStore, Definition)| {
@@ -130,7 +133,7 @@ async fn list(
     };
     let all = all(&state).await?;
     let items = all.iter().filter(is_wanted).map(|(_, found)| shown(found));
-    Ok(Json(Page::whole(items.collect::<Result<_, _>>()?)))
+    Page::of(items.collect::<Result<_, _>>()?, &asked).map(Json)
 }
 
 /// Show one workflow with its source, its versions and how its runs went

@@ -11,7 +11,7 @@ use super::refusals::{Acts, Compares, Lists};
 use crate::access::may::{Admin, May, Read};
 use crate::asked::{Asked, Given, Nothing, TheRun};
 use crate::documents::{
-    Backup, CleanRequest, Page, RestoreRequest, Verdict, Workspace, WorkspaceDetail,
+    Backup, CleanRequest, PAGING, Page, Paging, RestoreRequest, Verdict, Workspace, WorkspaceDetail,
 };
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -30,6 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
     params(
         ("projectId" = Option<Uuid>, Query, description = "Only those of this project."),
         ("all" = Option<bool>, Query, description = "Also those that are gone."),
+        Paging
     ),
     responses((status = 200, description = "The workspaces.", body = Page<Workspace>), Lists),
 )]
@@ -38,10 +39,10 @@ async fn list(
     _: May<Read>,
     asked: Asked,
 ) -> Result<Json<Page<Value>>, Problem> {
-    asked.only(&["projectId", "all"])?;
+    asked.only(&[&["projectId", "all"], &PAGING[..]].concat())?;
     let project = asked.parsed("projectId", "a project's id")?;
     let all = asked.flag("all")?.unwrap_or(false);
-    Ok(Json(Page::whole(state.house.workspaces(project, all).await?)))
+    Page::of(state.house.workspaces(project, all).await?, &asked).map(Json)
 }
 
 /// Show one workspace, with its size and what would be lost with it

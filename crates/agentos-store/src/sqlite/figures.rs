@@ -57,6 +57,16 @@ impl SqliteStore {
         self.read(|connection| figures(connection).map(Ok)).await
     }
 
+    /// Whether a run is at something, and does not only wait.
+    ///
+    /// # Errors
+    /// [`BackendError`]
+    pub async fn is_at_work(&self) -> Result<bool, BackendError> {
+        const SOME: &str = "SELECT EXISTS (SELECT 1 FROM workflow_runs \
+            WHERE status IN ('PENDING', 'RUNNING') AND waiting IS NULL)";
+        self.read(|connection| Ok(Ok(connection.query_row(SOME, (), |row| row.get(0))?))).await
+    }
+
     /// How the runs of a workflow went.
     ///
     /// # Errors

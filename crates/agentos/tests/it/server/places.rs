@@ -111,3 +111,30 @@ fn a_run_is_forked_from_a_step_with_the_files_as_they_were() {
     assert!(folder.join("made.txt").exists() && folder.join("other.txt").exists());
     server.stop();
 }
+
+#[test]
+fn a_project_that_was_purged_finds_its_workspaces_when_it_is_served_again() {
+    let (stand, root) = Stand::with_repository();
+    let other = stand.repository("another");
+    template(&other, "works", WORKS);
+    let server = Server::start(&stand, &root);
+    let project = id(&server.post("/api/projects", &json!({ "path": other })).is(201).json());
+    let run = server.until_status(&id(&started(&server)), "COMPLETED");
+    let workspaces = |project: &str| {
+        let all = server.get(&format!("/api/workspaces?projectId={project}")).is(200).json();
+        all["items"].as_array().expect("a list").clone()
+    };
+    let before = workspaces(&project);
+    assert_eq!((before.len(), &before[0]["id"]), (1, &run["workspace_id"]));
+    server.delete(&format!("/api/projects/{project}?purge=true")).is(204);
+    let folder = std::path::PathBuf::from(run["workspace_dir"].as_str().expect("a folder"));
+    assert!(folder.join("made.txt").exists(), "it is not touched");
+    let again = id(&server.post("/api/projects", &json!({ "path": other })).is(201).json());
+    let after = workspaces(&again);
+    assert_eq!((after.len(), &after[0]["id"]), (1, &run["workspace_id"]), "{after:?}");
+    assert_eq!(after[0]["project_id"], again.as_str());
+    let others = server.project();
+    assert_ne!(others, again);
+    assert!(workspaces(&others).is_empty(), "it is nobody else's");
+    server.stop();
+}

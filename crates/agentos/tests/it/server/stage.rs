@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::http::{self, Answer, Request};
-use crate::support::{Process, Stand, until};
+use crate::support::{Call, Process, Stand, until};
 
 /// A server that was started for a test.
 pub(crate) struct Server {
@@ -33,6 +33,11 @@ impl Server {
         for (name, value) in variables {
             call = call.env(name, value);
         }
+        Self::of(call)
+    }
+
+    /// The server that this call starts.
+    pub(crate) fn of(mut call: Call) -> Self {
         call.command.stderr(std::process::Stdio::inherit());
         let mut process = call.start();
         let mut output = BufReader::new(process.child().stdout.take().expect("a pipe"));
@@ -127,6 +132,10 @@ impl Server {
         self.process.send(Signal::TERM);
         let done = self.process.done();
         assert_eq!(done.code, Some(0), "{done:?}");
+    }
+
+    pub(crate) fn pid(&mut self) -> i32 {
+        self.process.pid()
     }
 
     pub(crate) fn kill(mut self) {

@@ -5,7 +5,7 @@ export default createWorkflow({
   description: "Fails in its second step",
 }, async (ctx) => {
   await ctx.run("prepare", async (ctx) => {
-    await ctx.shell("echo preparing; sleep 0.3", { name: "prepare" });
+    await ctx.shell("printf prep; sleep 0.3; echo aring", { name: "prepare" });
   });
   await ctx.run("compile", async (ctx) => {
     await ctx.shell("echo '   Compiling shop v0.1.0'; echo 'error[E0308]: mismatched types' >&2; exit 101", { name: "cargo build" });

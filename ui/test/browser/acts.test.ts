@@ -1,0 +1,166 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launch, Watched } from './browser.ts';
+import { Stage, until, type RunDocument } from './stage.ts';
+
+let stage: Stage;
+let browser: Browser;
+let seen: Watched;
+
+beforeAll(async () => {
+  stage = await Stage.set();
+  await stage.serve();
+  browser = await launch();
+  seen = await Watched.open(browser, stage.url);
+});
+afterAll(async () => {
+  await browser?.close();
+  await stage?.strike();
+});
+
+function stands(how: string): Promise<void> {
+  return seen.page.locator('header').getByText(how, { exact: true }).waitFor();
+}
+const document = (run: string) => stage.api<RunDocument & { input: unknown }>(`/api/executions/${run}`);
+const shown = () => new URL(seen.page.url()).pathname.split('/').pop()!;
+
+/** A run that somebody has stopped with Ctrl-C: it rests until it is told to go on. */
+async function resting(): Promise<RunDocument> {
+  const before = new Set((await stage.api<{ items: RunDocument[] }>('/api/executions')).items.map(({ id }) => id));
+  const terminal = stage.spawn(['run', 'slow']);
+  const run = await until('it works', async () => {
+    const { items } = await stage.api<{ items: RunDocument[] }>('/api/executions');
+    const found = items.find(({ id, current_step }) => !before.has(id) && current_step !== null);
+    return found ?? null;
+  });
+  await terminal.end('SIGINT');
+  return stage.waitFor(run, ({ interrupted }) => interrupted === true);
+}
+
+test('a failed run is tried again, and what was finished is not done again', async () => {
+  const { page } = seen;
+  const failed = await stage.start('broken');
+  await stage.waitFor(failed, ({ status }) => status === 'FAILED');
+  await page.goto(`/runs/${failed.run_id}?tab=log`);
+  // Written in two goes, half a second apart: one line.
+  await page.getByRole('log').getByText('preparing', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Retry' }).click();
+  await page.getByText(/goes on from here/).waitFor();
+  await page.waitForURL((url) => url.pathname.startsWith('/runs/') && !url.pathname.endsWith(failed.run_id));
+  await page.getByRole('treeitem').filter({ hasText: 'compile' }).first().waitFor();
+  await stands('Failed');
+  const log = await (await fetch(`${stage.url}/api/executions/${shown()}/logs/download`)).text();
+  expect(log).toContain('Compiling shop');
+  expect(log).not.toContain('"msg":"prep"');
+});
+
+test('a run that somebody has stopped rests, and goes on when it is told to', async () => {
+  const { page } = seen;
+  const run = await resting();
+  await page.goto(`/runs/${run.run_id}`);
+  await stands('Interrupted');
+  await page.getByRole('button', { name: 'Resume' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('finished work is not repeated').waitFor();
+  await dialog.getByRole('button', { name: 'Resume' }).click();
+  await stands('Running');
+  expect((await document(run.run_id))['interrupted']).toBe(false);
+  await stage.api(`/api/executions/${run.id}/cancel`, {});
+  await stands('Cancelled');
+});
+
+test('several runs are resumed, cancelled and cleaned at once, and what is refused is told', async () => {
+  const { page } = seen;
+  const [one, other] = [await resting(), await resting()];
+  // One whose workspace has work in it that is nowhere else.
+  const full = await stage.start('feature', { title: 'Kept', gate: false });
+  await stage.waitFor(full, ({ status }) => status === 'COMPLETED');
+  const choose = async (runs: RunDocument[], deed: string, sure: string) => {
+    for (const run of runs) await page.getByLabel(`Select ${run.run_id}`).check();
+    const tools = page.getByRole('toolbar');
+    await tools.getByText(`${runs.length} runs`).waitFor();
+    await tools.getByRole('button', { name: deed }).click();
+    const dialog = page.getByRole('dialog');
+    for (const run of runs) expect(await dialog.getByText(run.run_id, { exact: true }).count()).toBe(run === full && deed !== 'Clean' ? 0 : 1);
+    await dialog.getByRole('button', { name: sure, exact: true }).click();
+    await tools.waitFor({ state: 'detached' });
+  };
+
+  await page.goto('/');
+  await choose([one, other, full], 'Resume', 'Resume');
+  await page.getByText('Resume: 2 runs').waitFor();
+  for (const run of [one, other]) await stage.waitFor(run, ({ interrupted, status }) => interrupted === false && status === 'RUNNING');
+
+  await choose([one, other], 'Cancel', 'Cancel');
+  for (const run of [one, other]) await stage.waitFor(run, ({ status }) => status === 'CANCELLED');
+  await page.getByRole('row').filter({ hasText: other.run_id }).getByText('Cancelled').waitFor();
+
+  await choose([one, other, full], 'Clean', 'Clean workspaces');
+  await page.getByText('Clean workspaces: 2 runs').waitFor();
+  await page.getByRole('status').getByText(`${full.run_id}: `).waitFor();
+  const left = (await stage.api<{ items: { id: string }[] }>('/api/workspaces')).items.map(({ id }) => id);
+  expect(left).toContain(full.run_id);
+  expect(left).not.toContain(one.run_id);
+  expect(left).not.toContain(other.run_id);
+});
+
+test('a workspace goes only after it was shown what would be lost, and all of it comes back', async () => {
+  const { page } = seen;
+  const run = await stage.start('feature', { title: 'Kept', gate: false });
+  const { workspace_dir } = await stage.waitFor(run, ({ status }) => status === 'COMPLETED');
+  const file = join(String(workspace_dir), 'src/api.rs');
+  const work = readFileSync(file, 'utf8');
+  await page.goto('/workspaces');
+  await page.getByRole('row').filter({ hasText: run.run_id }).getByText('3 untracked').waitFor();
+  await page.getByRole('button', { name: `Clean ${run.run_id}` }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Work is in it that is nowhere else.').waitFor();
+  await dialog.getByText('src/api.rs').waitFor();
+  expect(existsSync(file)).toBe(true);
+  await dialog.getByRole('button', { name: 'Back up and remove' }).click();
+  await page.getByText('was backed up and removed').waitFor();
+  expect(existsSync(file)).toBe(false);
+  await page.getByLabel('Show removed').check();
+  await page.getByRole('button', { name: `Restore ${run.run_id}` }).click();
+  await page.getByText(`${run.run_id} is back`).waitFor();
+  expect(readFileSync(file, 'utf8')).toBe(work);
+  await page.getByRole('row').filter({ hasText: run.run_id }).getByText('3 untracked').waitFor();
+});
+
+test('a run is started with what another one was started with', async () => {
+  const { page } = seen;
+  const earlier = await stage.start('feature', { title: 'Gift cards', brief: 'For **birthdays**', priority: 'high', reviewers: 4, gate: false });
+  await page.goto('/start/feature');
+  expect(await page.getByLabel('Title').inputValue()).toBe('');
+  await page.getByLabel('Last inputs').selectOption({ label: await page.getByLabel('Last inputs').locator('option').filter({ hasText: earlier.run_id }).innerText() });
+  expect(await page.getByLabel('Title').inputValue()).toBe('Gift cards');
+  expect(await page.getByLabel('Brief').inputValue()).toBe('For **birthdays**');
+  expect(await page.getByLabel('Reviewers').inputValue()).toBe('4');
+  expect(await page.getByLabel('Ask before it is done').isChecked()).toBe(false);
+  await page.getByLabel('Title').fill('More gift cards');
+  await page.getByText('Workspace and agents').click();
+  const scenario = join(stage.repository, 'scenario.toml');
+  await page.getByLabel('Agents in the place of others').fill(`claude=scripted:${scenario} codex=scripted:${scenario}`);
+  await page.keyboard.press('Control+Enter');
+  await page.waitForURL(/\/runs\/feature-/);
+  expect((await document(shown())).input).toMatchObject({ title: 'More gift cards', brief: 'For **birthdays**', priority: 'high', reviewers: 4, gate: false });
+});
+
+test('an answer says what it is, also when it is no', async () => {
+  const { page } = seen;
+  const run = await stage.start('feature', { title: 'Dark mode' });
+  await stage.waitFor(run, ({ waiting }) => waiting !== null);
+  await page.goto(`/runs/${run.run_id}`);
+  await page.getByLabel('Comment with the answer').fill('Not yet');
+  const [asked] = await Promise.all([page.waitForRequest(/\/approve$/), page.getByRole('button', { name: 'Reject' }).click()]);
+  expect(asked.postDataJSON()).toMatchObject({ approved: false, comment: 'Not yet' });
+  await stands('Failed');
+});
+
+test('nobody has seen an error', () => {
+  // What was refused is told by the browser, too.
+  seen.troubles.splice(0, seen.troubles.length, ...seen.troubles.filter((trouble) => !trouble.includes('409')));
+  seen.expectQuiet();
+});
