@@ -2,6 +2,7 @@
 //! whoever has it already.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -12,6 +13,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
@@ -21,6 +23,7 @@ use tracing::Span;
 
 use crate::file::is_known;
 use crate::problem::Problem;
+use crate::traffic::Traffic;
 
 /// The header with the number of a request.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -34,7 +37,15 @@ pub(crate) fn documents<S: Clone + Send + Sync + 'static>(router: Router<S>) -> 
 }
 
 /// Everything.
-pub(crate) fn all(router: Router) -> Router {
+pub(crate) fn all(router: Router, traffic: Arc<Traffic>) -> Router {
+    let count = move |request: Request, next: Next| {
+        let (traffic, begun) = (Arc::clone(&traffic), Instant::now());
+        async move {
+            let response = next.run(request).await;
+            traffic.add(response.status(), begun.elapsed());
+            response
+        }
+    };
     let trace = TraceLayer::new_for_http()
         .make_span_with(|request: &Request| {
             let id = request.headers().get(&REQUEST_ID).and_then(|id| id.to_str().ok());
@@ -49,7 +60,8 @@ pub(crate) fn all(router: Router) -> Router {
                 "answered"
             );
         });
-    router.layer(from_fn(legible)).layer(CatchPanicLayer::custom(broken_off)).layer(
+    let router = router.layer(from_fn(legible)).layer(CatchPanicLayer::custom(broken_off));
+    router.layer(from_fn(count)).layer(
         ServiceBuilder::new()
             .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
             .layer(trace)

@@ -12,7 +12,7 @@ mod totals;
 mod workflows;
 mod workspaces;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::http::{Method, StatusCode, Uri, header};
@@ -110,7 +110,8 @@ pub fn router(state: AppState) -> Router {
     let (streams, _) = streams().split_for_parts();
     let pages = Router::new().fallback(dashboard::page);
     let router = layers::documents(documents.merge(pages)).merge(streams);
-    layers::all(router.method_not_allowed_fallback(another_method).with_state(state))
+    let traffic = Arc::clone(&state.traffic);
+    layers::all(router.method_not_allowed_fallback(another_method).with_state(state), traffic)
 }
 
 async fn another_method(method: Method, uri: Uri) -> Problem {

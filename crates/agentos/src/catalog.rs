@@ -53,6 +53,13 @@ pub(crate) struct Listed {
     source: Source,
 }
 
+impl Listed {
+    /// Whether it is a TypeScript file inside of the program.
+    pub(crate) const fn is_built_in(&self) -> bool {
+        self.file.is_none() && matches!(self.source, Source::Template(_))
+    }
+}
+
 #[derive(Debug, Clone)]
 enum Source {
     Rust(Box<Workflow>),

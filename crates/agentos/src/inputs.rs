@@ -12,7 +12,7 @@ use serde_json::Map;
 
 use crate::error::{CommandError, Result};
 pub(crate) use files::{FileInput, files};
-pub(crate) use flags::{add_flags, given_flags};
+pub(crate) use flags::{add_flags, given_flags, without_flag};
 
 /// What was given, not understood yet.
 #[derive(Debug, Default)]

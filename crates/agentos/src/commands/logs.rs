@@ -110,6 +110,9 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         tokio::time::sleep(LOOK).await;
+        if session.output.is_unheard() {
+            return Ok(ExitCode::SUCCESS);
+        }
     }
 }
 

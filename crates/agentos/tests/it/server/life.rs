@@ -24,7 +24,8 @@ fn health_figures_and_the_description_are_told() {
         "agentos_runs{status=\"COMPLETED\"} 1",
         "agentos_queue 0",
         "agentos_steps{status=\"COMPLETED\"} 1",
-        "agentos_run_duration_seconds_count 1",
+        "agentos_run_duration_seconds_count{workflow=\"greet\"} 1",
+        "agentos_step_duration_seconds_count 1",
         "agentos_databases 1",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is not in {text}");
