@@ -167,7 +167,7 @@ impl Catalog {
         if let Some(broken) = broken {
             let message = format!("the workflow `{name}` can't be used\n{broken}");
             return CommandError::usage(message)
-                .hint("`agentos check` tells of everything that is wrong");
+                .cli_hint("`agentos check` tells of everything that is wrong");
         }
         let all = self.all();
         let names: Vec<&str> = all.iter().map(|listed| listed.name.as_str()).collect();

@@ -178,7 +178,7 @@ fn log_file(detail: &RunDetail, step: Option<u32>) -> Result<PathBuf> {
             let step = detail.steps.iter().find(|step| step.step_number == number);
             let step = step.ok_or_else(|| {
                 CommandError::not_found(format!("{} has no step {number}", detail.run.run_id))
-                    .hint(format!("`agentos show {}` lists its steps", detail.run.run_id))
+                    .cli_hint(format!("`agentos show {}` lists its steps", detail.run.run_id))
             })?;
             step.log_file_path.clone()
         }
