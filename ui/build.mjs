@@ -26,8 +26,18 @@ function fingerprint() {
   return hash.digest('hex');
 }
 
+/** The oldest Node that it can be built with. */
+const NODE = [20, 19];
+
+function requireNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  const isOld = major < NODE[0] || (major === NODE[0] && minor < NODE[1]);
+  if (isOld) throw new Error(`Node ${NODE.join('.')} or newer is needed, and this is ${process.versions.node}`);
+}
+
 function run(program, args) {
   const { status, error } = spawnSync(program, args, { cwd: here, stdio: ['ignore', 'inherit', 'inherit'] });
+  if (error?.code === 'ENOENT') throw new Error(`${program} is not installed`);
   if (error) throw error;
   if (status !== 0) throw new Error(`\`${program} ${args.join(' ')}\` failed`);
 }
@@ -43,12 +53,13 @@ function install() {
   writeFileSync(join(here, 'node_modules', '.agentos-lock'), readFileSync(join(here, 'package-lock.json')));
 }
 
-const wanted = fingerprint();
-const isFresh = existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted;
-if (process.argv.includes('--check')) process.exit(isFresh ? 0 : 1);
-if (process.argv.includes('--install') && !isInstalled()) install();
-if (!isFresh) {
-  if (!isInstalled()) install();
+function build() {
+  const wanted = fingerprint();
+  const isFresh = existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted;
+  if (process.argv.includes('--check')) process.exit(isFresh ? 0 : 1);
+  requireNode();
+  if ((!isFresh || process.argv.includes('--install')) && !isInstalled()) install();
+  if (isFresh) return;
   const fresh = `dist.${process.pid}`;
   try {
     run('npm', ['run', '--silent', 'build', '--', '--outDir', fresh, '--emptyOutDir', '--logLevel', 'warn']);
@@ -58,4 +69,12 @@ if (!isFresh) {
   } finally {
     rmSync(join(here, fresh), { recursive: true, force: true });
   }
+}
+
+try {
+  build();
+} catch (error) {
+  // Whoever has started this shows the last line: that has to say what is wrong.
+  console.error(error.message);
+  process.exitCode = 1;
 }

@@ -4,6 +4,7 @@
 //! built from the same sources is not built again, so this costs one short process; `AGENTOS_SKIP_UI=1` leaves even that out.
 
 use std::env;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -23,6 +24,11 @@ const PARTS: [&str; 9] = [
 fn main() {
     println!("cargo::rerun-if-env-changed=AGENTOS_SKIP_UI");
     let ui = Path::new("../../ui");
+    if ui.exists() {
+        // Cargo watches only what is there: a dashboard that is made later would not get into the next build. Should
+        // it not be possible to make the folder, this is all that is missed.
+        let _made = fs::create_dir_all(ui.join("dist"));
+    }
     for part in PARTS.map(|part| ui.join(part)).iter().filter(|part| part.exists()) {
         println!("cargo::rerun-if-changed={}", part.display());
     }

@@ -11,6 +11,7 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
+use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use tower::ServiceBuilder;
@@ -59,7 +60,8 @@ pub(crate) fn all(router: Router, traffic: Arc<Traffic>) -> Router {
                 "answered"
             );
         });
-    router.layer(CatchPanicLayer::custom(broken_off)).layer(from_fn(count)).layer(
+    let router = router.layer(from_fn(legible)).layer(CatchPanicLayer::custom(broken_off));
+    router.layer(from_fn(count)).layer(
         ServiceBuilder::new()
             .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
             .layer(trace)
@@ -72,6 +74,16 @@ fn broken_off(_: Box<dyn Any + Send>) -> Response {
     Problem::internal("the request has broken off")
         .hint("the server's log tells more")
         .into_response()
+}
+
+/// Refuses an address that is no text: nothing has such a name.
+async fn legible(request: Request, next: Next) -> Response {
+    match percent_decode_str(request.uri().path()).decode_utf8() {
+        Ok(_) => next.run(request).await,
+        Err(_) => Problem::bad_request("the address can't be read: its bytes are no UTF-8")
+            .hint("write what is not ASCII in UTF-8, percent-encoded: `%C3%BC` for `ü`")
+            .into_response(),
+    }
 }
 
 /// Gives documents a tag, and spares whoever has one already the document.

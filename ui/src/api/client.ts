@@ -87,9 +87,10 @@ async function problem(answer: Response): Promise<Problem> {
   } catch {
     // A proxy's page, or nothing: the status has to do.
   }
-  const text = (name: string) => (typeof document[name] === 'string' ? (document[name] as string) : null);
+  const text = (name: string) => (typeof document[name] === 'string' ? document[name] : null);
   const listed = Array.isArray(document['errors']) ? (document['errors'] as Record<string, unknown>[]) : [];
-  const fields = listed.map((field) => ({ pointer: String(field['pointer'] ?? field['parameter'] ?? ''), detail: String(field['detail'] ?? '') }));
+  const word = (value: unknown) => (typeof value === 'string' ? value : '');
+  const fields = listed.map((field) => ({ pointer: word(field['pointer']) || word(field['parameter']), detail: word(field['detail']) }));
   const message = text('detail') ?? text('title') ?? `The server answered ${answer.status}.`;
   return new Problem(answer.status, message, text('hint'), fields);
 }

@@ -61,6 +61,9 @@ export interface Verdict {
 export type Workspace = Told<Schemas['Workspace']>;
 export type WorkspaceDetail = Workspace & { size_bytes: number | null; verdict: Verdict | null };
 
+/** What runs add up to. */
+export type Sums = Schemas['Totals'];
+
 export interface Page<T> {
   items: T[];
   page: number;

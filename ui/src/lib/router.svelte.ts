@@ -6,6 +6,8 @@
  * address that can be sent to somebody.
  */
 
+import { changed } from './query';
+
 class Place {
   path = $state(location.pathname);
   query = $state(new URLSearchParams(location.search));
@@ -30,15 +32,15 @@ export function go(to: string, options: { replace?: boolean } = {}): void {
   place.read();
 }
 
-/** Changes parts of the query; `null` takes one out. Filters replace the entry, so that "back" leaves the page. */
+/** The address of this page with parts of the query changed; `null` takes one out. */
+export function addressWith(changes: Record<string, string | null>): string {
+  const text = changed(place.query, changes);
+  return text ? `${place.path}?${text}` : place.path;
+}
+
+/** Changes parts of the query. Filters replace the entry, so that "back" leaves the page. */
 export function adjust(changes: Record<string, string | null>, options: { push?: boolean } = {}): void {
-  const query = new URLSearchParams(place.query);
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === null || value === '') query.delete(name);
-    else query.set(name, value);
-  }
-  const text = query.toString();
-  const to = text ? `${place.path}?${text}` : place.path;
+  const to = addressWith(changes);
   if (to !== location.pathname + location.search) go(to, { replace: !options.push });
 }
 

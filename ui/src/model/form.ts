@@ -86,7 +86,7 @@ function written(field: Field, value: unknown): string | boolean {
   if (value === undefined || value === null) return '';
   if (field.kind === 'list' && Array.isArray(value)) return value.join('\n');
   if (field.kind === 'json') return JSON.stringify(value, null, 2);
-  return String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 export interface Judged {

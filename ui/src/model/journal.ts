@@ -116,7 +116,7 @@ export class Journal {
       }
       case 'operation.held': {
         const hold = record(entry['hold']);
-        const held = { kind: String(hold['kind'] ?? ''), message: String(hold['message'] ?? ''), start: at, end: null };
+        const held = { kind: text(hold, 'kind'), message: text(hold, 'message'), start: at, end: null };
         this.nodes.get(text(entry, 'operation'))?.holds.push(held);
         return;
       }
@@ -203,7 +203,7 @@ const OUTCOMES: Record<string, Outcome> = {
   cancelled: 'cancelled',
 };
 
-function text(entry: Entry, name: string): string {
+function text(entry: Record<string, unknown>, name: string): string {
   const value = entry[name];
   return typeof value === 'string' ? value : '';
 }

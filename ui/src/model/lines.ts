@@ -211,7 +211,7 @@ function understood(raw: string, level: Level): Line {
   try {
     const parsed = JSON.parse(raw) as Record<string, unknown>;
     if (typeof parsed['msg'] === 'string') {
-      const text = (name: string) => (typeof parsed[name] === 'string' ? (parsed[name] as string) : null);
+      const text = (name: string) => (typeof parsed[name] === 'string' ? (parsed[name]) : null);
       return { at: text('at'), level, step: text('step_id'), stream: text('stream') ?? 'log', text: parsed['msg'] };
     }
   } catch {

@@ -20,7 +20,7 @@ export function nameOfStep(step: Pick<Step, 'name' | 'path' | 'input'>): string 
 const HASH = /^[0-9a-f]{16}$/;
 
 function called(operation: string | null, name: string, args: Record<string, unknown> | null): string {
-  const text = (key: string) => (typeof args?.[key] === 'string' ? (args[key] as string) : null);
+  const text = (key: string) => (typeof args?.[key] === 'string' ? (args[key]) : null);
   switch (operation) {
     case 'shell':
       return HASH.test(name) ? (text('command') ?? 'command') : name;

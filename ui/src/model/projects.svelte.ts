@@ -41,7 +41,8 @@ class Projects {
   /** Many messages in a moment are one reason to look. */
   #hear(type: string): void {
     if (type === 'workflow:subscribed') return;
-    this.#timer ??= setTimeout(() => {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.news += 1;
     }, 400);

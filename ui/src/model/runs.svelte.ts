@@ -1,62 +1,11 @@
 /** A list of runs that stays true: what the filters say, read again when something has happened. */
 
-import { ask, read } from '../api/client';
-import type { Page, Run } from '../api/types';
+import { read } from '../api/client';
+import type { Page, Run, Sums } from '../api/types';
 import { moment } from '../lib/format';
-import { figuresOf, type Figures } from './figures';
-import { needsPerson } from './standing';
-
-export interface Filters {
-  /** `all`, `running`, `waiting`, `failed`, `done`, `cancelled`. */
-  status: string;
-  workflow: string;
-  project: string;
-  worktree: string;
-  q: string;
-  /** `hour`, `today`, `week`, or nothing. */
-  since: string;
-}
-
-export const STATUSES: Record<string, { label: string; statuses: string }> = {
-  all: { label: 'All', statuses: '' },
-  running: { label: 'Running', statuses: 'RUNNING,PENDING' },
-  waiting: { label: 'Needs you', statuses: 'RUNNING' },
-  failed: { label: 'Failed', statuses: 'FAILED,TIMED_OUT' },
-  done: { label: 'Completed', statuses: 'COMPLETED' },
-  cancelled: { label: 'Cancelled', statuses: 'CANCELLED' },
-};
+import { queryOf, STATUSES, totalsOf, type Filters, type Totals } from './filters';
 
 const AT_ONCE = 50;
-const FRESH_MS = 10_000;
-
-export function filtersOf(query: URLSearchParams): Filters {
-  const status = query.get('status') ?? 'all';
-  const value = (name: string) => query.get(name) ?? '';
-  return {
-    status: status in STATUSES ? status : 'all',
-    workflow: value('workflow'),
-    project: value('project'),
-    worktree: value('worktree'),
-    q: value('q'),
-    since: value('since'),
-  };
-}
-
-/** The moment that `since` means. */
-export function sinceOf(since: string, now: number): string | null {
-  const midnight = new Date(now).setHours(0, 0, 0, 0);
-  const moments: Record<string, number> = { hour: now - 3_600_000, today: midnight, week: now - 7 * 86_400_000 };
-  const at = moments[since];
-  return at === undefined ? null : new Date(at).toISOString();
-}
-
-export interface Totals {
-  running: number;
-  waiting: number;
-  failed: number;
-  tokens: number | null;
-  cost: number | null;
-}
 
 export class Runs {
   items = $state.raw<Run[]>([]);
@@ -68,8 +17,7 @@ export class Runs {
   problem = $state.raw<unknown>(null);
   #asked = 0;
   #key = '';
-  #counted: Figures | null = null;
-  #countedAt = 0;
+  #summed = 0;
 
   async load(filters: Filters): Promise<void> {
     const key = JSON.stringify(filters);
@@ -88,8 +36,8 @@ export class Runs {
       }
       // An older answer must not take the place of a newer one.
       if (number !== this.#asked) return;
-      this.items = this.#only(filters, pages);
-      this.total = filters.status === 'waiting' ? this.items.length : page.total;
+      this.items = pages;
+      this.total = page.total;
       this.next = page.next;
       this.unreadable = page.unreadable ?? [];
       this.problem = null;
@@ -102,53 +50,27 @@ export class Runs {
   async more(filters: Filters): Promise<void> {
     if (!this.next) return;
     const page = await this.#page(filters, this.next);
-    const known = new Set(this.items.map((run) => run.id));
-    this.items = [...this.items, ...this.#only(filters, page.items).filter((run) => !known.has(run.id))];
+    const known = this.items.map((run) => run.id);
+    this.items = [...this.items, ...page.items.filter((run) => !known.includes(run.id))];
     this.next = page.next;
   }
 
-  async loadTotals(project: string): Promise<void> {
-    const today = sinceOf('today', Date.now());
-    const projectId = project || null;
+  /** The sums of what the filters show, whatever its status. */
+  async loadTotals(filters: Filters): Promise<void> {
+    const number = ++this.#summed;
+    const sums = (since: string) => read<Sums>('/api/totals', queryOf({ ...filters, since }, Date.now()));
     try {
-      const [running, failed] = await Promise.all([
-        read<Page<Run>>('/api/executions', { status: 'RUNNING', limit: 100, projectId }),
-        read<Page<Run>>('/api/executions', { status: 'FAILED,TIMED_OUT', since: today, limit: 1, projectId }),
-      ]);
-      const figures = await this.#figures();
-      this.totals = { running: running.total, waiting: running.items.filter(needsPerson).length, failed: failed.total, tokens: figures?.tokens ?? null, cost: figures?.cost ?? null };
+      const isEver = filters.since === '';
+      const [all, recent] = isEver ? await Promise.all([sums(''), sums('today')]) : Array<Sums>(2).fill(await sums(filters.since));
+      if (number === this.#summed && all && recent) this.totals = totalsOf(all, recent, isEver);
     } catch {
       // The list says what is wrong.
     }
   }
 
-  /** They are counted row by row, so not with every message. */
-  async #figures(): Promise<Figures | null> {
-    if (Date.now() - this.#countedAt < FRESH_MS) return this.#counted;
-    this.#countedAt = Date.now();
-    try {
-      this.#counted = figuresOf(await (await ask('GET', '/metrics', { headers: { Accept: 'text/plain' } })).text());
-    } catch {
-      // A list without them is still a list.
-    }
-    return this.#counted;
-  }
-
   #page(filters: Filters, after: string | null): Promise<Page<Run>> {
-    return read<Page<Run>>('/api/executions', {
-      status: STATUSES[filters.status]?.statuses,
-      workflowId: filters.workflow,
-      projectId: filters.project,
-      worktreeId: filters.worktree,
-      q: filters.q,
-      since: sinceOf(filters.since, Date.now()),
-      limit: AT_ONCE,
-      after,
-    });
-  }
-
-  #only(filters: Filters, runs: Run[]): Run[] {
-    return filters.status === 'waiting' ? runs.filter(needsPerson) : runs;
+    const { statuses: status, waiting } = STATUSES[filters.status] ?? {};
+    return read<Page<Run>>('/api/executions', { ...queryOf(filters, Date.now()), status, waiting, limit: AT_ONCE, after });
   }
 }
 

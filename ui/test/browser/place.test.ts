@@ -103,7 +103,7 @@ describe('a run that goes on', () => {
     await page.getByRole('treeitem').filter({ hasText: 'integration tests' }).first().waitFor();
     await page.locator('header').getByText('Completed', { exact: true }).waitFor();
     // What stood there stands there, and was asked for once at most.
-    expect(await said!.evaluate((node) => node.isConnected)).toBe(true);
+    expect(await said.evaluate((node) => node.isConnected)).toBe(true);
     expect(asked.filter((one) => one.includes('/api/artifacts/')).length).toBeLessThanOrEqual(1);
     page.removeAllListeners('request');
   });

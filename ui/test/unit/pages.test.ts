@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { figuresOf } from '../../src/model/figures';
 import { filesOf } from '../../src/lib/diff';
 import { briefly, nameOfStep } from '../../src/model/names';
+import { filtersOf, queryOf, STATUSES, totalsOf } from '../../src/model/filters';
 import { standingOfRun } from '../../src/model/standing';
 import { modulesOf, moduleOf, siteOf, successOf } from '../../src/model/statistics';
 import { isSafe, weighed } from '../../src/model/verdict';
@@ -60,8 +60,17 @@ test('a diff has files, and lines with their numbers', async () => {
   ]);
 });
 
-test('the server’s figures are read from its metrics', () => {
-  const text = '# HELP agentos_agent_tokens_total Tokens of agents.\nagentos_agent_tokens_total{kind="input"} 1200\nagentos_agent_tokens_total{kind="output"} 80\nagentos_agent_tokens_total{kind="cached"} 900\nagentos_agent_cost_usd_total 0.27\nagentos_queue 1\n';
-  expect(figuresOf(text)).toEqual({ tokens: 1280, cost: 0.27 });
-  expect(figuresOf('')).toEqual({ tokens: 0, cost: 0 });
+describe('what runs add up to', () => {
+  const sums = (runs: Record<string, number>, input: number, cost_usd: number) => ({ runs, waiting: { approval: 2, timer: 5 }, tokens: { input, output: 80, cached: 900 }, cost_usd });
+  const all = sums({ RUNNING: 3, PENDING: 1, FAILED: 9, COMPLETED: 40 }, 1200, 12.5);
+  const recent = sums({ RUNNING: 1, FAILED: 2, TIMED_OUT: 1 }, 100, 0.25);
+  test('is how things stand, and what the day has brought, with what is cached counted once', () => {
+    expect(totalsOf(all, recent, true)).toEqual({ running: 4, waiting: 2, failed: 3, tokens: 180, cost: 0.25, ever: { tokens: 1280, cost: 12.5 } });
+    expect(totalsOf(recent, recent, false).ever).toBeNull();
+  });
+  test('is asked for with the filters that the list has', () => {
+    const filters = filtersOf(new URLSearchParams('status=waiting&workflow=w&project=p&worktree=t&q=x&since=hour'));
+    expect(queryOf(filters, 3_600_000)).toEqual({ workflowId: 'w', projectId: 'p', worktreeId: 't', q: 'x', since: '1970-01-01T00:00:00.000Z' });
+    expect(STATUSES[filters.status]).toMatchObject({ statuses: '', waiting: 'approval' });
+  });
 });

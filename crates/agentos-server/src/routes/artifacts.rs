@@ -4,7 +4,6 @@
 //! its type and no guessing about it; whoever wants to look at it in the browser gets it in a sandbox without scripts.
 
 use agentos_store::records::{ArtifactRecord, Records as _};
-use agentos_store::registry::Scope;
 use agentos_store::unified::Found;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -18,8 +17,8 @@ use uuid::Uuid;
 use super::executions::document;
 use super::projects::id_of;
 use super::refusals::{Compares, Finds};
-use crate::access::Caller;
-use crate::asked::Asked;
+use crate::access::may::{May, Read};
+use crate::asked::{Asked, TheRun};
 use crate::documents::{Artifact, PAGING, Page, Paging};
 use crate::file::FileAnswer;
 use crate::problem::Problem;
@@ -53,12 +52,10 @@ pub(super) fn downloads() -> OpenApiRouter<AppState> {
     responses((status = 200, description = "The files.", body = Page<Artifact>), Finds),
 )]
 async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
+    _: May<Read>,
     asked: Asked,
+    TheRun(found): TheRun,
 ) -> Result<Json<Page<Value>>, Problem> {
-    caller.may(Scope::Read)?;
     asked.only(&[&["stepId", "type"], &PAGING[..]].concat())?;
     let step: Option<Uuid> = asked.parsed("stepId", "a step's id")?;
     let kind = asked.one("type")?.map(str::to_uppercase);
@@ -66,7 +63,6 @@ async fn list(
         let detail = format!("has to be one of {}, and not `{kind}`", TYPES.join(", "));
         return Err(Problem::parameter("type", detail));
     }
-    let found = state.find_run(&id).await?;
     let detail = found.source.store.run_detail(found.run.id).await?;
     if let Some(step) = step.filter(|step| !detail.steps.iter().any(|known| known.id == *step)) {
         return Err(Problem::not_found(format!("{} has no step {step}", detail.run.run_id)));
@@ -109,12 +105,11 @@ async fn find(state: &AppState, id: Uuid) -> Result<(Found, ArtifactRecord), Pro
 )]
 async fn download(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
     Path(id): Path<String>,
     headers: HeaderMap,
     asked: Asked,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Read)?;
     asked.only(&["inline"])?;
     let is_inline = asked.flag("inline")?.unwrap_or(false);
     let (found, artifact) = find(&state, id_of(&id, "artifact")?).await?;
@@ -207,15 +202,13 @@ fn guarded(disposition: &str) -> [(HeaderName, HeaderValue); 4] {
 )]
 async fn logs(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
+    _: May<Read>,
+    TheRun(found): TheRun,
     headers: HeaderMap,
     asked: Asked,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Read)?;
     asked.only(&["stepId"])?;
     let step: Option<Uuid> = asked.parsed("stepId", "a step's id")?;
-    let found = state.find_run(&id).await?;
     let name = match step {
         Some(step) => format!("{}-{step}.log", found.run.run_id),
         None => format!("{}.log", found.run.run_id),

@@ -164,6 +164,9 @@ impl Server {
         let kind = answer.header("content-type").split(';').next().unwrap_or_default();
         let schema = content.get(kind).or_else(|| content.get("*/*")).map(|told| &told["schema"]);
         let schema = schema.unwrap_or_else(|| panic!("{method} {template} tells of no {kind}"));
+        if kind == "application/problem+json" {
+            speaks_http(&answer.json());
+        }
         if kind == "application/json" || kind.ends_with("+json") {
             self.check_document(
                 &format!("{method} {template} {}", answer.status),
@@ -256,6 +259,15 @@ impl Server {
             }
             _ => {}
         }
+    }
+}
+
+/// Whoever asks over HTTP has no flags.
+#[track_caller]
+fn speaks_http(problem: &Value) {
+    let said = format!("{} {}", problem["detail"], problem["hint"]);
+    for word in ["`--", "`agentos "] {
+        assert!(!said.contains(word), "this is the language of the command line: {problem}");
     }
 }
 
