@@ -29,7 +29,7 @@ use crate::traffic::Traffic;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The largest document that gets a tag, in bytes.
-const TAGGED: usize = 32 << 20;
+const TAGGED: u64 = 32 << 20;
 
 /// Documents and pages: tagged and made smaller.
 pub(crate) fn documents<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
@@ -95,14 +95,14 @@ async fn tagged(request: Request, next: Next) -> Response {
         .headers()
         .get(header::CONTENT_TYPE)
         .is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with("application/json")));
-    // What is streamed has no length yet.
-    let is_whole = response.body().size_hint().exact().is_some();
+    // What is streamed has no length yet, and what is huge is not read twice.
+    let is_whole = response.body().size_hint().exact().is_some_and(|bytes| bytes <= TAGGED);
     if !is_asked || !is_document || !is_whole || response.status() != StatusCode::OK {
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    let Ok(bytes) = to_bytes(body, TAGGED).await else {
-        return Problem::internal("the document is too large").into_response();
+    let Ok(bytes) = to_bytes(body, usize::MAX).await else {
+        return Problem::internal("the document can't be read").into_response();
     };
     let hash: String =
         Sha256::digest(&bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect();

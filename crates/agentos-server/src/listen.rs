@@ -8,9 +8,11 @@
 
 mod answer;
 mod crowd;
+mod deadline;
 mod limits;
 mod socket_file;
 mod tell;
+mod turns;
 mod wire;
 
 use std::io;

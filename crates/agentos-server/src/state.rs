@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agentos_store::unified::{FindError, Found, UnifiedView};
+use axum::http::StatusCode;
 
 use crate::house::House;
 use crate::live::Hub;
@@ -48,8 +49,11 @@ impl AppState {
             Ok(_) | Err(FindError::Ambiguous { .. }) => Err(none()),
             Err(FindError::NotFound { unreadable, .. }) => match unreadable.first() {
                 None => Err(none()),
-                Some(path) => Err(none()
-                    .hint(format!("{} can't be read; the run may be in there", path.display()))),
+                Some(path) => {
+                    let message = format!("no database that can be read has a run `{name}`");
+                    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, message)
+                        .hint(format!("{} can't be read; the run may be in there", path.display())))
+                }
             },
         }
     }

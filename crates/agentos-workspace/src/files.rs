@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -59,15 +59,16 @@ pub(crate) fn load_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, F
     serde_json::from_slice(&bytes).map(Some).map_err(|error| content(error.to_string()))
 }
 
-/// Writes a document in place of the one that is there. Who reads meanwhile sees the one or the other. Writers of one file
-/// hold a lock.
+/// Writes a document in place of the one that is there. Who reads meanwhile sees the one or the other. Who writes at the same
+/// time waits.
 pub(crate) fn write_json(path: &Path, document: &impl Serialize) -> Result<(), FileError> {
     let text = serde_json::to_string_pretty(document)
         .map_err(|error| FileError::Content { path: path.to_owned(), reason: error.to_string() })?;
     // Always the same name, so that what a killed writer has left is used up.
     let unfinished = path.with_extension("new");
     let write = || -> io::Result<()> {
-        let mut file = File::create(&unfinished)?;
+        let mut file = lock_draft(&unfinished)?;
+        file.set_len(0)?;
         file.write_all(text.as_bytes())?;
         file.write_all(b"\n")?;
         file.sync_all()?;
@@ -75,6 +76,19 @@ pub(crate) fn write_json(path: &Path, document: &impl Serialize) -> Result<(), F
         path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     };
     write().map_err(FileError::io(path, "can't be written"))
+}
+
+/// Opens a draft that only we write to. The one that was waited for may have got its own name meanwhile; then it is no draft.
+fn lock_draft(path: &Path) -> io::Result<File> {
+    loop {
+        let file = File::options().create(true).truncate(false).write(true).open(path)?;
+        file.lock()?;
+        let named = fs::metadata(path).map(|found| (found.dev(), found.ino()));
+        let ours = file.metadata().map(|found| (found.dev(), found.ino()))?;
+        if named.is_ok_and(|named| named == ours) {
+            return Ok(file);
+        }
+    }
 }
 
 /// Makes a folder for one user's eyes, and the folders above it as everybody makes them.
@@ -111,4 +125,29 @@ pub(crate) fn hide_from_git(folder: &Path) -> Result<(), FileError> {
         return Ok(());
     }
     fs::write(&path, "*\n").map_err(FileError::io(&path, "can't be written"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_who_write_one_file_at_once_all_succeed_and_leave_one_whole_document() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("document.json");
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let path = &path;
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        write_json(path, &vec![writer; 100]).expect("it is written");
+                        let read: Vec<u32> = load_json(path).expect("it is whole").expect("a file");
+                        assert!(read.iter().all(|number| *number == read[0]), "{read:?}");
+                    }
+                });
+            }
+        });
+        let names: Vec<_> = fs::read_dir(folder.path()).expect("a folder").flatten().collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+    }
 }

@@ -11,13 +11,14 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use http_body_util::Limited;
 use hyper::body::{Body as _, Incoming};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tower::ServiceExt as _;
 use tower_http::timeout::TimeoutBody;
 
+use super::deadline::DeadlineBody;
 use super::limits::Limits;
 use super::tell::Telling;
+use super::turns::Turns;
 use crate::access::{Access, Denied, Link};
 use crate::problem::Problem;
 
@@ -26,12 +27,12 @@ pub(super) struct Door {
     pub(super) access: Access,
     router: Router,
     limits: Limits,
-    under_way: Semaphore,
+    turns: Turns,
 }
 
 impl Door {
     pub(super) fn new(router: Router, access: Access, limits: Limits) -> Self {
-        Self { access, router, under_way: Semaphore::new(limits.requests), limits }
+        Self { access, router, turns: Turns::new(limits.requests), limits }
     }
 
     /// Answers a request, in any case.
@@ -66,17 +67,20 @@ impl Door {
             return Err(Denied::TooLarge { limit });
         }
         let longest = usize::try_from(limit).unwrap_or(usize::MAX);
-        let idle = self.limits.body_idle;
-        let request =
-            request.map(|body| Body::new(Limited::new(TimeoutBody::new(idle, body), longest)));
+        let (idle, whole) = (self.limits.body_idle, self.limits.body_time);
+        let request = request.map(|body| {
+            let body = DeadlineBody::new(whole, TimeoutBody::new(idle, body));
+            Body::new(Limited::new(body, longest))
+        });
         self.access.admit(link, request).await
     }
 
     /// The router's answer, unless it does not begin in time.
     async fn within_time(&self, request: Request) -> Response {
+        let turns = self.turns.of(&request);
         let answer = async {
             // Nobody closes it.
-            let _turn = self.under_way.acquire().await.map_err(|_| Denied::Busy)?;
+            let _turn = turns.acquire().await.map_err(|_| Denied::Busy)?;
             let answer = AssertUnwindSafe(self.router.clone().oneshot(request)).catch_unwind();
             Ok::<_, Denied>(answer.await)
         };

@@ -9,7 +9,8 @@ pub struct Limits {
     pub connections: usize,
     /// Connections at once of one peer: a user of this machine, or an address.
     pub connections_per_peer: usize,
-    /// Requests at once for which there is no answer yet. More have to wait.
+    /// Requests at once for which there is no answer yet. More have to wait. As many with a body, and as many with a body of
+    /// the user whose server it is: whoever sends slowly holds up only others who send.
     pub requests: usize,
     /// Headers of one request.
     pub headers: usize,
@@ -21,6 +22,8 @@ pub struct Limits {
     pub body_bytes: u64,
     /// How long a body may pause.
     pub body_idle: Duration,
+    /// How long all of a body may take.
+    pub body_time: Duration,
     /// How long it may take until an answer begins. Streams begin at once, and may go on.
     pub request_time: Duration,
     /// How long somebody may leave an answer unread.
@@ -40,6 +43,7 @@ impl Default for Limits {
             header_time: Duration::from_secs(30),
             body_bytes: 1 << 20,
             body_idle: Duration::from_secs(15),
+            body_time: Duration::from_secs(60),
             request_time: Duration::from_secs(300),
             write_stall: Duration::from_secs(60),
             stop_time: Duration::from_secs(10),

@@ -58,6 +58,30 @@ fn a_body_that_pauses_too_long_is_given_up() {
 }
 
 #[test]
+fn bodies_that_trickle_hold_up_nobody_who_sends_none_and_are_given_up() {
+    let limits = Limits {
+        requests: 2,
+        body_idle: Duration::from_secs(60),
+        body_time: Duration::from_secs(1),
+        request_time: Duration::from_secs(60),
+        ..Limits::default()
+    };
+    let stage = Stage::with(limits);
+    let mut slow: Vec<_> = (0..8).map(|_| stage.connect()).collect();
+    let head = stage.request("POST /api/deed", &[("content-length", "1000")], "");
+    for stream in &mut slow {
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(b"the beginning").unwrap();
+    }
+    assert_eq!(stage.ask("GET /api/look", &[]).status, 200);
+    for stream in &mut slow {
+        let said = until_closed(stream);
+        assert!(Answer::parse(&said).status >= 400, "{said}");
+    }
+    assert_eq!((stage.deeds(), stage.looks()), (0, 1));
+}
+
+#[test]
 fn an_answer_that_does_not_begin_in_time_is_a_problem() {
     let stage = Stage::with(hasty());
     stage.ask("POST /api/slow", &[("content-length", "0")]).assert_problem(408);

@@ -59,13 +59,13 @@ fn killed_at_any_step_it_goes_on_to_one_branch_one_set_of_commits_and_one_pull_r
     for step in STEPS {
         let site = Site::new();
         at_work += usize::from(kill_at(&site, step));
-        let run = site.call(&["resume", "--json", "simple-sdlc"]).done();
-        let run = match run.code {
-            Some(0) => run.document(),
+        let resumed = site.call(&["resume", "--json", "simple-sdlc"]).done();
+        let run = match resumed.code {
+            Some(0) => resumed.document(),
             // It was done before it could be killed.
             _ => site.call(&["show", "--json", "simple-sdlc"]).done().exits(0).document(),
         };
-        assert_eq!(run["status"], "COMPLETED", "killed at {step}: {run:#}");
+        assert_eq!(run["status"], "COMPLETED", "killed at {step}: {resumed:#?}: {run:#}");
         check(&site, &run, step);
     }
     // The last step may be over before anybody sees it begin; the others are not.

@@ -48,7 +48,15 @@ fn a_database_that_was_replaced_makes_the_server_unready_until_it_is_back() {
     assert_eq!(fs::read_to_string(&database).expect("the file"), "something else");
     fs::remove_file(&database).expect("the file");
     until_ready(&server);
-    let later = id(&execute(&server).is(201).json());
+    // While it is being put back it is refused once more.
+    let mut later = String::new();
+    until("a run is started", || {
+        let answer = execute(&server);
+        if answer.status == 201 {
+            later = id(&answer.json());
+        }
+        !later.is_empty()
+    });
     server.until_status(&later, "COMPLETED");
     assert_eq!(server.get("/api/executions").is(200).json()["total"], 2);
     server.stop();
