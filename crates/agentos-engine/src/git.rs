@@ -7,8 +7,9 @@
 //! What a hook leaves in the background is ended with the call that ran it.
 
 //! A pull request takes two steps: what is git's is done like everything else (`propose`), then the forge is asked
-//! (`open`), which needs no thread to wait.
+//! (`open`), which needs no thread to wait. Whether one could be opened is looked at in the same two steps (`check`).
 
+mod check;
 mod door;
 mod errand;
 mod open;
@@ -152,6 +153,7 @@ impl GitPerformer {
                 self.opened(opening, ticket).await
             }
             (Ok(Done::Answer(value)), _) => Ok(value),
+            (Ok(Done::Prospect(prospect)), _) => unless_stopped(ticket, prospect.answer()).await,
             (Ok(Done::Proposal(_)), _) => Ok(Value::Null),
             (Err(trouble), _) => Err(trouble),
         };
@@ -173,10 +175,7 @@ impl GitPerformer {
         let step = whose.step.as_ref().map(|(number, _)| number.0);
         let settings = &self.settings;
         let request = Request { settings, run: whose.run, step, mark, wish, proposal, secrets };
-        let value = tokio::select! {
-            answer = request.answer() => answer?,
-            () = ticket.stop.cancelled() => return Err(Failure::cancelled().into()),
-        };
+        let value = unless_stopped(ticket, request.answer()).await?;
         for line in remarks(&value) {
             settings.output.remark(whose, &secrets.masked(&line));
         }
@@ -195,6 +194,17 @@ impl GitPerformer {
         let outer = std::env::var(token::VARIABLE).ok();
         let marks = (token::VARIABLE.to_owned(), mark.within(outer.as_deref()));
         built_up(std::env::vars_os(), added.chain([marks]))
+    }
+}
+
+/// An answer of a forge, unless somebody wants it to stop.
+async fn unless_stopped(
+    ticket: &Ticket,
+    answer: impl Future<Output = Result<Value, Failure>>,
+) -> Result<Value, Trouble> {
+    tokio::select! {
+        answer = answer => answer.map_err(Trouble::from),
+        () = ticket.stop.cancelled() => Err(Failure::cancelled().into()),
     }
 }
 

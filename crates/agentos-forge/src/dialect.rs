@@ -132,6 +132,9 @@ pub(crate) struct Listed {
 /// How a forge is spoken to about one repository.
 #[async_trait]
 pub(crate) trait Dialect: Send + Sync {
+    /// The route of the repository itself.
+    fn root(&self) -> &str;
+
     /// The latest pull requests of a branch of this repository, the closed ones too.
     async fn of_branch(&self, wire: &Wire, head: &str) -> Result<Vec<Listed>, ForgeError>;
 

@@ -65,6 +65,16 @@ impl Forge {
         Ok(Self { wire, dialect: access.kind.dialect(remote), patience: access.patience })
     }
 
+    /// Looks whether the forge lets us in and shows us the repository. It is what can be known of a token before it is
+    /// needed: whether it may open pull requests, nobody tells.
+    ///
+    /// # Errors
+    /// [`ForgeError`].
+    pub async fn check(&self) -> Result<(), ForgeError> {
+        let look = || self.wire.read::<serde_json::Value>(self.dialect.root());
+        self.patiently(look).await.map(drop)
+    }
+
     /// The pull request of a branch that carries the request's mark, and `true`; else one that is open for the same
     /// branches.
     ///
@@ -87,10 +97,18 @@ impl Forge {
     /// # Errors
     /// [`ForgeError`]. After one that may pass it is not known whether there is one; calling again tells.
     pub async fn open(&self, wanted: &NewPullRequest) -> Result<Opened, ForgeError> {
+        self.patiently(|| self.open_or_find(wanted)).await
+    }
+
+    /// Asks again if that may help, a few times, and longer and longer apart.
+    async fn patiently<T, F: Future<Output = Result<T, ForgeError>>>(
+        &self,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, ForgeError> {
         let (mut pause, mut left) = (self.patience.between, self.patience.tries);
         loop {
             left = left.saturating_sub(1);
-            let error = match self.open_or_find(wanted).await {
+            let error = match attempt().await {
                 Err(error) if left > 0 && error.is_passing() => error,
                 ended => return ended,
             };

@@ -14,7 +14,7 @@ use crate::outcome::Outcome;
 use crate::points::{NoPoints, Point, Points};
 use crate::recover::{clear_up, forbid};
 use crate::spec::CommandSpec;
-use crate::{memory, wake};
+use crate::{memory, open_files, wake};
 
 /// How supervisors are started: a program that calls [`supervisor::main`](crate::supervisor::main) with its last argument.
 /// It finds what to execute on its standard input.
@@ -110,6 +110,7 @@ impl Launcher {
             .arg(directory.path())
             // Nothing of ours is kept open or busy by something that outlives us.
             .current_dir("/")
+            .envs(open_files::told())
             .stdin(memory::file("command", &serde_json::to_vec(spec)?)?)
             .stdout(Stdio::null())
             .stderr(Stdio::null())

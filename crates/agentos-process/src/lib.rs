@@ -33,6 +33,7 @@ mod log_writer;
 pub mod mask;
 mod memory;
 pub mod notice;
+pub mod open_files;
 pub mod outcome;
 pub mod points;
 mod processes;

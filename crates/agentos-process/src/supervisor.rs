@@ -28,6 +28,7 @@ use crate::directory::Directory;
 use crate::exit::{Exit, Reason};
 use crate::group::Group;
 use crate::lock;
+use crate::open_files;
 use crate::points::{NoPoints, Point, Points};
 use crate::processes::Process;
 use crate::spec::CommandSpec;
@@ -76,6 +77,7 @@ fn supervise(path: &Path, points: &dyn Points) -> io::Result<()> {
     held.write_all(&serde_json::to_vec(&started(&spec, group.as_ref()))?)?;
     points.pass(Point::Recorded);
     set_child_subreaper(Some(getpid()))?;
+    open_files::take_back();
     let begun = moment();
     let child = spawn::spawn(&spec);
     if let Some(group) = &group {

@@ -364,7 +364,10 @@ declare module "agentos" {
   }
 
   export interface PushOptions {
-    /** Where to; `origin` if nothing is said. */
+    /**
+     * Where to. If nothing is said: that of git's `remote.pushDefault`, else `origin`, else the one that the branch follows,
+     * else the only one there is.
+     */
     remote?: string;
     /** Which; the branch that is checked out if nothing is said. */
     branch?: string;
@@ -402,7 +405,7 @@ declare module "agentos" {
     base?: string;
     /** The branch with the work; the one that is checked out if nothing is said. */
     head?: string;
-    /** `origin` if nothing is said. */
+    /** As for `push` if nothing is said. */
     remote?: string;
     draft?: boolean;
     labels?: readonly string[];
@@ -412,6 +415,19 @@ declare module "agentos" {
     onBehind?: "continue" | "rebase" | "fail";
     /** Milliseconds that each part of it may take; ten minutes if nothing is said. */
     timeout?: number;
+  }
+
+  /** Where a pull request would go. */
+  export interface PullRequestTarget {
+    readonly remote: string;
+    /** The remote's address, without a password. */
+    readonly url: string;
+    /** The branch that it would be for. */
+    readonly base: string;
+    /** `null` if the remote is on no known forge: then a branch is only pushed. */
+    readonly forge: "github" | "gitlab" | "forgejo" | null;
+    /** Why no pull request could be opened, and what to do about it; `null` if one can. */
+    readonly note: string | null;
   }
 
   /** A pull request that there is, or a branch that was only pushed. */
@@ -470,6 +486,12 @@ declare module "agentos" {
      * then it throws, as it does if the remote rejects it. A remote that can't be reached is tried a few times.
      */
     push(options?: PushOptions): Promise<Pushed>;
+    /**
+     * Looks whether `createPr` will be able to open a pull request, and changes nothing: whether there is a remote and the base
+     * is there, whether there is a token for its forge and the forge accepts it, whether the template can be used. Throws
+     * what `createPr` would throw. For the beginning of a workflow, before agents work for hours.
+     */
+    checkPr(options?: { remote?: string; base?: string; timeout?: number }): Promise<PullRequestTarget>;
     /**
      * Pushes the branch and opens a pull request, once, however often the run is interrupted. If there is an open one for the
      * branch, that is the answer. On a remote that is no known forge it only pushes, and `note` says so.
@@ -615,7 +637,10 @@ declare module "agentos" {
 
     /** Adds a remark on the step to the audit trail. */
     comment(message: string, meta?: unknown): void;
-    /** Adds a remark on the run to the audit trail. */
+    /**
+     * Adds a remark on the run to the audit trail. With `{ note: true }` whoever watches the run sees it as `note: …`, when it
+     * is made and once more when the run has ended.
+     */
     commentExecution(message: string, meta?: unknown): void;
   }
 

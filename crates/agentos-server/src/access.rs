@@ -20,6 +20,7 @@ mod forwarded;
 mod headers;
 mod host;
 mod link;
+pub(crate) mod may;
 mod origin;
 mod peer;
 mod secret;

@@ -3,18 +3,18 @@
 //! Names may be written as in JavaScript or as in SQL (`workflowId`, `workflow_id`). A parameter that nobody knows is a
 //! mistake of whoever wrote it, and silence about it would show them the wrong list.
 
+mod body;
+mod named;
+mod rules;
+
 use std::str::FromStr;
 
-use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::StatusCode;
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
-use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
-
-/// The largest body that is ever taken, in bytes; the listener is stricter as a rule.
-const BODY: usize = 64 << 20;
+pub(crate) use body::Given;
+pub(crate) use named::TheRun;
 
 /// The longest value of a parameter, in bytes.
 const LONGEST: usize = 4_096;
@@ -104,6 +104,18 @@ impl Asked {
     }
 }
 
+/// No parameters: whoever gives one is told that nothing is taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Nothing;
+
+impl<S: Send + Sync> FromRequestParts<S> for Nothing {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Asked::from_request_parts(parts, state).await?.only(&[]).map(|()| Self)
+    }
+}
+
 /// Whether somebody means this name: `workflowId`, `workflow_id`.
 fn is_spelling(name: &str, given: &str) -> bool {
     if name == given {
@@ -119,87 +131,8 @@ fn is_spelling(name: &str, given: &str) -> bool {
     snake == given
 }
 
-/// A body in JSON. Where nothing is sent, that is an empty object.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Given<T>(pub(crate) T);
-
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Given<T> {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let is_json = is_json(request.headers());
-        let bytes = axum::body::to_bytes(request.into_body(), BODY).await.map_err(unread)?;
-        if bytes.is_empty() {
-            return understood(b"{}").map(Self);
-        }
-        if !is_json {
-            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            return Err(Problem::new(status, "the body has to be JSON")
-                .hint("send it with `Content-Type: application/json`"));
-        }
-        // Nothing is nothing, however it is written.
-        let bytes: &[u8] = if bytes.trim_ascii() == b"null" { b"{}" } else { &bytes };
-        // A list could be read as fields in their order, and nobody means that.
-        if bytes.trim_ascii_start().first() == Some(&b'[') {
-            let status = StatusCode::UNPROCESSABLE_ENTITY;
-            return Err(Problem::new(status, "the body has to be an object, and is a list"));
-        }
-        understood(bytes).map(Self)
-    }
-}
-
-fn unread(error: axum::Error) -> Problem {
-    let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
-    let is_too_long =
-        causes.into_iter().any(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
-    match is_too_long {
-        true => {
-            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is longer than is taken here")
-                .hint("write large data into a file of the project and give its path")
-        }
-        false => Problem::bad_request(format!("the body can't be read: {error}")),
-    }
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
-    kind.eq_ignore_ascii_case("application/json")
-        || (kind.starts_with("application/") && kind.ends_with("+json"))
-}
-
-fn understood<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    let reader = &mut serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut *reader).map_err(|error| {
-        let inner = error.inner();
-        if inner.is_syntax() || inner.is_eof() {
-            return Problem::bad_request(format!("the body is no JSON: {inner}"));
-        }
-        let pointer = pointer(error.path());
-        // The place in the text says nothing to whoever made it with a program.
-        let said = inner.to_string();
-        let said = said.split(" at line ").next().unwrap_or_default().to_owned();
-        Problem::field(&pointer, format!("is wrong: {said}"))
-    })?;
-    reader.end().map_err(|error| Problem::bad_request(format!("the body is no JSON: {error}")))?;
-    Ok(value)
-}
-
-fn pointer(path: &serde_path_to_error::Path) -> String {
-    use serde_path_to_error::Segment;
-    let part = |segment: &Segment| match segment {
-        Segment::Seq { index } => format!("/{index}"),
-        Segment::Map { key } => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
-        Segment::Enum { variant } => format!("/{variant}"),
-        Segment::Unknown => String::new(),
-    };
-    path.iter().map(part).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
 
     #[test]
@@ -208,26 +141,5 @@ mod tests {
             is_spelling("workflowId", "workflowId") && is_spelling("workflowId", "workflow_id")
         );
         assert!(!is_spelling("workflowId", "workflowid"));
-    }
-
-    #[test]
-    fn a_field_that_is_wrong_is_named_by_its_pointer() {
-        #[derive(Debug, Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Inner {
-            #[expect(dead_code, reason = "only read from JSON")]
-            number: u32,
-        }
-        #[derive(Debug, Deserialize)]
-        struct Outer {
-            #[expect(dead_code, reason = "only read from JSON")]
-            list: Vec<Inner>,
-        }
-        let wrong = understood::<Outer>(br#"{"list": [{"number": 1}, {"number": "x"}]}"#);
-        let problem = wrong.unwrap_err();
-        assert_eq!(problem.status, 422);
-        assert_eq!(problem.errors[0].pointer.as_deref(), Some("/list/1/number"));
-        assert_eq!(understood::<Outer>(b"{").unwrap_err().status, 400);
-        assert_eq!(understood::<Outer>(b"{\"list\": []} x").unwrap_err().status, 400);
     }
 }

@@ -7,19 +7,22 @@
 mod catalog;
 mod execution;
 mod page;
+mod step_name;
 mod totals;
 mod wanted;
 
 pub use catalog::{
-    Project, Statistics, Workflow, WorkflowDetail, WorkflowVersion, Workspace, WorkspaceDetail,
+    Backup, Finding, Integrated, Keeping, Project, Statistics, Verdict, Weight, Workflow,
+    WorkflowDetail, WorkflowVersion, Workspace, WorkspaceDetail,
 };
 pub use execution::{
     AgentSession, Artifact, ArtifactType, Comment, Execution, ExecutionDetail, Operation, Question,
     SessionStatus, Step, StepStatus, WaitKind, Waiting, WorkflowStatus,
 };
-pub(crate) use page::{Page, Unreadable};
+pub(crate) use page::{PAGING, Page, Paging, Unreadable};
+pub use step_name::StepName;
 pub(crate) use totals::Totals;
 pub use wanted::{
     ApproveRequest, CancelRequest, CleanRequest, CommentRequest, ExecuteRequest, ForkRequest,
-    ProjectRequest, RestoreRequest, ResumeRequest, SignalRequest, StepName, WorkspaceRequest,
+    ProjectRequest, RestoreRequest, ResumeRequest, SignalRequest, WorkspaceRequest,
 };

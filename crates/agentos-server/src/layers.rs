@@ -2,6 +2,7 @@
 //! whoever has it already.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -10,7 +11,9 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
+use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
@@ -20,6 +23,7 @@ use tracing::Span;
 
 use crate::file::is_known;
 use crate::problem::Problem;
+use crate::traffic::Traffic;
 
 /// The header with the number of a request.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -33,7 +37,15 @@ pub(crate) fn documents<S: Clone + Send + Sync + 'static>(router: Router<S>) -> 
 }
 
 /// Everything.
-pub(crate) fn all(router: Router) -> Router {
+pub(crate) fn all(router: Router, traffic: Arc<Traffic>) -> Router {
+    let count = move |request: Request, next: Next| {
+        let (traffic, begun) = (Arc::clone(&traffic), Instant::now());
+        async move {
+            let response = next.run(request).await;
+            traffic.add(response.status(), begun.elapsed());
+            response
+        }
+    };
     let trace = TraceLayer::new_for_http()
         .make_span_with(|request: &Request| {
             let id = request.headers().get(&REQUEST_ID).and_then(|id| id.to_str().ok());
@@ -48,7 +60,8 @@ pub(crate) fn all(router: Router) -> Router {
                 "answered"
             );
         });
-    router.layer(CatchPanicLayer::custom(broken_off)).layer(
+    let router = router.layer(from_fn(legible)).layer(CatchPanicLayer::custom(broken_off));
+    router.layer(from_fn(count)).layer(
         ServiceBuilder::new()
             .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
             .layer(trace)
@@ -61,6 +74,16 @@ fn broken_off(_: Box<dyn Any + Send>) -> Response {
     Problem::internal("the request has broken off")
         .hint("the server's log tells more")
         .into_response()
+}
+
+/// Refuses an address that is no text: nothing has such a name.
+async fn legible(request: Request, next: Next) -> Response {
+    match percent_decode_str(request.uri().path()).decode_utf8() {
+        Ok(_) => next.run(request).await,
+        Err(_) => Problem::bad_request("the address can't be read: its bytes are no UTF-8")
+            .hint("write what is not ASCII in UTF-8, percent-encoded: `%C3%BC` for `ü`")
+            .into_response(),
+    }
 }
 
 /// Gives documents a tag, and spares whoever has one already the document.

@@ -25,6 +25,7 @@ pub mod live;
 pub mod problem;
 mod routes;
 mod state;
+mod traffic;
 
 pub use routes::{openapi, router};
 pub use state::AppState;

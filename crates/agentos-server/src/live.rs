@@ -36,6 +36,7 @@ use axum::routing::get;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub(crate) use hub::Audience;
 pub use hub::Hub;
 
 use crate::state::AppState;

@@ -1,5 +1,7 @@
 //! What is answered instead of an answer: problem documents (RFC 9457), every one of them with a sentence for people.
 
+use std::fmt;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -98,12 +100,14 @@ impl Problem {
     /// A field of the body is not what it has to be.
     #[must_use]
     pub fn field(pointer: &str, detail: impl Into<String>) -> Self {
-        let detail = detail.into();
-        let status = StatusCode::UNPROCESSABLE_ENTITY;
-        let mut problem = Self::new(status, format!("`{pointer}` {detail}"));
-        let pointer = Some(pointer.to_owned());
-        problem.errors.push(FieldProblem { pointer, parameter: None, detail });
-        problem
+        Self::fields(vec![FieldProblem::at(pointer, detail)])
+    }
+
+    /// Fields of the body are not what they have to be.
+    #[must_use]
+    pub fn fields(errors: Vec<FieldProblem>) -> Self {
+        let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Self { errors, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, told.join("; ")) }
     }
 
     /// It is our fault. What exactly went wrong is in the log.
@@ -117,6 +121,24 @@ impl Problem {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+impl FieldProblem {
+    /// About a field of the body.
+    #[must_use]
+    pub fn at(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { pointer: Some(pointer.into()), parameter: None, detail: detail.into() }
+    }
+}
+
+impl fmt::Display for FieldProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pointer.as_deref().or(self.parameter.as_deref()) {
+            // The pointer to all of it.
+            None | Some("") => write!(f, "the body {}", self.detail),
+            Some(name) => write!(f, "`{name}` {}", self.detail),
+        }
     }
 }
 
@@ -143,12 +165,8 @@ impl From<Refusal> for Problem {
             RefusalKind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
             RefusalKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         };
-        let errors = refusal.fields.into_iter().map(|(pointer, detail)| FieldProblem {
-            pointer: Some(pointer),
-            parameter: None,
-            detail,
-        });
-        let errors = errors.collect();
+        let errors = refusal.fields.into_iter();
+        let errors = errors.map(|(pointer, detail)| FieldProblem::at(pointer, detail)).collect();
         Self { hint: refusal.hint, errors, ..Self::new(status, refusal.message) }
     }
 }

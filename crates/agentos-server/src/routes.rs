@@ -12,9 +12,8 @@ mod totals;
 mod workflows;
 mod workspaces;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use agentos_store::registry::Scope;
 use axum::Router;
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
@@ -25,7 +24,7 @@ use utoipa::openapi::schema::{Schema, SchemaType, Type};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::access::Caller;
+use crate::access::may::{May, Read};
 use crate::layers;
 use crate::problem::{FieldProblem, Problem};
 use crate::state::AppState;
@@ -100,10 +99,9 @@ fn never_null(parameter: &mut RefOr<Parameter>) {
 #[utoipa::path(get, path = "/api/openapi.json", operation_id = "getOpenapi", tag = "health",
     responses((status = 200, description = "This description.", body = serde_json::Value), refusals::Lists),
 )]
-async fn description(caller: Caller) -> Result<Response, Problem> {
-    caller.may(Scope::Read)?;
+async fn description(_: May<Read>) -> Response {
     static TEXT: LazyLock<String> = LazyLock::new(|| openapi().to_json().unwrap_or_default());
-    Ok(([(header::CONTENT_TYPE, "application/json")], TEXT.as_str()).into_response())
+    ([(header::CONTENT_TYPE, "application/json")], TEXT.as_str()).into_response()
 }
 
 /// Everything that the server answers.
@@ -112,7 +110,8 @@ pub fn router(state: AppState) -> Router {
     let (streams, _) = streams().split_for_parts();
     let pages = Router::new().fallback(dashboard::page);
     let router = layers::documents(documents.merge(pages)).merge(streams);
-    layers::all(router.method_not_allowed_fallback(another_method).with_state(state))
+    let traffic = Arc::clone(&state.traffic);
+    layers::all(router.method_not_allowed_fallback(another_method).with_state(state), traffic)
 }
 
 async fn another_method(method: Method, uri: Uri) -> Problem {

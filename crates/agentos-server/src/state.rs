@@ -8,6 +8,7 @@ use crate::house::House;
 use crate::live::Hub;
 use crate::problem::Problem;
 use crate::routes::metrics::Told;
+use crate::traffic::Traffic;
 
 /// What every request stands on. Clones are handles to the same.
 #[derive(Clone)]
@@ -18,6 +19,8 @@ pub struct AppState {
     pub live: Arc<Hub>,
     /// Figures that were told a moment ago.
     pub(crate) figures: Told,
+    /// What was answered so far.
+    pub(crate) traffic: Arc<Traffic>,
 }
 
 impl AppState {
@@ -25,7 +28,7 @@ impl AppState {
     #[must_use]
     pub fn new(house: Arc<dyn House>) -> Self {
         let live = Arc::new(Hub::new(Arc::clone(&house)));
-        Self { house, live, figures: Told::default() }
+        Self { house, live, figures: Told::default(), traffic: Arc::default() }
     }
 
     /// All databases as they are known now.

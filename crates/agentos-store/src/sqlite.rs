@@ -24,6 +24,7 @@ mod error;
 mod examine;
 mod figures;
 mod file;
+mod groups;
 mod hung;
 mod inbox;
 mod list;
@@ -64,7 +65,8 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 pub use examine::{Examination, Finding, FindingKind, Sizes};
-pub use figures::{DefinitionFigures, Figures};
+pub use figures::{DURATION_BOUNDS_MS, DefinitionFigures, DurationFigures, Figures};
+pub use groups::{GROUP_BOUNDS, GroupFigures};
 pub use hung::{EndOwnerError, OwnerEnd, OwnerLife};
 pub use open::{Notice, OpenError};
 pub use owner::Owner;
@@ -84,6 +86,7 @@ use crate::run::{CreateError, Created, Head, NewRun};
 use crate::store::Store;
 use crate::tail::{TailCursor, TailError, TailPage};
 use commit::Prepared;
+use groups::Groups;
 use open::Location;
 use owner::Owners;
 use reader::{Readers, Source};
@@ -117,6 +120,7 @@ struct Inner {
     readers: Readers,
     /// None if the store was opened to be looked at.
     writer: Option<Writer>,
+    groups: Arc<Groups>,
     eyes: Eyes,
 }
 
@@ -133,11 +137,11 @@ impl SqliteStore {
             path: path.to_owned(),
             source: fault.into(),
         };
-        let source = Source::Own(file.history());
+        let (source, groups) = (Source::Own(file.history()), file.groups());
         let writer = Writer::start(file).map_err(backend)?;
         let readers = Readers::new(location.path.clone(), source);
         let (path, eyes) = (location.path, Eyes::Writing);
-        Ok(Self::of(Inner { path, owners, readers, writer: Some(writer), eyes }))
+        Ok(Self::of(Inner { path, owners, readers, writer: Some(writer), groups, eyes }))
     }
 
     /// Opens the store only to be looked at: nothing is made or changed, neither in the file nor beside it, and every
@@ -168,7 +172,8 @@ impl SqliteStore {
         view::check(&path)?;
         let marks = eyes == Eyes::Following;
         let readers = Readers::new(path.clone(), Source::Look { marks });
-        Ok(Self::of(Inner { path, owners, readers, writer: None, eyes }))
+        let groups = Arc::default();
+        Ok(Self::of(Inner { path, owners, readers, writer: None, groups, eyes }))
     }
 
     fn of(inner: Inner) -> Self {
@@ -209,6 +214,12 @@ impl SqliteStore {
     /// [`BackendError`] if the file can't be read.
     pub fn watch(&self) -> Result<Watch, BackendError> {
         Ok(watch::watch(&self.inner.path, self.inner.eyes)?)
+    }
+
+    /// How many commits of turns this process has put into one transaction.
+    #[must_use]
+    pub fn commit_groups(&self) -> GroupFigures {
+        self.inner.groups.figures()
     }
 
     /// Says what is wrong with the file, if something is: it was removed, moved or replaced while it was open. Changes

@@ -29,7 +29,9 @@ pub use error::VersionControlError;
 pub use halt::Halt;
 pub use mark::Mark;
 pub use remote::error::RemoteError;
-pub use remote::{Base, BaseRequest, Force, PushOutcome, PushRequest, Pushed, Remote};
+pub use remote::{
+    Base, BaseRequest, Force, PushOutcome, PushRequest, Pushed, Remote, Target, without_password,
+};
 pub use request::{DiffRequest, LogRequest, NewBranch, NewCommit, StatusRequest};
 
 use crate::surroundings::Surroundings;
@@ -111,11 +113,19 @@ pub trait VersionControl {
     /// There is no such commit.
     fn log(&self, request: &LogRequest) -> Result<Vec<LoggedCommit>>;
 
-    /// A remote by its name.
+    /// A remote by its name. If nothing is said, the usual one: that of `remote.pushDefault`, else `origin`, else the one that
+    /// the branch follows which is checked out here or in the main checkout, else the only one there is.
     ///
     /// # Errors
-    /// There is none.
-    fn remote(&self, name: &str) -> Result<Remote>;
+    /// There is none, or there are several and nothing says which.
+    fn remote(&self, name: Option<&str>) -> Result<Remote>;
+
+    /// The branch on a remote that work is to be for, if it is there. Only the remote is asked; nothing is fetched, and it
+    /// does not matter what is checked out.
+    ///
+    /// # Errors
+    /// There is no such branch, or the remote can't be asked.
+    fn find_base(&self, request: &BaseRequest) -> Result<Target>;
 
     /// Sees to it that a branch is on a remote, as it is here. What the remote has is replaced only as the request says.
     ///

@@ -163,32 +163,36 @@ pub(crate) fn replacements(
     let mut found = BTreeMap::new();
     for said in said {
         let wrong = || {
-            CommandError::usage(format!("`--agent {said}` names no agents"))
-                .hint("say `--agent NAME=OTHER`, or `--agent NAME=scripted:FILE`")
+            CommandError::usage(format!("`{said}` names no agents"))
+                .cli_hint("say `--agent NAME=OTHER`, or `--agent NAME=scripted:FILE`")
+                .api_hint("say `{\"NAME\": \"OTHER\"}`, or `{\"NAME\": \"scripted:FILE\"}`")
         };
         let (name, other) = said.split_once('=').ok_or_else(wrong)?;
+        let field = format!("/agents/{}", name.replace('~', "~0").replace('/', "~1"));
         if name.is_empty() || other.is_empty() {
-            return Err(wrong());
+            return Err(wrong().field(field));
         }
         let known: Vec<String> = roles.keys().cloned().chain(roster.names()).collect();
         if !known.iter().any(|known| known == name) {
             let role = if roles.is_empty() { "" } else { "role or " };
             let known = known.join(", ");
-            let wrong =
-                format!("`--agent {said}`: there is no {role}agent `{name}`; there are {known}");
-            return Err(CommandError::usage(wrong));
+            let wrong = format!("`{said}`: there is no {role}agent `{name}`; there are {known}");
+            return Err(CommandError::usage(wrong).field(field));
         }
         if found.contains_key(name) {
-            let wrong = format!("`--agent {said}`: the place of `{name}` is taken already");
-            return Err(CommandError::usage(wrong).hint("say it once"));
+            let wrong = format!("`{said}`: the place of `{name}` is taken already");
+            return Err(CommandError::usage(wrong).hint("say it once").field(field));
         }
         let other = match other.split_once(':') {
-            Some((other, file)) => format!("{other}:{}", scenario(&folder.join(file))?.display()),
+            Some((other, file)) => {
+                let file = scenario(&folder.join(file)).map_err(|error| error.field(&field))?;
+                format!("{other}:{}", file.display())
+            }
             None => other.to_owned(),
         };
         found.insert(name.to_owned(), other);
         let member = roster.member(name, &found);
-        member.map_err(|error| CommandError::usage(error.to_string()))?;
+        member.map_err(|error| CommandError::usage(error.to_string()).field(field))?;
     }
     Ok(found)
 }

@@ -28,7 +28,7 @@ pub(crate) fn cast(
         let name = if player.contains(':') { role } else { player };
         let member = roster.member(name, &cast).map_err(|error| {
             let message = format!("the role `{role}` of {}: {error}", workflow.name);
-            CommandError::usage(message)
+            CommandError::usage(message).field(format!("/agents/{role}"))
         })?;
         if !is_there(session, &member) {
             return Err(missing(session, &roster, (workflow, role), &member));
@@ -82,9 +82,14 @@ fn missing(
         installed.join(", ")
     );
     let install = member.agent.facts().map(|facts| format!("; or install it: {}", facts.install));
-    CommandError::usage(message).hint(format!(
-        "choose another with `--agent {role}={other}`, or for good with `{role} = \"…\"` under [roles] in \
-         .agent/config.toml{}",
-        install.unwrap_or_default()
-    ))
+    let choose = |how: &str| {
+        let install = install.as_deref().unwrap_or_default();
+        format!(
+            "choose another with `{how}`, or for good with `{role} = \"…\"` under [roles] in .agent/config.toml{install}"
+        )
+    };
+    CommandError::usage(message)
+        .cli_hint(choose(&format!("--agent {role}={other}")))
+        .api_hint(choose(&format!("\"agents\": {{\"{role}\": \"{other}\"}}")))
+        .field(format!("/agents/{role}"))
 }

@@ -53,6 +53,13 @@ pub(crate) struct Listed {
     source: Source,
 }
 
+impl Listed {
+    /// Whether it is a TypeScript file inside of the program.
+    pub(crate) const fn is_built_in(&self) -> bool {
+        self.file.is_none() && matches!(self.source, Source::Template(_))
+    }
+}
+
 #[derive(Debug, Clone)]
 enum Source {
     Rust(Box<Workflow>),
@@ -160,7 +167,7 @@ impl Catalog {
         if let Some(broken) = broken {
             let message = format!("the workflow `{name}` can't be used\n{broken}");
             return CommandError::usage(message)
-                .hint("`agentos check` tells of everything that is wrong");
+                .cli_hint("`agentos check` tells of everything that is wrong");
         }
         let all = self.all();
         let names: Vec<&str> = all.iter().map(|listed| listed.name.as_str()).collect();

@@ -9,7 +9,7 @@ use agentos_sdk::Workflows;
 use agentos_workspace::surroundings::Surroundings;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Listed};
 use crate::commands::{
     approve, artifacts, cancel, check, config, db, diff, doctor, fork, init, logs, mcp, query,
     resume, retry, run, serve, show, signal, status, token, top, workflows, workspace,
@@ -19,7 +19,7 @@ use crate::elsewhere;
 use crate::error::{CommandError, Result};
 use crate::executor;
 use crate::guard;
-use crate::inputs::add_flags;
+use crate::inputs::{add_flags, without_flag};
 use crate::session::{self, Session};
 use crate::terminal::paint::ColorChoice;
 
@@ -134,22 +134,34 @@ fn command_for(arguments: &[OsString], catalog: &Catalog) -> Result<clap::Comman
     let Some(found) = named.map(|name| catalog.find(&name)).transpose()? else {
         return Ok(command);
     };
-    let command = match &found.input {
-        Some(schema) => command.mut_subcommand("run", |run| add_flags(run, schema)),
-        None => command,
-    };
+    Ok(command.mut_subcommand("run", |run| {
+        let taken = found.input.as_ref().map(|schema| without_flag(&run, schema));
+        let run = match &found.input {
+            Some(schema) => add_flags(run, schema),
+            None => run,
+        };
+        let more = [further_inputs(&taken.unwrap_or_default()), roles(&found)];
+        let more: Vec<String> = more.into_iter().flatten().collect();
+        if more.is_empty() { run } else { run.after_help(more.join("\n\n")) }
+    }))
+}
+
+/// Inputs whose names are those of flags of ours, as help tells of them.
+fn further_inputs(lines: &[String]) -> Option<String> {
+    let lines: Vec<String> = lines.iter().map(|line| format!("      {line}")).collect();
+    (!lines.is_empty())
+        .then(|| format!("Inputs that have no flag of their own:\n{}", lines.join("\n")))
+}
+
+/// The roles of a workflow, as help tells of them.
+fn roles(found: &Listed) -> Option<String> {
+    let first = found.agents.keys().next()?;
     let roles: Vec<String> =
         found.agents.iter().map(|(role, agent)| format!("{role} ({agent})")).collect();
-    Ok(match roles.is_empty() {
-        true => command,
-        false => command.mut_subcommand("run", |run| {
-            run.after_help(format!(
-                "Roles: {}. `--agent {}=NAME` or [roles] in .agent/config.toml gives one to another agent.",
-                roles.join(", "),
-                found.agents.keys().next().map_or("ROLE", String::as_str)
-            ))
-        }),
-    })
+    let roles = roles.join(", ");
+    Some(format!(
+        "Roles: {roles}. `--agent {first}=NAME` or [roles] in .agent/config.toml gives one to another agent."
+    ))
 }
 
 /// Help and version are answers; everything else that the parser says is a complaint.

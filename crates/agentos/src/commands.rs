@@ -27,13 +27,14 @@ pub(crate) mod workspace;
 
 use std::process::ExitCode;
 
-use agentos_core::value::Value;
+use agentos_script::files::WORKFLOWS_FOLDER;
 use agentos_store::projection::WorkflowStatus;
-use agentos_store::records::{CommentRecord, RunDetail};
+use agentos_store::records::{CommentRecord, RunDetail, RunRecord};
 use agentos_workspace::workspace::standing::{self, Standing};
 
 use crate::error::{ErrorKind, Result};
 use crate::session::Session;
+use crate::terminal::note::is_note;
 
 /// What is said of a run that was seen to its end.
 fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode> {
@@ -48,11 +49,14 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
         Err(error) if error.kind != ErrorKind::PipeClosed => return Err(error),
         _ => {}
     }
-    if let Some(place) = detail.run.error.as_ref().and_then(place_of) {
-        session.output.note(&format!("it failed at {place}"));
+    if let Some(place) = place_of(session, &detail.run) {
+        let hint = "; `agentos init --examples` copies it, to be changed";
+        let hint = if is_built_in(session, &detail.run) { hint } else { "" };
+        session.output.note(&format!("it failed at {place}{hint}"));
     }
-    let is_ours = |comment: &&CommentRecord| comment.author.as_deref() == Some("agentos");
-    for comment in detail.comments.iter().filter(is_ours) {
+    let is_told =
+        |comment: &&CommentRecord| comment.author.as_deref() == Some("agentos") || is_note(comment);
+    for comment in detail.comments.iter().filter(is_told) {
         session.output.note(&comment.message);
     }
     if let (Some(_), Some(path)) = (&detail.run.workspace_id, &detail.run.workspace_dir) {
@@ -73,14 +77,27 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
     if let Some(url) = &detail.run.pr_url {
         session.output.note(&format!("its pull request is {url}"));
     }
+    if matches!(detail.run.status, WorkflowStatus::Failed | WorkflowStatus::TimedOut) {
+        let name = &detail.run.run_id;
+        session.output.note(&format!(
+            "`agentos retry {name}` tries again what failed, and keeps what was finished before"
+        ));
+    }
     Ok(match detail.run.status {
         WorkflowStatus::Completed => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })
 }
 
-/// Where in its source a workflow failed, if that is known.
-fn place_of(error: &Value) -> Option<String> {
-    let at = error.get("detail")?.get("at")?.as_str()?;
-    Some(format!(".agent/workflows/{at}"))
+/// Where in its source a workflow failed, if that is known. What is built in is in no file of the project.
+fn place_of(session: &Session, run: &RunRecord) -> Option<String> {
+    let at = run.error.as_ref()?.get("detail")?.get("at")?.as_str()?;
+    Some(match is_built_in(session, run) {
+        true => format!("built-in {} ({at})", run.workflow),
+        false => format!("{WORKFLOWS_FOLDER}/{at}"),
+    })
+}
+
+fn is_built_in(session: &Session, run: &RunRecord) -> bool {
+    session.catalog.find(&run.workflow).is_ok_and(|found| found.is_built_in())
 }

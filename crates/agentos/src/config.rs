@@ -67,6 +67,13 @@ pub(crate) struct Sources<'a> {
     pub(crate) flags: Flags,
 }
 
+impl Sources<'_> {
+    /// The files that are read, whether or not they are there.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.checkout.map(repository_path).into_iter().chain(user_path(self)).collect()
+    }
+}
+
 /// What the command line said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Flags {

@@ -2,6 +2,7 @@
 
 pub(crate) mod carry;
 pub(crate) mod commands;
+mod copies;
 pub(crate) mod folders;
 pub(crate) mod litter;
 pub(crate) mod others;

@@ -57,14 +57,20 @@ impl ErrorKind {
 pub(crate) struct CommandError {
     pub(crate) kind: ErrorKind,
     pub(crate) message: String,
+    /// What to do next, for somebody at a terminal.
     pub(crate) hint: Option<String>,
+    /// What to do next, for a program that asks the server.
+    pub(crate) api_hint: Option<String>,
+    /// Which parts of what was asked for are wrong, and how: JSON pointers into the body of the server's request of the same
+    /// name.
+    pub(crate) fields: Vec<(String, String)>,
 }
 
 pub(crate) type Result<T, E = CommandError> = std::result::Result<T, E>;
 
 impl CommandError {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None }
+        Self { kind, message: message.into(), hint: None, api_hint: None, fields: Vec::new() }
     }
 
     pub(crate) fn failed(message: impl Into<String>) -> Self {
@@ -83,9 +89,29 @@ impl CommandError {
         Self::new(ErrorKind::Refused, message)
     }
 
-    /// The same with what to do next.
+    /// The same with what to do next, by whatever door somebody came.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        let hint = hint.into();
+        self.api_hint = Some(hint.clone());
+        self.hint = Some(hint);
+        self
+    }
+
+    /// The same with what to do next on the command line.
+    pub(crate) fn cli_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same with what to do next over HTTP.
+    pub(crate) fn api_hint(mut self, hint: impl Into<String>) -> Self {
+        self.api_hint = Some(hint.into());
+        self
+    }
+
+    /// The same about this field of a request.
+    pub(crate) fn field(mut self, pointer: impl Into<String>) -> Self {
+        self.fields.push((pointer.into(), self.message.clone()));
         self
     }
 

@@ -96,7 +96,7 @@ pub(crate) async fn drive(
         }
         Outcome::Trouble(message) => {
             Err(CommandError::failed(format!("the run can't be driven: {message}"))
-                .hint("nothing of it is lost; mend that, and `agentos resume` it"))
+                .cli_hint("nothing of it is lost; mend that, and `agentos resume` it"))
         }
         Outcome::Wish(_) => {
             watching.show().await;
@@ -119,7 +119,10 @@ async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
 pub(crate) async fn ended(store: &SqliteStore, run: RunId) -> CommandError {
     let name = short_name(store, run).await;
     CommandError::usage(format!("{name} has ended, and what has ended stays so"))
-        .hint(format!("`agentos show {name}` tells how; `agentos retry {name}` mends a failed run"))
+        .cli_hint(format!(
+            "`agentos show {name}` tells how; `agentos retry {name}` mends a failed run"
+        ))
+        .api_hint(format!("`POST /api/executions/{name}/retry` mends a failed run"))
 }
 
 /// Somebody who lives has the run.
@@ -130,9 +133,11 @@ pub(crate) async fn owned(store: &SqliteStore, run: RunId, by: OwnerId) -> Comma
         OwnerLife::Alive { pid: None } => "a process in another container".to_owned(),
         OwnerLife::Dead => "a process that has just ended".to_owned(),
     };
-    CommandError::refused(format!("{name} is being run by {who}")).hint(format!(
-        "`agentos logs -f {name}` watches it; `agentos resume --take-over {name}` ends that process if it hangs"
-    ))
+    CommandError::refused(format!("{name} is being run by {who}"))
+        .cli_hint(format!(
+            "`agentos logs -f {name}` watches it; `agentos resume --take-over {name}` ends that process if it hangs"
+        ))
+        .api_hint("if that process hangs, `\"takeOver\": true` ends it first")
 }
 
 /// A process that was killed holds its locks for a moment longer than it can do anything.
@@ -157,7 +162,7 @@ async fn short_name(store: &SqliteStore, run: RunId) -> String {
 async fn interrupted(store: &SqliteStore, run: RunId) -> CommandError {
     let name = short_name(store, run).await;
     CommandError::new(ErrorKind::Interrupted, format!("{name} was interrupted"))
-        .hint(format!("`agentos resume {name}` goes on where it stands"))
+        .cli_hint(format!("`agentos resume {name}` goes on where it stands"))
 }
 
 fn start(

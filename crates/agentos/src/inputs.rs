@@ -12,7 +12,7 @@ use serde_json::Map;
 
 use crate::error::{CommandError, Result};
 pub(crate) use files::{FileInput, files};
-pub(crate) use flags::{add_flags, given_flags};
+pub(crate) use flags::{add_flags, given_flags, without_flag};
 
 /// What was given, not understood yet.
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub(crate) struct Given {
     pub(crate) stdin: Option<String>,
     /// `--input key=value`
     pub(crate) pairs: Vec<String>,
+    /// Values of properties, as they are.
+    pub(crate) values: Map<String, Value>,
     /// Flags: a property with every text that was given for it.
     pub(crate) flags: Vec<(String, Vec<String>)>,
 }
@@ -34,11 +36,11 @@ pub(crate) fn assemble(schema: Option<&Value>, given: Given) -> Result<Value> {
         let value = serde_json::from_str(&text).map_err(|error| not_json(&name, &error))?;
         input = Some(merged(input, value, &name)?);
     }
-    let mut named = Map::new();
+    let mut named = given.values;
     for pair in given.pairs {
         let Some((key, text)) = pair.split_once('=') else {
             return Err(CommandError::usage(format!("`--input {pair}` names no value"))
-                .hint("write `--input key=value`, or `--input -` for JSON on standard input"));
+                .cli_hint("write `--input key=value`, or `--input -` for JSON on standard input"));
         };
         named.insert(key.to_owned(), read(schema, key, &[text.to_owned()])?);
     }
@@ -192,6 +194,7 @@ mod tests {
             stdin: Some(r#"{"count": 2}"#.into()),
             pairs: vec!["count=3".into()],
             flags: vec![("dry".into(), vec!["true".into()])],
+            ..Given::default()
         };
         let wanted = json!({ "title": "file", "count": 3, "dry": true });
         assert_eq!(assemble(Some(&schema()), given), Ok(wanted));

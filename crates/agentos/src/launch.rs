@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentos_core::id::RunId;
 use agentos_core::value::Value;
-use agentos_sdk::check_input;
+use agentos_sdk::{InputError, InputProblem, check_input};
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::{Owner, SqliteStore};
 use uuid::Uuid;
@@ -98,7 +98,14 @@ async fn begin(session: &Session, store: &SqliteStore, run: RunId, placed: Place
 pub(crate) fn check(workflow: &str, schema: Option<&Value>, input: &Value) -> Result<()> {
     let Some(schema) = schema else { return Ok(()) };
     check_input(schema, input).map_err(|error| {
-        CommandError::usage(error.to_string())
-            .hint(format!("`agentos run {workflow} --help` lists the inputs"))
+        let mut wrong = CommandError::usage(error.to_string())
+            .cli_hint(format!("`agentos run {workflow} --help` lists the inputs"))
+            .api_hint(format!("`GET /api/workflows/{workflow}` has the schema of its input"));
+        if let InputError::Invalid(problems) = error {
+            let field =
+                |problem: InputProblem| (format!("/input{}", problem.pointer), problem.message);
+            wrong.fields = problems.into_iter().map(field).collect();
+        }
+        wrong
     })
 }

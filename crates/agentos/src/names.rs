@@ -27,5 +27,6 @@ pub(crate) async fn find_detail(store: &SqliteStore, name: &str) -> Result<RunDe
 /// There is no such run.
 pub(crate) fn not_found(name: &str) -> CommandError {
     CommandError::not_found(format!("there is no run `{name}`"))
-        .hint("`agentos status --all` lists the runs of this repository")
+        .cli_hint("`agentos status --all` lists the runs of this repository")
+        .api_hint("`GET /api/executions` lists the runs")
 }

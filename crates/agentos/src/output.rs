@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
 use crate::error::{CommandError, ErrorKind, Result};
@@ -94,6 +95,15 @@ impl Output {
             CommandError::failed(format!("the document can't be written: {error}"))
         })?;
         self.lines([text])
+    }
+
+    /// Whether nobody reads standard output any more: it is a pipe whose other end is closed. Whoever writes finds that out
+    /// by himself; whoever waits for something to write has to ask.
+    pub(crate) fn is_unheard(&self) -> bool {
+        let out = io::stdout();
+        let mut asked = [PollFd::new(&out, PollFlags::empty())];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut asked, Some(&at_once)).is_ok() && asked[0].revents().contains(PollFlags::ERR)
     }
 
     /// Says a line beside the answer, as it is.

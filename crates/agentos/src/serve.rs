@@ -47,6 +47,9 @@ pub(crate) struct Address {
 /// Serves until somebody wants it to end.
 pub(crate) async fn serve(session: &Session, address: &Address, opens: bool) -> Result<()> {
     let mut signals = Signals::listen()?;
+    if let Err(error) = agentos_process::open_files::raise() {
+        tracing::warn!(%error, "not more files can be open at once than usual, and so not more connections");
+    }
     let listener = bind(address).await?;
     let stop = CancellationToken::new();
     let home = Home::open(session, stop.clone()).await?;

@@ -120,6 +120,20 @@ impl Session {
         Ok(Self { surroundings, catalog, output, config, location, flags, kept: None })
     }
 
+    /// The files that the configuration is read from, whether or not they are there.
+    pub(crate) fn config_files(&self) -> Vec<PathBuf> {
+        let found = self.location.as_ref().ok();
+        let checkout = found.and_then(|found| found.checkout.as_ref().ok()?.as_ref());
+        let checkout = found.and_then(|found| found.maker.as_ref()).or(checkout);
+        let sources = Sources {
+            environment: &self.surroundings.environment,
+            home: self.surroundings.home.as_deref(),
+            checkout: checkout.map(|checkout| checkout.root.as_path()),
+            flags: self.flags,
+        };
+        sources.files()
+    }
+
     /// What it takes to look again later.
     pub(crate) fn whereabouts(&self) -> Whereabouts {
         Whereabouts {

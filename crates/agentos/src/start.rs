@@ -7,9 +7,10 @@ use agentos_core::id::{OwnerId, RunId};
 use agentos_core::short_name::short_name;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::workspaces::workspace_of;
 use agentos_store::folder::RunFolder;
 use agentos_store::place::Place;
-use agentos_store::records::{Project, RecordError, Records as _};
+use agentos_store::records::{Project, RecordError, Records as _, Workspace};
 use agentos_store::run::{CreateError, NewRun};
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
@@ -209,5 +210,22 @@ pub(crate) async fn register_project(store: &SqliteStore, prepared: &Prepared) -
         known.iter().find(|known| known.id == project).map_or(now, |known| known.created_at);
     let name = name.unwrap_or_else(|| path.clone());
     store.put_project(Project { id: project, name, path, created_at, updated_at: now }).await?;
+    take_workspaces(store, prepared).await
+}
+
+/// Workspaces outlive the project that they were made for. Those that were made from this checkout are its own again.
+async fn take_workspaces(store: &SqliteStore, prepared: &Prepared) -> Result<()> {
+    let all = store.workspaces().await?.into_iter();
+    let of_nobody = all.filter(|row| row.project_id.is_none()).filter(|row| {
+        workspace_of(row).is_some_and(|found| found.repo_root == prepared.project_path)
+    });
+    for row in of_nobody {
+        let (expected, project_id) = (row.version, Some(prepared.identity.project));
+        match store.put_workspace(Workspace { project_id, ..row }, expected).await {
+            // Whoever was faster works for this project as well.
+            Ok(_) | Err(RecordError::Outdated { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     Ok(())
 }

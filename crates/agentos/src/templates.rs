@@ -25,8 +25,17 @@ pub(crate) fn changes(project: PathBuf) -> Changes {
     })
 }
 
-/// Something that is another when a template or a module beside it is.
+/// Something that is another when one of the files is.
 pub(crate) type Stamp = Vec<(PathBuf, SystemTime, u64)>;
+
+/// What these files look like from outside; those that are not there are left out.
+pub(crate) fn stamp_of(files: &[PathBuf]) -> Stamp {
+    let seen = |path: &PathBuf| {
+        let found = std::fs::metadata(path).ok()?;
+        Some((path.clone(), found.modified().ok()?, found.len()))
+    };
+    files.iter().filter_map(seen).collect()
+}
 
 /// What the templates look like from outside.
 pub(crate) fn stamp(project: &Path) -> Stamp {

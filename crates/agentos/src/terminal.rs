@@ -11,6 +11,7 @@ pub(crate) mod duration;
 pub(crate) mod live;
 pub(crate) mod mark;
 pub(crate) mod moment;
+pub(crate) mod note;
 pub(crate) mod paint;
 pub(crate) mod plain;
 pub(crate) mod question;
@@ -42,6 +43,8 @@ pub(crate) struct FamilyView {
     pub(crate) children: Vec<FamilyView>,
     /// The latest lines of its log. The tree shows those of the outermost run.
     pub(crate) lines: Vec<String>,
+    /// What it wants whoever watches to know, as long as that is not told elsewhere.
+    pub(crate) notes: Vec<String>,
     /// What agents are doing right now, by their own names for their sessions.
     pub(crate) doing: HashMap<String, String>,
 }

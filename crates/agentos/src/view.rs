@@ -16,6 +16,7 @@ use jiff::tz::TimeZone;
 use crate::lines::Said;
 use crate::output::Output;
 use crate::terminal::live::{self, Live, room};
+use crate::terminal::note::notes;
 use crate::terminal::paint::Paint;
 use crate::terminal::size::Size;
 use crate::terminal::text::harmless;
@@ -85,7 +86,7 @@ fn assemble(run: RunDetail, by_parent: &mut HashMap<String, Vec<RunDetail>>) -> 
     let mut children = by_parent.remove(&run.run.id.to_string()).unwrap_or_default();
     children.sort_by_key(|child| (child.run.created_at, child.run.id));
     let children = children.into_iter().map(|child| assemble(child, by_parent)).collect();
-    FamilyView { run, children, lines: Vec::new(), doing: HashMap::new() }
+    FamilyView { run, children, lines: Vec::new(), notes: Vec::new(), doing: HashMap::new() }
 }
 
 /// Where the picture goes.
@@ -179,6 +180,7 @@ impl Presenter {
     /// Shows how things stand.
     pub(crate) fn show(&mut self, mut view: FamilyView, now: Timestamp) {
         view.lines.clone_from(&self.latest);
+        view.notes = notes(&view.run).map(|note| note.message.clone()).collect();
         session::overlay(&mut view, &self.sessions);
         let screen = self.screen();
         let shown = match &mut self.how {

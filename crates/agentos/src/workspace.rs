@@ -126,7 +126,7 @@ async fn inherited(session: &Session, store: &SqliteStore, id: &str) -> Result<P
         CommandError::failed(format!(
             "the workspace {id} that this is is not known to the database"
         ))
-        .hint("name one with `--workspace-id`, or say `--workspace none`")
+        .cli_hint("name one with `--workspace-id`, or say `--workspace none`")
     })?;
     Ok(Placed { workspace: Some(workspace), is_shared: true, ..Placed::default() })
 }

@@ -673,6 +673,27 @@ export interface components {
          * @enum {string}
          */
         ArtifactType: "SCREENSHOT" | "LOG_FILE" | "SESSION_FILE" | "TEST_REPORT" | "BUILD_OUTPUT" | "DOCUMENT" | "OTHER";
+        /** @description What a workspace can be brought back from. */
+        Backup: {
+            /** @description Of which workspace. */
+            workspace_id: string;
+            /**
+             * Format: int32
+             * @description Its number: a later one is higher.
+             */
+            number: number;
+            /** @description The ref that holds it. */
+            reference: string;
+            /** @description The commit that the ref is at. */
+            commit: string;
+            /** @description The archive. */
+            archive: string;
+            /**
+             * Format: date-time
+             * @description When it was made, to the second.
+             */
+            made_at: string;
+        };
         /** @description Why a run is cancelled. */
         CancelRequest: {
             /**
@@ -714,10 +735,8 @@ export interface components {
             workspace_id: string;
             /** @description Whether it is gone. */
             is_removed: boolean;
-            /** @description What was in it. */
-            verdict?: unknown;
-            /** @description The backup that was made of it. */
-            backup?: unknown;
+            verdict?: components["schemas"]["Verdict"] | null;
+            backup?: components["schemas"]["Backup"] | null;
             /** @description The branch that has its commits. */
             branch?: string | null;
             /** @description Why it is still there. */
@@ -977,6 +996,27 @@ export interface components {
              */
             detail: string;
         };
+        /** @description Something in a workspace. */
+        Finding: {
+            /** @description What: `untracked`, `unpushed` … */
+            what: string;
+            /** @description What that means for the workspace. */
+            weight: components["schemas"]["Weight"];
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            count: number;
+            /**
+             * Format: int64
+             * @description How much, in bytes, where that means something.
+             */
+            bytes?: number | null;
+            /** @description Some of them. */
+            examples: string[];
+            /** @description Where they would be kept. */
+            kept: components["schemas"]["Keeping"];
+        };
         /** @description From where a new run goes on, and with what. */
         ForkRequest: {
             /** @description The step that the new run begins with: its number, or its name. */
@@ -999,6 +1039,18 @@ export interface components {
             /** @description The program's version. */
             version: string;
         };
+        /** @description That what is on a branch is in the project already. */
+        Integrated: {
+            /** @description How it came there. */
+            how: string;
+            /** @description The branch that it is in. */
+            into: string;
+        };
+        /**
+         * @description Where something is after its workspace is removed.
+         * @enum {string}
+         */
+        Keeping: "backup" | "archive" | "in_place" | "nowhere";
         /** @description A line of a log file. */
         LogLine: {
             /**
@@ -1032,7 +1084,7 @@ export interface components {
              */
             n?: number;
         };
-        /** @description A page of a log file. */
+        /** @description A page of a log file. Pages of lines have no number and no total: nobody has counted the lines of a file that grows. */
         LogPage: {
             /** @description The lines, oldest first. */
             items: components["schemas"]["LogLine"][];
@@ -1129,7 +1181,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -1176,7 +1228,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -1299,7 +1351,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -1356,7 +1408,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -1418,7 +1470,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -1447,18 +1499,22 @@ export interface components {
                  * @description The project that it was made for; null if that was removed.
                  */
                 project_id?: string | null;
+                /** @description The run that it was made for, or that works in it now. */
+                execution_id?: string | null;
                 /** @description `worktree`, `clone`, `jj` or `none`. */
                 kind: string;
                 /** @description `creating`, `ready`, `in_use`, `released`, `trashed` or `gone`. */
                 status: string;
                 /** @description Where it is. */
                 path: string;
+                /** @description The git directory of the repository that it was made of. */
+                repository?: string | null;
                 /** @description Its branch. */
                 branch?: string | null;
                 /** @description What it was made from. */
                 base?: string | null;
-                /** @description Whatever else is known. */
-                detail?: unknown;
+                /** @description Whether somebody else made it: then it is not removed. */
+                is_adopted: boolean;
                 /**
                  * Format: int32
                  * @description How often it was written down.
@@ -1477,7 +1533,7 @@ export interface components {
             }[];
             /**
              * Format: int64
-             * @description Which page it is, counted from 1.
+             * @description Which page it is, counted from 1; also 1 if it was asked for by `after`.
              */
             page: number;
             /**
@@ -1599,7 +1655,7 @@ export interface components {
             /** @description Where it is: where it was. */
             path: string;
             /** @description What it was brought back from. */
-            backup: unknown;
+            backup: components["schemas"]["Backup"];
         };
         /** @description How a run goes on. */
         ResumeRequest: {
@@ -1792,6 +1848,22 @@ export interface components {
             /** @description Why. */
             reason: string;
         };
+        /** @description What would be lost with a workspace. */
+        Verdict: {
+            /** @description Which workspace. */
+            workspace_id: string;
+            /** @description Where it is. */
+            path: string;
+            /** @description Its kind. */
+            kind: string;
+            /** @description Its branch. */
+            branch?: string | null;
+            integrated?: components["schemas"]["Integrated"] | null;
+            /** @description What is in it. */
+            findings: components["schemas"]["Finding"][];
+            /** @description Whether it may be removed without force: nothing would be lost. */
+            is_free: boolean;
+        };
         /**
          * @description What a run waits for.
          * @enum {string}
@@ -1814,6 +1886,11 @@ export interface components {
             /** @description What is in the way, where that is known: who has the slots, say. */
             why?: string;
         };
+        /**
+         * @description What something in a workspace means for it.
+         * @enum {string}
+         */
+        Weight: "free" | "saved" | "blocks" | "forbids";
         /** @description A workflow that can be started, or could once. */
         Workflow: {
             /**
@@ -1894,18 +1971,22 @@ export interface components {
              * @description The project that it was made for; null if that was removed.
              */
             project_id?: string | null;
+            /** @description The run that it was made for, or that works in it now. */
+            execution_id?: string | null;
             /** @description `worktree`, `clone`, `jj` or `none`. */
             kind: string;
             /** @description `creating`, `ready`, `in_use`, `released`, `trashed` or `gone`. */
             status: string;
             /** @description Where it is. */
             path: string;
+            /** @description The git directory of the repository that it was made of. */
+            repository?: string | null;
             /** @description Its branch. */
             branch?: string | null;
             /** @description What it was made from. */
             base?: string | null;
-            /** @description Whatever else is known. */
-            detail?: unknown;
+            /** @description Whether somebody else made it: then it is not removed. */
+            is_adopted: boolean;
             /**
              * Format: int32
              * @description How often it was written down.
@@ -1929,8 +2010,7 @@ export interface components {
              * @description How large it is, in bytes; null if it is not there.
              */
             size_bytes?: number | null;
-            /** @description What would be lost with it; null if it is not there. */
-            verdict?: unknown;
+            verdict?: components["schemas"]["Verdict"] | null;
         };
         /** @description Where a run is to work. What is left out is decided by the workflow and the configuration. */
         WorkspaceRequest: {
@@ -2329,6 +2409,12 @@ export interface operations {
                 stepId?: string;
                 /** @description Only files of this type: `SCREENSHOT`, `LOG_FILE`, `SESSION_FILE`, `TEST_REPORT`, `BUILD_OUTPUT`, `DOCUMENT` or `OTHER`. */
                 type?: string;
+                /** @description Which page, counted from 1. */
+                page?: number;
+                /** @description How many on a page; 1000 if left out. */
+                limit?: number;
+                /** @description Those behind this place: the `next` of another page. Instead of `page`. */
+                after?: string;
             };
             header?: never;
             path: {
@@ -3196,33 +3282,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is no JSON. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field is wrong; `errors` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description There is too much to do right now, or a database can't be used. */
             503: {
                 headers: {
@@ -3400,7 +3459,14 @@ export interface operations {
     };
     listProjects: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Which page, counted from 1. */
+                page?: number;
+                /** @description How many on a page; 1000 if left out. */
+                limit?: number;
+                /** @description Those behind this place: the `next` of another page. Instead of `page`. */
+                after?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3507,15 +3573,6 @@ export interface operations {
             };
             /** @description Whoever asks may not. */
             403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
-            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3790,6 +3847,12 @@ export interface operations {
                 isActive?: boolean;
                 /** @description Only those of this project. */
                 projectId?: string;
+                /** @description Which page, counted from 1. */
+                page?: number;
+                /** @description How many on a page; 1000 if left out. */
+                limit?: number;
+                /** @description Those behind this place: the `next` of another page. Instead of `page`. */
+                after?: string;
             };
             header?: never;
             path?: never;
@@ -3849,7 +3912,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The workflow's id. */
+                /** @description The workflow: its id, or its name. */
                 id: string;
             };
             cookie?: never;
@@ -3894,6 +3957,15 @@ export interface operations {
             };
             /** @description There is no such thing. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Several have this name; `hint` has their ids. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4107,6 +4179,12 @@ export interface operations {
                 projectId?: string;
                 /** @description Also those that are gone. */
                 all?: boolean;
+                /** @description Which page, counted from 1. */
+                page?: number;
+                /** @description How many on a page; 1000 if left out. */
+                limit?: number;
+                /** @description Those behind this place: the `next` of another page. Instead of `page`. */
+                after?: string;
             };
             header?: never;
             path?: never;

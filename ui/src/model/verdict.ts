@@ -21,7 +21,7 @@ export function weighed(verdict: Verdict | null): Weighed[] {
   return (verdict?.findings ?? []).map((finding) => ({
     text: textOf(finding),
     examples: examples(finding),
-    blocks: finding.weight === 'blocks' || finding.weight === 'refuses',
+    blocks: finding.weight === 'blocks' || finding.weight === 'forbids',
   }));
 }
 

@@ -10,6 +10,7 @@ use agentos_workspace::version_control::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::check::Check;
 use super::wish::{OnBehind, Wish};
 
 /// A call.
@@ -25,6 +26,7 @@ pub(super) enum Errand {
     Diff(DiffRequest),
     Log(LogRequest),
     Push(PushRequest),
+    CheckPr(Check),
     CreatePr(Box<Wish>),
 }
 
@@ -42,6 +44,7 @@ impl Errand {
             "diff" => Self::Diff(read(&name, args)?),
             "log" => Self::Log(read(&name, args)?),
             "push" => Self::Push(read(&name, args)?),
+            "checkPr" => Self::CheckPr(read(&name, args)?),
             "createPr" => {
                 let wish: Wish = read(&name, args)?;
                 wish.check()?;
@@ -73,7 +76,7 @@ impl Errand {
         }
     }
 
-    /// Does everything but open pull requests, which takes more than a repository.
+    /// Does everything but what is about pull requests, which takes more than a repository.
     pub(super) fn run(
         &self,
         repository: &dyn VersionControl,
@@ -90,7 +93,7 @@ impl Errand {
             Self::Diff(wanted) => value(repository.diff(wanted)?),
             Self::Log(wanted) => value(repository.log(wanted)?),
             Self::Push(wanted) => value(repository.push(wanted)?),
-            Self::CreatePr(_) => Value::Null,
+            Self::CheckPr(_) | Self::CreatePr(_) => Value::Null,
         })
     }
 }

@@ -106,7 +106,8 @@ fn note(opened: &Opened) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-fn failure(error: &ForgeError, secrets: &Secrets) -> Failure {
+/// Why the forge did not do it, without the token.
+pub(super) fn failure(error: &ForgeError, secrets: &Secrets) -> Failure {
     let kind = if error.is_passing() { FailureKind::Error } else { FailureKind::NonRetryable };
     Failure::new(kind, secrets.masked(&error.to_string()))
 }

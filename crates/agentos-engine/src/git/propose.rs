@@ -54,7 +54,7 @@ pub(super) fn propose(
         head: wish.head.clone(),
         timeout: wish.timeout(),
     };
-    let remote = repository.remote(wish.remote.as_deref().unwrap_or("origin"))?;
+    let remote = repository.remote(wish.remote.as_deref())?;
     let door = door(around.forge, &remote, around.environment)?;
     let mut base = repository.compare_with_base(&request)?;
     let was_behind = base.behind;

@@ -12,6 +12,7 @@ use agentos_process::token::Token;
 use agentos_workspace::surroundings::Surroundings;
 use agentos_workspace::version_control::{self, Halt, Mark, VersionControlError};
 
+use super::check::{self, Prospect};
 use super::errand::Errand;
 use super::propose::{Circumstances, Proposal, propose};
 use super::{GRACE, GitSettings};
@@ -40,6 +41,8 @@ pub(super) enum Done {
     Answer(Value),
     /// A pull request can be opened.
     Proposal(Box<Proposal>),
+    /// As far as git knows, one could be opened.
+    Prospect(Box<Prospect>),
 }
 
 /// What came instead.
@@ -79,17 +82,19 @@ impl Visit {
         if self.is_recovered {
             repository.clear_up(self.errand.branch())?;
         }
+        let around = Circumstances {
+            forge: &self.settings.forge,
+            template: self.settings.template.as_ref(),
+            project: self.project.clone(),
+            environment: &self.environment,
+        };
         let done = match &*self.errand {
+            Errand::CheckPr(wanted) => check::look(wanted, &*repository, &around)
+                .map(|found| Done::Prospect(Box::new(found))),
             Errand::CreatePr(wish) => {
                 if self.is_recovered && self.errand.is_change() {
                     repository.abort_rebase()?;
                 }
-                let around = Circumstances {
-                    forge: &self.settings.forge,
-                    template: self.settings.template.as_ref(),
-                    project: self.project.clone(),
-                    environment: &self.environment,
-                };
                 propose(wish, &*repository, &around).map(|made| Done::Proposal(Box::new(made)))
             }
             errand => errand.run(&*repository, &self.mark).map(Done::Answer).map_err(Trouble::from),

@@ -37,6 +37,10 @@ struct Label {
 
 #[async_trait]
 impl Dialect for Forgejo {
+    fn root(&self) -> &str {
+        &self.root
+    }
+
     /// It can't be asked for those of one branch.
     async fn of_branch(&self, wire: &Wire, head: &str) -> Result<Vec<Listed>, ForgeError> {
         let mut found = Vec::new();

@@ -26,6 +26,10 @@ impl GitHub {
 
 #[async_trait]
 impl Dialect for GitHub {
+    fn root(&self) -> &str {
+        &self.root
+    }
+
     async fn of_branch(&self, wire: &Wire, head: &str) -> Result<Vec<Listed>, ForgeError> {
         let (root, owner, head) = (&self.root, &self.owner, encoded(head));
         let route = format!("{root}/pulls?state=all&head={owner}:{head}&per_page=100");

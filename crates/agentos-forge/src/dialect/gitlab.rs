@@ -49,6 +49,10 @@ impl From<MergeRequest> for Listed {
 
 #[async_trait]
 impl Dialect for GitLab {
+    fn root(&self) -> &str {
+        &self.root
+    }
+
     async fn of_branch(&self, wire: &Wire, head: &str) -> Result<Vec<Listed>, ForgeError> {
         let (root, head) = (&self.root, encoded(head));
         let route = format!("{root}/merge_requests?state=all&source_branch={head}&per_page=100");

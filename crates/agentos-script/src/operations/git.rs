@@ -43,6 +43,10 @@ pub(super) fn request(args: &str) -> Result<Request, Failure> {
             let (_, options): Given<PushOptions> = read("ctx.git.push(options)", args)?;
             options.unwrap_or_default().order()
         }
+        "checkPr" => {
+            let (_, options): Given<CheckOptions> = read("ctx.git.checkPr(options)", args)?;
+            options.unwrap_or_default().order()
+        }
         "createPr" => {
             let (_, options): (String, PullRequestOptions) =
                 read("ctx.git.createPr(options)", args)?;
@@ -247,6 +251,27 @@ impl PushOptions {
             ("branch", self.branch.map(Value::String)),
             ("force", force),
             ("set_upstream", self.set_upstream.map(Value::Bool)),
+            ("timeout_ms", self.timeout.map(|timeout| json!(timeout.millis()))),
+        ];
+        fill(&mut order, fields);
+        order
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct CheckOptions {
+    remote: Option<String>,
+    base: Option<String>,
+    timeout: Option<Milliseconds>,
+}
+
+impl CheckOptions {
+    fn order(self) -> Value {
+        let mut order = json!({});
+        let fields = [
+            ("remote", self.remote.map(Value::String)),
+            ("base", self.base.map(Value::String)),
             ("timeout_ms", self.timeout.map(|timeout| json!(timeout.millis()))),
         ];
         fill(&mut order, fields);

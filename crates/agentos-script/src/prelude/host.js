@@ -291,6 +291,7 @@ class Git {
   diff(options) { return ask(this.#scope, GIT, ["diff", options]); }
   log(options) { return ask(this.#scope, GIT, ["log", options]); }
   push(options) { return ask(this.#scope, GIT, ["push", options]); }
+  checkPr(options) { return ask(this.#scope, GIT, ["checkPr", options]); }
   createPr(options) { return ask(this.#scope, GIT, ["createPr", options]); }
 }
 

@@ -1,5 +1,6 @@
 //! Packages from npm, for tests that want the real thing. They are installed once, beside what is built.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -8,6 +9,9 @@ use std::process::{Command, Output};
 pub(crate) fn package(name: &str, version: &str) -> PathBuf {
     let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("npm-{name}-{version}"));
     let modules = prefix.join("node_modules");
+    // Tests are processes of their own; two that install at once would each see what is half there.
+    let turn = File::create(prefix.with_extension("lock")).expect("a file");
+    turn.lock().expect("a turn");
     if !modules.join(name).join("package.json").is_file() {
         std::fs::create_dir_all(&prefix).expect("a folder");
         let wanted = format!("{name}@{version}");

@@ -83,6 +83,7 @@ fn calls_of_git_are_named_after_their_method() {
         await ctx.git.getCurrentCommit();
         await ctx.git.getCurrentTree();
         await ctx.git.commit("mine", { since: "4b82" });
+        await ctx.git.checkPr({ remote: "mine", base: "main", timeout: 5 });
         await ctx.git.status({ limit: 5 });
         await ctx.git.diff({ from: "a", to: "b", staged: true, mergeBase: true, paths: ["x"], untracked: false, stat: true, textBytes: 7, limit: 8 });
         await ctx.git.log({ limit: 3, from: "a", to: "b", paths: ["x"] });
@@ -102,6 +103,7 @@ fn calls_of_git_are_named_after_their_method() {
         ("getCurrentCommit#1", json!({})),
         ("getCurrentTree#1", json!({})),
         ("commit#3", json!({ "message": "mine", "since": "4b82" })),
+        ("checkPr#1", json!({ "remote": "mine", "base": "main", "timeout_ms": 5 })),
         ("status#1", json!({ "limit": 5 })),
         (
             "diff#1",

@@ -17,7 +17,9 @@ use serde_json::json;
 pub use answers::{
     Branch, Change, ChangeKind, ChangedFile, Committed, Diff, LoggedCommit, Staged, Status,
 };
-pub use exchange::{CreatePr, OnBehind, PullRequest, Push, PushOutcome, Pushed};
+pub use exchange::{
+    CheckPr, CreatePr, OnBehind, PullRequest, PullRequestTarget, Push, PushOutcome, Pushed,
+};
 pub use requests::{Commit, CompareFiles, EnsureBranch, ListCommits, LookAtFiles};
 
 use crate::answer::Answer;
@@ -97,6 +99,13 @@ impl<'a> Git<'a> {
     #[track_caller]
     pub fn push(&self) -> Push<'a> {
         Push(Call::new(self.0, "push"))
+    }
+
+    /// Looks whether [`Git::create_pr`] will be able to open a pull request, and changes nothing: remote, base, template, and
+    /// a token that the forge accepts. It fails as that one would. For the beginning of a workflow.
+    #[track_caller]
+    pub fn check_pr(&self) -> CheckPr<'a> {
+        CheckPr(Call::new(self.0, "checkPr"))
     }
 
     /// Pushes the branch and opens a pull request for it, once, however often that is interrupted. If there is an open one

@@ -152,6 +152,8 @@ fn calls_of_git_are_named_after_their_method_and_ordered_with_all_their_options(
         git.current_commit().ignore();
         git.current_tree().ignore();
         git.commit("mine").since("4b82").start().ignore();
+        let check = git.check_pr().remote("mine").base("main");
+        check.timeout(Duration::from_secs(1)).start().ignore();
         git.status().limit(5).start().ignore();
         let diff = git.diff().from("a").to("b").staged().merge_base().paths(["x", "y"]);
         diff.tracked_only().stat().text_bytes(7).limit(8).start().ignore();
@@ -176,6 +178,7 @@ fn calls_of_git_are_named_after_their_method_and_ordered_with_all_their_options(
         ("getCurrentCommit", json!({})),
         ("getCurrentTree", json!({})),
         ("commit#2", json!({ "message": "mine", "since": "4b82" })),
+        ("checkPr", json!({ "remote": "mine", "base": "main", "timeout_ms": 1_000 })),
         ("status", json!({ "limit": 5 })),
         ("diff", diff),
         ("log", json!({ "limit": 3, "from": "a", "to": "b", "paths": ["x"] })),

@@ -112,18 +112,22 @@ pub struct Workspace {
     pub id: String,
     /// The project that it was made for; null if that was removed.
     pub project_id: Option<Uuid>,
+    /// The run that it was made for, or that works in it now.
+    pub execution_id: Option<String>,
     /// `worktree`, `clone`, `jj` or `none`.
     pub kind: String,
     /// `creating`, `ready`, `in_use`, `released`, `trashed` or `gone`.
     pub status: String,
     /// Where it is.
     pub path: String,
+    /// The git directory of the repository that it was made of.
+    pub repository: Option<String>,
     /// Its branch.
     pub branch: Option<String>,
     /// What it was made from.
     pub base: Option<String>,
-    /// Whatever else is known.
-    pub detail: Option<Value>,
+    /// Whether somebody else made it: then it is not removed.
+    pub is_adopted: bool,
     /// How often it was written down.
     pub version: u32,
     /// When it was first written down.
@@ -143,5 +147,96 @@ pub struct WorkspaceDetail {
     /// How large it is, in bytes; null if it is not there.
     pub size_bytes: Option<u64>,
     /// What would be lost with it; null if it is not there.
-    pub verdict: Option<Value>,
+    pub verdict: Option<Verdict>,
+}
+
+/// What would be lost with a workspace.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Verdict {
+    /// Which workspace.
+    pub workspace_id: String,
+    /// Where it is.
+    pub path: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its branch.
+    pub branch: Option<String>,
+    /// Whether what is on its branch is in the project already.
+    pub integrated: Option<Integrated>,
+    /// What is in it.
+    pub findings: Vec<Finding>,
+    /// Whether it may be removed without force: nothing would be lost.
+    pub is_free: bool,
+}
+
+/// That what is on a branch is in the project already.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Integrated {
+    /// How it came there.
+    pub how: String,
+    /// The branch that it is in.
+    pub into: String,
+}
+
+/// Something in a workspace.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Finding {
+    /// What: `untracked`, `unpushed` …
+    pub what: String,
+    /// What that means for the workspace.
+    pub weight: Weight,
+    /// How many.
+    pub count: u64,
+    /// How much, in bytes, where that means something.
+    pub bytes: Option<u64>,
+    /// Some of them.
+    pub examples: Vec<String>,
+    /// Where they would be kept.
+    pub kept: Keeping,
+}
+
+/// What something in a workspace means for it.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Weight {
+    /// Nothing would be lost.
+    Free,
+    /// It is backed up whenever the workspace is removed.
+    Saved,
+    /// The workspace is removed only by force, after a backup.
+    Blocks,
+    /// The workspace is not removed.
+    Forbids,
+}
+
+/// Where something is after its workspace is removed.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Keeping {
+    /// In a backup.
+    Backup,
+    /// In the archive of that backup.
+    Archive,
+    /// Where it is: removing the workspace does not touch it.
+    InPlace,
+    /// Nowhere.
+    Nowhere,
+}
+
+/// What a workspace can be brought back from.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Backup {
+    /// Of which workspace.
+    pub workspace_id: String,
+    /// Its number: a later one is higher.
+    pub number: u32,
+    /// The ref that holds it.
+    pub reference: String,
+    /// The commit that the ref is at.
+    pub commit: String,
+    /// The archive.
+    pub archive: String,
+    /// When it was made, to the second.
+    #[schema(format = DateTime)]
+    pub made_at: String,
 }

@@ -1,4 +1,5 @@
-//! What is asked for in bodies. Names may be written as in JavaScript or as in SQL.
+//! What is asked for in bodies. What the description says here is enforced: bodies are checked against it before they are
+//! read, so that limits and lengths belong here. Names may also be written as in SQL (`from_step`).
 
 use std::collections::BTreeMap;
 
@@ -7,12 +8,13 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::step_name::StepName;
+
 /// A run to be started.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ExecuteRequest {
     /// The project. Only needed where the workflow is given by a name that several projects have.
-    #[serde(alias = "project_id")]
     pub project_id: Option<Uuid>,
     /// What the workflow's input schema asks for.
     pub input: Option<Value>,
@@ -58,7 +60,6 @@ pub struct ResumeRequest {
     /// With the workflow as it is now, not with the source that the run started with.
     pub latest: bool,
     /// If somebody drives the run: end that process first. For one that hangs.
-    #[serde(alias = "take_over")]
     pub take_over: bool,
 }
 
@@ -67,7 +68,6 @@ pub struct ResumeRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ForkRequest {
     /// The step that the new run begins with: its number, or its name.
-    #[serde(alias = "from_step")]
     pub from_step: StepName,
     /// Who works in the place of which agent.
     #[serde(default)]
@@ -78,16 +78,6 @@ pub struct ForkRequest {
     /// How the new run's workspace is kept apart: `worktree`, `clone` or `jj`.
     #[serde(default)]
     pub workspace: Option<String>,
-}
-
-/// A step: its number, or its name.
-#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
-#[serde(untagged)]
-pub enum StepName {
-    /// Its number.
-    Number(u32),
-    /// Its name.
-    Name(String),
 }
 
 /// An event for a run.
@@ -127,8 +117,8 @@ pub struct CommentRequest {
     #[schema(min_length = 1, max_length = 16384)]
     pub message: String,
     /// The step that it is about, by its number; the run itself if left out.
-    #[serde(default, alias = "step_number")]
-    #[schema(minimum = 1)]
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 4_294_967_295u32)]
     pub step_number: Option<u32>,
     /// Whatever else is said.
     #[serde(default)]
@@ -148,5 +138,6 @@ pub struct CleanRequest {
 #[serde(default, deny_unknown_fields)]
 pub struct RestoreRequest {
     /// The number of the backup; the last one if left out.
+    #[schema(maximum = 4_294_967_295u32)]
     pub backup: Option<u32>,
 }

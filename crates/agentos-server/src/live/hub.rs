@@ -84,6 +84,9 @@ impl Hub {
             if with_progress {
                 add(&mut topic.listeners, mailbox);
                 reads = !std::mem::replace(&mut topic.is_read, true);
+            } else {
+                remove(&mut topic.listeners, mailbox);
+                mailbox.drop_lines(run);
             }
         }
         if reads {
@@ -157,6 +160,16 @@ impl Hub {
         is_new
     }
 
+    /// How many WebSockets are open, and how often somebody follows a run or a project.
+    pub(crate) fn figures(&self) -> Audience {
+        let wishes = self.wishes();
+        Audience {
+            sockets: CONNECTIONS.saturating_sub(self.connections.available_permits()),
+            runs: wishes.runs.values().map(|topic| topic.mailboxes.len()).sum(),
+            projects: wishes.projects.values().map(Vec::len).sum(),
+        }
+    }
+
     /// Lists of projects have to be loaded again.
     pub(super) fn relist(&self) {
         self.wishes().projects.values().flatten().for_each(|mailbox| mailbox.relist());
@@ -218,7 +231,7 @@ impl Hub {
     pub(super) fn tell_progress(&self, run: RunId, message: &Utf8Bytes) {
         let wishes = self.wishes();
         for mailbox in wishes.runs.get(&run).iter().flat_map(|topic| &topic.listeners) {
-            mailbox.put_progress(run, message);
+            mailbox.put_lines(run, message);
         }
     }
 
@@ -226,7 +239,7 @@ impl Hub {
     pub(super) fn tell_remark(&self, run: RunId, message: &Utf8Bytes) {
         let wishes = self.wishes();
         for mailbox in wishes.runs.get(&run).iter().flat_map(|topic| &topic.mailboxes) {
-            mailbox.put_progress(run, message);
+            mailbox.put_remark(run, message);
         }
     }
 
@@ -237,6 +250,14 @@ impl Hub {
         let mailboxes = topics.flat_map(|topic| &topic.mailboxes);
         mailboxes.chain(wishes.projects.values().flatten()).for_each(|mailbox| mailbox.lose());
     }
+}
+
+/// How many follow what happens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Audience {
+    pub(crate) sockets: usize,
+    pub(crate) runs: usize,
+    pub(crate) projects: usize,
 }
 
 /// What somebody wants to hear of.

@@ -67,7 +67,7 @@ pub(crate) struct LogLine {
     n: Option<u64>,
 }
 
-/// A page of a log file.
+/// A page of a log file. Pages of lines have no number and no total: nobody has counted the lines of a file that grows.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LogPage {
     /// The lines, oldest first.

@@ -20,6 +20,15 @@ pub(super) struct Mailbox {
     is_bell: bool,
 }
 
+/// Something about a run that is no part of its log.
+#[derive(Debug)]
+pub(super) struct Progress {
+    pub(super) run: RunId,
+    pub(super) message: Utf8Bytes,
+    /// Whether these are lines of its log file, which not everybody wants.
+    is_lines: bool,
+}
+
 /// What has come since somebody last took it.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
@@ -28,7 +37,7 @@ pub(super) struct Waiting {
     /// Runs in lists of projects, each as it was last.
     pub(super) listed: Vec<(Uuid, RunId, Utf8Bytes)>,
     /// What may be lost.
-    pub(super) progress: Vec<(RunId, Utf8Bytes)>,
+    pub(super) progress: Vec<Progress>,
     /// It was too much: everything was thrown away.
     pub(super) overflowed: bool,
     /// Lists of projects have to be loaded again.
@@ -93,14 +102,34 @@ impl Mailbox {
         self.bell.notify_one();
     }
 
-    /// Something that is left out where there is little room.
-    pub(super) fn put_progress(&self, run: RunId, message: &Utf8Bytes) {
+    /// A remark on a run. It is left out where there is little room.
+    pub(super) fn put_remark(&self, run: RunId, message: &Utf8Bytes) {
+        self.put_progress(Progress { run, message: message.clone(), is_lines: false });
+    }
+
+    /// Lines of a run's log file, also left out where there is little room.
+    pub(super) fn put_lines(&self, run: RunId, message: &Utf8Bytes) {
+        self.put_progress(Progress { run, message: message.clone(), is_lines: true });
+    }
+
+    /// Whoever wants no lines of this run gets none of those that wait, either.
+    pub(super) fn drop_lines(&self, run: RunId) {
         let mut waiting = self.inside();
+        let is_kept = |progress: &Progress| !progress.is_lines || progress.run != run;
+        let dropped = waiting.progress.iter().filter(|progress| !is_kept(progress));
+        let bytes: usize = dropped.map(|progress| progress.message.len()).sum();
+        waiting.bytes -= bytes;
+        waiting.progress.retain(is_kept);
+    }
+
+    fn put_progress(&self, progress: Progress) {
+        let mut waiting = self.inside();
+        let message = &progress.message;
         if self.is_bell || waiting.overflowed || waiting.bytes + message.len() > MAILBOX / 2 {
             return;
         }
         waiting.bytes += message.len();
-        waiting.progress.push((run, message.clone()));
+        waiting.progress.push(progress);
         drop(waiting);
         self.bell.notify_one();
     }
@@ -143,7 +172,7 @@ mod tests {
         for _ in 0..1_000 {
             mailbox.put(&about(1, 10_000));
         }
-        mailbox.put_progress(RunId(Uuid::from_u128(1)), &"x".into());
+        mailbox.put_lines(RunId(Uuid::from_u128(1)), &"x".into());
         let taken = mailbox.take();
         assert!(taken.overflowed && taken.batches.is_empty() && taken.progress.is_empty());
         mailbox.put(&about(1, 10_000));

@@ -13,9 +13,10 @@ use std::sync::Arc;
 use agentos_core::id::RunId;
 use agentos_store::registry::Scope;
 use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
-use axum::http::StatusCode;
-use axum::response::Response;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde::Serialize;
@@ -43,12 +44,13 @@ const PROTOCOL: &str = "agentos";
 pub(super) async fn upgrade(
     State(state): State<AppState>,
     caller: Caller,
-    upgrade: WebSocketUpgrade,
-) -> Result<Response, Problem> {
-    caller.may(Scope::Read)?;
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Response> {
+    caller.may(Scope::Read).map_err(Problem::into_response)?;
+    let upgrade = upgrade.map_err(|_| no_upgrade())?;
     let room = Arc::clone(&state.live.connections).try_acquire_owned().map_err(|_| {
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        Problem::new(status, "there are too many WebSockets; come back later")
+        Problem::new(status, "there are too many WebSockets; come back later").into_response()
     })?;
     Ok(upgrade
         .protocols([PROTOCOL])
@@ -61,6 +63,14 @@ pub(super) async fn upgrade(
             Client::new(state, caller, sink).serve(stream).await;
             drop(room);
         }))
+}
+
+/// To whoever asks as for a document, or speaks another version.
+fn no_upgrade() -> Response {
+    let needed = [(header::UPGRADE, "websocket"), (header::SEC_WEBSOCKET_VERSION, "13")];
+    let problem = Problem::new(StatusCode::UPGRADE_REQUIRED, "this is the address of a WebSocket")
+        .hint("open it with `new WebSocket(…)`; `GET /api/executions/{id}/events` tells the same over HTTP");
+    (needed, problem).into_response()
 }
 
 /// Why a connection ends.

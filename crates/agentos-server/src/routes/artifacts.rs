@@ -4,7 +4,6 @@
 //! its type and no guessing about it; whoever wants to look at it in the browser gets it in a sandbox without scripts.
 
 use agentos_store::records::{ArtifactRecord, Records as _};
-use agentos_store::registry::Scope;
 use agentos_store::unified::Found;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -18,9 +17,9 @@ use uuid::Uuid;
 use super::executions::document;
 use super::projects::id_of;
 use super::refusals::{Compares, Finds};
-use crate::access::Caller;
-use crate::asked::Asked;
-use crate::documents::{Artifact, Page};
+use crate::access::may::{May, Read};
+use crate::asked::{Asked, TheRun};
+use crate::documents::{Artifact, PAGING, Page, Paging};
 use crate::file::FileAnswer;
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -48,24 +47,22 @@ pub(super) fn downloads() -> OpenApiRouter<AppState> {
         ("id" = String, Path, description = "The run: its id, or its short name."),
         ("stepId" = Option<Uuid>, Query, description = "Only what this step has kept."),
         ("type" = Option<String>, Query, description = "Only files of this type: `SCREENSHOT`, `LOG_FILE`, `SESSION_FILE`, `TEST_REPORT`, `BUILD_OUTPUT`, `DOCUMENT` or `OTHER`."),
+        Paging
     ),
     responses((status = 200, description = "The files.", body = Page<Artifact>), Finds),
 )]
 async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
+    _: May<Read>,
     asked: Asked,
+    TheRun(found): TheRun,
 ) -> Result<Json<Page<Value>>, Problem> {
-    caller.may(Scope::Read)?;
-    asked.only(&["stepId", "type"])?;
+    asked.only(&[&["stepId", "type"], &PAGING[..]].concat())?;
     let step: Option<Uuid> = asked.parsed("stepId", "a step's id")?;
     let kind = asked.one("type")?.map(str::to_uppercase);
     if let Some(kind) = kind.as_deref().filter(|kind| !TYPES.contains(kind)) {
         let detail = format!("has to be one of {}, and not `{kind}`", TYPES.join(", "));
         return Err(Problem::parameter("type", detail));
     }
-    let found = state.find_run(&id).await?;
     let detail = found.source.store.run_detail(found.run.id).await?;
     if let Some(step) = step.filter(|step| !detail.steps.iter().any(|known| known.id == *step)) {
         return Err(Problem::not_found(format!("{} has no step {step}", detail.run.run_id)));
@@ -75,7 +72,7 @@ async fn list(
             && kind.as_deref().is_none_or(|kind| artifact.r#type == kind)
     };
     let items = detail.artifacts.iter().filter(is_wanted).map(document);
-    Ok(Json(Page::whole(items.collect::<Result<_, _>>()?)))
+    Page::of(items.collect::<Result<_, _>>()?, &asked).map(Json)
 }
 
 /// The file of this id, with the run that keeps it, whatever database it is in.
@@ -108,12 +105,11 @@ async fn find(state: &AppState, id: Uuid) -> Result<(Found, ArtifactRecord), Pro
 )]
 async fn download(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
     Path(id): Path<String>,
     headers: HeaderMap,
     asked: Asked,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Read)?;
     asked.only(&["inline"])?;
     let is_inline = asked.flag("inline")?.unwrap_or(false);
     let (found, artifact) = find(&state, id_of(&id, "artifact")?).await?;
@@ -206,15 +202,13 @@ fn guarded(disposition: &str) -> [(HeaderName, HeaderValue); 4] {
 )]
 async fn logs(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
+    _: May<Read>,
+    TheRun(found): TheRun,
     headers: HeaderMap,
     asked: Asked,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Read)?;
     asked.only(&["stepId"])?;
     let step: Option<Uuid> = asked.parsed("stepId", "a step's id")?;
-    let found = state.find_run(&id).await?;
     let name = match step {
         Some(step) => format!("{}-{step}.log", found.run.run_id),
         None => format!("{}.log", found.run.run_id),

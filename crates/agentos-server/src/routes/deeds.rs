@@ -1,18 +1,18 @@
 //! What is done to runs. Every answer is the run's document, as it is then.
 
 use agentos_core::id::RunId;
-use agentos_store::registry::Scope;
+use agentos_store::unified::Found;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::executions::detail;
-use super::refusals::Acts;
-use crate::access::Caller;
-use crate::asked::{Asked, Given};
+use super::refusals::{Acts, Repeats};
+use crate::access::may::{Decide, May, Run};
+use crate::asked::{Given, Nothing, TheRun};
 use crate::documents::{
     ApproveRequest, CancelRequest, CommentRequest, ExecutionDetail, ForkRequest, ResumeRequest,
     SignalRequest, StepName,
@@ -33,9 +33,8 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 }
 
 /// Does it, and answers with the run that it is about afterwards.
-async fn act(state: &AppState, id: &str, deed: Deed, by: String) -> Result<Json<Value>, Problem> {
-    let found = state.find_run(id).await?;
-    let run = state.house.act(found, deed, by).await?;
+async fn act(state: &AppState, run: Found, deed: Deed, by: String) -> Result<Json<Value>, Problem> {
+    let run = state.house.act(run, deed, by).await?;
     shown(state, run).await.map(Json)
 }
 
@@ -62,14 +61,12 @@ pub(super) async fn created(state: &AppState, run: RunId) -> Result<Created, Pro
 )]
 async fn cancel(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
-    asked: Asked,
+    by: May<Run>,
+    _: Nothing,
+    TheRun(run): TheRun,
     Given(given): Given<CancelRequest>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Run)?;
-    asked.only(&[])?;
-    act(&state, &id, Deed::Cancel { reason: given.reason }, caller.name()).await
+    act(&state, run, Deed::Cancel { reason: given.reason }, by.name()).await
 }
 
 /// Let a run go on that nobody drives
@@ -80,33 +77,28 @@ async fn cancel(
 )]
 async fn resume(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
-    asked: Asked,
+    by: May<Run>,
+    _: Nothing,
+    TheRun(run): TheRun,
     Given(given): Given<ResumeRequest>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Run)?;
-    asked.only(&[])?;
     let deed = Deed::Resume { latest: given.latest, take_over: given.take_over };
-    act(&state, &id, deed, caller.name()).await
+    act(&state, run, deed, by.name()).await
 }
 
 /// Start a new run that mends a failed one: finished work is kept
 #[utoipa::path(post, path = "/api/executions/{id}/retry", operation_id = "retryExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     responses((status = 201, description = "The new run.", body = ExecutionDetail,
-        headers(("Location" = String, description = "Where it is."))), Acts),
+        headers(("Location" = String, description = "Where it is."))), Repeats),
 )]
 async fn retry(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
-    asked: Asked,
+    by: May<Run>,
+    _: Nothing,
+    TheRun(run): TheRun,
 ) -> Result<Created, Problem> {
-    caller.may(Scope::Run)?;
-    asked.only(&[])?;
-    let found = state.find_run(&id).await?;
-    let run = state.house.act(found, Deed::Retry, caller.name()).await?;
+    let run = state.house.act(run, Deed::Retry, by.name()).await?;
     created(&state, run).await
 }
 
@@ -119,21 +111,18 @@ async fn retry(
 )]
 async fn fork(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
-    asked: Asked,
+    by: May<Run>,
+    _: Nothing,
+    TheRun(run): TheRun,
     Given(given): Given<ForkRequest>,
 ) -> Result<Created, Problem> {
-    caller.may(Scope::Run)?;
-    asked.only(&[])?;
     let step = match given.from_step {
         StepName::Number(number) => number.to_string(),
         StepName::Name(name) => name,
     };
     let ForkRequest { agents, input, workspace, .. } = given;
-    let found = state.find_run(&id).await?;
     let deed = Deed::Fork { step, agents, input, workspace };
-    let run = state.house.act(found, deed, caller.name()).await?;
+    let run = state.house.act(run, deed, by.name()).await?;
     created(&state, run).await
 }
 
@@ -147,15 +136,13 @@ async fn fork(
 )]
 async fn signal(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
-    asked: Asked,
+    by: May<Run>,
+    _: Nothing,
+    TheRun(run): TheRun,
     Given(given): Given<SignalRequest>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Run)?;
-    asked.only(&[])?;
     let SignalRequest { event, payload, key } = given;
-    act(&state, &id, Deed::Signal { event, payload, key }, caller.name()).await
+    act(&state, run, Deed::Signal { event, payload, key }, by.name()).await
 }
 
 /// Answer a question of a run
@@ -168,15 +155,13 @@ async fn signal(
 )]
 async fn approve(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
-    asked: Asked,
+    by: May<Decide>,
+    _: Nothing,
+    TheRun(run): TheRun,
     Given(given): Given<ApproveRequest>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may_decide(Scope::Run).await?;
-    asked.only(&[])?;
     let ApproveRequest { approved, question, comment } = given;
-    act(&state, &id, Deed::Approve { approved, question, comment }, caller.name()).await
+    act(&state, run, Deed::Approve { approved, question, comment }, by.name()).await
 }
 
 /// Leave a remark on a run or one of its steps, also when it has ended
@@ -187,13 +172,11 @@ async fn approve(
 )]
 async fn comment(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
-    asked: Asked,
+    by: May<Run>,
+    _: Nothing,
+    TheRun(run): TheRun,
     Given(given): Given<CommentRequest>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Run)?;
-    asked.only(&[])?;
     let CommentRequest { message, step_number, metadata } = given;
-    act(&state, &id, Deed::Comment { step: step_number, message, metadata }, caller.name()).await
+    act(&state, run, Deed::Comment { step: step_number, message, metadata }, by.name()).await
 }

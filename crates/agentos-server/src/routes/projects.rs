@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use agentos_store::registry::Scope;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
@@ -11,10 +10,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::refusals::{Acts, Finds, Lists, Removes};
-use crate::access::Caller;
-use crate::asked::{Asked, Given};
-use crate::documents::{Page, Project, ProjectRequest};
+use super::refusals::{Adds, Finds, Lists, Removes};
+use crate::access::may::{Admin, May, Read};
+use crate::asked::{Asked, Given, Nothing};
+use crate::documents::{PAGING, Page, Paging, Project, ProjectRequest};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -31,16 +30,16 @@ pub(super) fn id_of(text: &str, what: &str) -> Result<Uuid, Problem> {
 
 /// List the projects that are served
 #[utoipa::path(get, path = "/api/projects", operation_id = "listProjects", tag = "projects",
+    params(Paging),
     responses((status = 200, description = "The projects.", body = Page<Project>), Lists),
 )]
 async fn list(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
     asked: Asked,
 ) -> Result<Json<Page<Value>>, Problem> {
-    caller.may(Scope::Read)?;
-    asked.only(&[])?;
-    Ok(Json(Page::whole(state.house.projects().await?)))
+    asked.only(&PAGING)?;
+    Page::of(state.house.projects().await?, &asked).map(Json)
 }
 
 /// Serve one more project
@@ -51,17 +50,15 @@ async fn list(
         (status = 200, description = "It was served already.", body = Project),
         (status = 201, description = "It is served from now on.", body = Project,
             headers(("Location" = String, description = "Where it is."))),
-        Acts
+        Adds
     ),
 )]
 async fn add(
     State(state): State<AppState>,
-    caller: Caller,
-    asked: Asked,
+    _: May<Admin>,
+    _: Nothing,
     Given(given): Given<ProjectRequest>,
 ) -> Result<(StatusCode, [(header::HeaderName, String); 1], Json<Value>), Problem> {
-    caller.may(Scope::Admin)?;
-    asked.only(&[])?;
     let path = PathBuf::from(&given.path);
     if !path.is_absolute() || given.path.contains('\0') {
         return Err(Problem::field("/path", "has to be an absolute path"));
@@ -80,12 +77,10 @@ async fn add(
 )]
 async fn show(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
+    _: Nothing,
     Path(id): Path<String>,
-    asked: Asked,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Read)?;
-    asked.only(&[])?;
     let id = id_of(&id, "project")?.to_string();
     let all = state.house.projects().await?;
     let found = all.into_iter().find(|found| found.get("id").and_then(Value::as_str) == Some(&id));
@@ -104,11 +99,10 @@ async fn show(
 )]
 async fn remove(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
+    _: May<Admin>,
     asked: Asked,
+    Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    caller.may(Scope::Admin)?;
     asked.only(&["purge"])?;
     let purge = asked.flag("purge")?.unwrap_or(false);
     state.house.remove_project(id_of(&id, "project")?, purge).await?;

@@ -41,10 +41,21 @@ refusals! {
     Lists {}
     /// Somebody looks at one thing.
     Finds { 404 "There is no such thing." }
+    /// Somebody looks at one thing by a name that several may have.
+    Means { 404 "There is no such thing.", 409 "Several have this name; `hint` has their ids." }
     /// Somebody looks at files, which may be in no state to be shown.
     Compares { 404 "There is no such thing.", 409 "It can't be shown as things stand." }
     /// Somebody removes something.
     Removes { 404 "There is no such thing.", 409 "It is still needed." }
+    /// Somebody wants something to be done that nothing has to be said about.
+    Repeats { 404 "There is no such thing.", 409 "It can't be done as things stand." }
+    /// Somebody wants something to be there that was not.
+    Adds {
+        409 "It can't be done as things stand.",
+        413 "The body is too large.",
+        415 "The body is no JSON.",
+        422 "A field is wrong; `errors` names it.",
+    }
     /// Somebody wants something to be done.
     Acts {
         404 "There is no such thing.",

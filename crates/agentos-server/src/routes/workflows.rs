@@ -1,11 +1,11 @@
 //! Workflows: which there are, one with its source and how its runs went, and a run of it.
 
 use agentos_store::records::{Definition, Records as _};
-use agentos_store::registry::Scope;
 use agentos_store::sqlite::SqliteStore;
 use axum::Json;
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::extract::{FromRequestParts, Path, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 use utoipa_axum::router::OpenApiRouter;
@@ -15,16 +15,39 @@ use uuid::Uuid;
 use super::deeds::created;
 use super::executions::document;
 use super::projects::id_of;
-use super::refusals::{Acts, Finds, Lists, Removes};
-use crate::access::Caller;
-use crate::asked::{Asked, Given};
-use crate::documents::{ExecuteRequest, ExecutionDetail, Page, Workflow, WorkflowDetail};
+use super::refusals::{Acts, Lists, Means, Removes};
+use crate::access::may::{Admin, May, Read, Run};
+use crate::asked::{Asked, Given, Nothing};
+use crate::documents::{
+    ExecuteRequest, ExecutionDetail, PAGING, Page, Paging, Workflow, WorkflowDetail,
+};
 use crate::house::{Order, Place};
-use crate::problem::{FieldProblem, Problem};
+use crate::problem::Problem;
 use crate::state::AppState;
 
+/// The longest key, in bytes.
+const LONGEST: usize = 255;
+
 /// The header under whose value something is asked for once.
-const KEY: &str = "idempotency-key";
+struct Key(Option<String>);
+
+impl Key {
+    const NAME: &'static str = "Idempotency-Key";
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Key {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let Some(key) = parts.headers.get(Self::NAME) else { return Ok(Self(None)) };
+        let key = key.to_str().ok().filter(|key| (1..=LONGEST).contains(&key.len()));
+        let wrong = || {
+            let what = format!("has to be 1 to {LONGEST} characters of printable ASCII");
+            Problem::parameter(Self::NAME, what)
+        };
+        Ok(Self(Some(key.ok_or_else(wrong)?.to_owned())))
+    }
+}
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
@@ -61,6 +84,28 @@ async fn all(state: &AppState) -> Result<Vec<(SqliteStore, Definition)>, Problem
     Ok(found)
 }
 
+/// The workflow that somebody means, by its id or its name.
+fn meant(
+    all: Vec<(SqliteStore, Definition)>,
+    said: &str,
+) -> Result<(SqliteStore, Definition), Problem> {
+    let is_meant =
+        |(_, found): &(SqliteStore, Definition)| found.id.to_string() == said || found.name == said;
+    let mut meant: Vec<_> = all.into_iter().filter(is_meant).collect();
+    match (meant.pop(), meant.is_empty()) {
+        (Some(one), true) => Ok(one),
+        (None, _) => Err(Problem::not_found(format!("there is no workflow `{said}`"))
+            .hint("`GET /api/workflows` lists them")),
+        (Some(last), false) => {
+            meant.push(last);
+            let ids: Vec<String> = meant.iter().map(|(_, found)| found.id.to_string()).collect();
+            let detail = format!("several projects have a workflow `{said}`");
+            Err(Problem::new(StatusCode::CONFLICT, detail)
+                .hint(format!("name it by its id: {}", ids.join(", "))))
+        }
+    }
+}
+
 fn id_in(project: &Value) -> Option<Uuid> {
     project.get("id")?.as_str()?.parse().ok()
 }
@@ -70,16 +115,16 @@ fn id_in(project: &Value) -> Option<Uuid> {
     params(
         ("isActive" = Option<bool>, Query, description = "Only those that can be started, or only those that can't any more."),
         ("projectId" = Option<Uuid>, Query, description = "Only those of this project."),
+        Paging
     ),
     responses((status = 200, description = "The workflows.", body = Page<Workflow>), Lists),
 )]
 async fn list(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
     asked: Asked,
 ) -> Result<Json<Page<Value>>, Problem> {
-    caller.may(Scope::Read)?;
-    asked.only(&["isActive", "projectId"])?;
+    asked.only(&[&["isActive", "projectId"], &PAGING[..]].concat())?;
     let is_active = asked.flag("isActive")?;
     let project: Option<Uuid> = asked.parsed("projectId", "a project's id")?;
     let is_wanted = |(_, found): &&(SqliteStore, Definition)| {
@@ -88,33 +133,28 @@ async fn list(
     };
     let all = all(&state).await?;
     let items = all.iter().filter(is_wanted).map(|(_, found)| shown(found));
-    Ok(Json(Page::whole(items.collect::<Result<_, _>>()?)))
+    Page::of(items.collect::<Result<_, _>>()?, &asked).map(Json)
 }
 
 /// Show one workflow with its source, its versions and how its runs went
 #[utoipa::path(get, path = "/api/workflows/{id}", operation_id = "getWorkflow", tag = "workflows",
-    params(("id" = String, Path, description = "The workflow's id.")),
-    responses((status = 200, description = "The workflow.", body = WorkflowDetail), Finds),
+    params(("id" = String, Path, description = "The workflow: its id, or its name.")),
+    responses((status = 200, description = "The workflow.", body = WorkflowDetail), Means),
 )]
 async fn show(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
+    _: Nothing,
     Path(id): Path<String>,
-    asked: Asked,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Read)?;
-    asked.only(&[])?;
-    let id = id_of(&id, "workflow")?;
-    let found = all(&state).await?.into_iter().find(|(_, found)| found.id == id);
-    let (store, definition) =
-        found.ok_or_else(|| Problem::not_found(format!("there is no workflow `{id}`")))?;
-    let versions = store.definition_versions(id).await?;
+    let (store, definition) = meant(all(&state).await?, &id)?;
+    let versions = store.definition_versions(definition.id).await?;
     let current = versions.iter().find(|found| found.version == definition.version);
     let source = current.filter(|found| !found.source.is_empty());
     let source = source.map(|found| {
         serde_json::from_str(&found.source).unwrap_or_else(|_| Value::String(found.source.clone()))
     });
-    let figures = store.definition_figures(id).await?;
+    let figures = store.definition_figures(definition.id).await?;
     let versions: Vec<Value> = versions
         .iter()
         .map(|found| {
@@ -145,12 +185,10 @@ async fn show(
 )]
 async fn remove(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Admin>,
+    _: Nothing,
     Path(id): Path<String>,
-    asked: Asked,
 ) -> Result<StatusCode, Problem> {
-    caller.may(Scope::Admin)?;
-    asked.only(&[])?;
     state.house.remove_workflow(id_of(&id, "workflow")?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -170,23 +208,10 @@ async fn remove(
 )]
 async fn execute(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
-    (headers, asked): (HeaderMap, Asked),
+    _: May<Run>,
+    (Key(key), Nothing, Path(id)): (Key, Nothing, Path<String>),
     Given(given): Given<ExecuteRequest>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Run)?;
-    asked.only(&[])?;
-    let key = headers.get(KEY).map(|key| key.to_str().map(str::to_owned)).transpose();
-    let key = key.map_err(|_| {
-        let mut problem = Problem::bad_request("the Idempotency-Key can't be read");
-        problem.errors.push(FieldProblem {
-            pointer: None,
-            parameter: Some("Idempotency-Key".to_owned()),
-            detail: "has to be printable ASCII".to_owned(),
-        });
-        problem
-    })?;
     let workspace = given.workspace.unwrap_or_default();
     let order = Order {
         workflow: id,

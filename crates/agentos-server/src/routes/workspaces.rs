@@ -1,6 +1,5 @@
 //! Workspaces: which there are, what would be lost with one, and what is done to it.
 
-use agentos_store::registry::Scope;
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::Value;
@@ -9,9 +8,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::refusals::{Acts, Compares, Lists};
-use crate::access::Caller;
-use crate::asked::{Asked, Given};
-use crate::documents::{CleanRequest, Page, RestoreRequest, Workspace, WorkspaceDetail};
+use crate::access::may::{Admin, May, Read};
+use crate::asked::{Asked, Given, Nothing, TheRun};
+use crate::documents::{
+    Backup, CleanRequest, PAGING, Page, Paging, RestoreRequest, Verdict, Workspace, WorkspaceDetail,
+};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -29,19 +30,19 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
     params(
         ("projectId" = Option<Uuid>, Query, description = "Only those of this project."),
         ("all" = Option<bool>, Query, description = "Also those that are gone."),
+        Paging
     ),
     responses((status = 200, description = "The workspaces.", body = Page<Workspace>), Lists),
 )]
 async fn list(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
     asked: Asked,
 ) -> Result<Json<Page<Value>>, Problem> {
-    caller.may(Scope::Read)?;
-    asked.only(&["projectId", "all"])?;
+    asked.only(&[&["projectId", "all"], &PAGING[..]].concat())?;
     let project = asked.parsed("projectId", "a project's id")?;
     let all = asked.flag("all")?.unwrap_or(false);
-    Ok(Json(Page::whole(state.house.workspaces(project, all).await?)))
+    Page::of(state.house.workspaces(project, all).await?, &asked).map(Json)
 }
 
 /// Show one workspace, with its size and what would be lost with it
@@ -51,12 +52,10 @@ async fn list(
 )]
 async fn show(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
+    _: Nothing,
     Path(id): Path<String>,
-    asked: Asked,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Read)?;
-    asked.only(&[])?;
     Ok(Json(state.house.workspace(id).await?))
 }
 
@@ -68,9 +67,9 @@ pub(crate) struct Cleaned {
     /// Whether it is gone.
     is_removed: bool,
     /// What was in it.
-    verdict: Option<Value>,
+    verdict: Option<Verdict>,
     /// The backup that was made of it.
-    backup: Option<Value>,
+    backup: Option<Backup>,
     /// The branch that has its commits.
     branch: Option<String>,
     /// Why it is still there.
@@ -87,13 +86,11 @@ pub(crate) struct Cleaned {
 )]
 async fn clean(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Admin>,
+    _: Nothing,
     Path(id): Path<String>,
-    asked: Asked,
     Given(given): Given<CleanRequest>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Admin)?;
-    asked.only(&[])?;
     Ok(Json(state.house.clean(id, given.force).await?))
 }
 
@@ -105,7 +102,7 @@ pub(crate) struct Restored {
     /// Where it is: where it was.
     path: String,
     /// What it was brought back from.
-    backup: Value,
+    backup: Backup,
 }
 
 /// Bring a workspace back from a backup, at the identical path
@@ -116,13 +113,11 @@ pub(crate) struct Restored {
 )]
 async fn restore(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Admin>,
+    _: Nothing,
     Path(id): Path<String>,
-    asked: Asked,
     Given(given): Given<RestoreRequest>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Admin)?;
-    asked.only(&[])?;
     Ok(Json(state.house.restore(id, given.backup).await?))
 }
 
@@ -176,13 +171,11 @@ pub(crate) struct ChangedFile {
 )]
 async fn diff(
     State(state): State<AppState>,
-    caller: Caller,
-    Path(id): Path<String>,
+    _: May<Read>,
     asked: Asked,
+    TheRun(run): TheRun,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Read)?;
     asked.only(&["step"])?;
     let step = asked.one("step")?.map(str::to_owned);
-    let found = state.find_run(&id).await?;
-    Ok(Json(state.house.diff(found, step).await?))
+    Ok(Json(state.house.diff(run, step).await?))
 }

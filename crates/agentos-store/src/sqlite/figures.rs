@@ -21,8 +21,10 @@ pub struct Figures {
     pub runs: BTreeMap<String, u64>,
     /// Runs that have not ended and are waiting or at work.
     pub queue: u64,
-    /// How long the runs that have ended took, in milliseconds, and how many those are.
-    pub run_duration: (i64, u64),
+    /// How long the runs that have ended took, by workflow.
+    pub run_durations: BTreeMap<String, DurationFigures>,
+    /// How long the steps that have ended took.
+    pub step_durations: DurationFigures,
     /// Steps, by status.
     pub steps: BTreeMap<String, u64>,
     /// Commits of turns.
@@ -35,6 +37,46 @@ pub struct Figures {
     pub workspaces: BTreeMap<String, u64>,
     /// Bytes of artifacts.
     pub artifact_bytes: i64,
+}
+
+/// The bounds that durations are counted by, in milliseconds: from a tenth of a second to a day.
+pub const DURATION_BOUNDS_MS: [i64; 11] =
+    [100, 500, 1_000, 5_000, 15_000, 60_000, 300_000, 900_000, 3_600_000, 14_400_000, 86_400_000];
+
+/// How long things took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DurationFigures {
+    /// How many took at most as long as [`DURATION_BOUNDS_MS`] says.
+    pub up_to: [u64; DURATION_BOUNDS_MS.len()],
+    /// How many there are.
+    pub count: u64,
+    /// How long they took together, in milliseconds.
+    pub sum_ms: u64,
+}
+
+impl DurationFigures {
+    /// Both together.
+    pub fn add(&mut self, more: &Self) {
+        for (one, other) in self.up_to.iter_mut().zip(more.up_to) {
+            *one += other;
+        }
+        self.count += more.count;
+        self.sum_ms += more.sum_ms;
+    }
+
+    /// The columns that [`Self::at`] reads.
+    fn columns() -> String {
+        let up_to = DURATION_BOUNDS_MS.map(|bound| format!(", count(duration <= {bound} OR NULL)"));
+        format!("count(duration), coalesce(sum(duration), 0){}", up_to.concat())
+    }
+
+    fn at(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
+        let mut up_to = [0; DURATION_BOUNDS_MS.len()];
+        for (number, count) in up_to.iter_mut().enumerate() {
+            *count = count_at(row, first + 2 + number)?;
+        }
+        Ok(Self { up_to, count: count_at(row, first)?, sum_ms: count_at(row, first + 1)? })
+    }
 }
 
 /// How the runs of a workflow went.
@@ -55,6 +97,16 @@ impl SqliteStore {
     /// [`BackendError`]
     pub async fn figures(&self) -> Result<Figures, BackendError> {
         self.read(|connection| figures(connection).map(Ok)).await
+    }
+
+    /// Whether a run is at something, and does not only wait.
+    ///
+    /// # Errors
+    /// [`BackendError`]
+    pub async fn is_at_work(&self) -> Result<bool, BackendError> {
+        const SOME: &str = "SELECT EXISTS (SELECT 1 FROM workflow_runs \
+            WHERE status IN ('PENDING', 'RUNNING') AND waiting IS NULL)";
+        self.read(|connection| Ok(Ok(connection.query_row(SOME, (), |row| row.get(0))?))).await
     }
 
     /// How the runs of a workflow went.
@@ -94,11 +146,8 @@ fn counts(connection: &Connection, sql: &str) -> Done<BTreeMap<String, u64>> {
 fn figures(connection: &Connection) -> Done<Figures> {
     let runs = counts(connection, "SELECT status, count(*) FROM workflow_runs GROUP BY status")?;
     let queue = ["PENDING", "RUNNING"].iter().filter_map(|status| runs.get(*status)).sum();
-    let run_duration = connection.query_row(
-        "SELECT coalesce(sum(duration), 0), count(duration) FROM workflow_runs",
-        (),
-        |row| Ok((row.get(0)?, count_at(row, 1)?)),
-    )?;
+    let (run_durations, (steps, step_durations)) =
+        (run_durations(connection)?, steps_and_durations(connection)?);
     let (tokens, cost_usd) = connection.query_row(
         "SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), \
          coalesce(sum(cached_tokens), 0), coalesce(sum(cost_usd), 0.0) FROM agent_sessions",
@@ -109,14 +158,39 @@ fn figures(connection: &Connection) -> Done<Figures> {
     Ok(Figures {
         runs,
         queue,
-        run_duration,
-        steps: counts(connection, "SELECT status, count(*) FROM workflow_steps GROUP BY status")?,
+        run_durations,
+        steps,
+        step_durations,
         commits: one("SELECT count(*) FROM run_log")?.try_into().unwrap_or(0),
         tokens,
         cost_usd,
         workspaces: counts(connection, "SELECT status, count(*) FROM workspaces GROUP BY status")?,
         artifact_bytes: one("SELECT coalesce(sum(size_bytes), 0) FROM workflow_artifacts")?,
     })
+}
+
+fn run_durations(connection: &Connection) -> Done<BTreeMap<String, DurationFigures>> {
+    let columns = DurationFigures::columns();
+    let sql = format!(
+        "SELECT workflow, {columns} FROM workflow_runs WHERE duration IS NOT NULL GROUP BY workflow"
+    );
+    let mut ask = connection.prepare_cached(&sql)?;
+    let rows = ask.query_map((), |row| Ok((row.get(0)?, DurationFigures::at(row, 1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Steps by status, and how long they took: there are many, so they are looked at once.
+fn steps_and_durations(connection: &Connection) -> Done<(BTreeMap<String, u64>, DurationFigures)> {
+    let columns = DurationFigures::columns();
+    let sql = format!("SELECT status, count(*), {columns} FROM workflow_steps GROUP BY status");
+    let mut ask = connection.prepare_cached(&sql)?;
+    let mut rows = ask.query(())?;
+    let (mut steps, mut durations) = (BTreeMap::new(), DurationFigures::default());
+    while let Some(row) = rows.next()? {
+        steps.insert(row.get(0)?, count_at(row, 1)?);
+        durations.add(&DurationFigures::at(row, 2)?);
+    }
+    Ok((steps, durations))
 }
 
 fn of_definition(connection: &Connection, definition: Uuid) -> Done<DefinitionFigures> {

@@ -4,11 +4,13 @@
 //! they are looked at before it and after it.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
 use super::connection::PATIENCE;
 use super::error::{Done, Fault};
+use super::groups::Groups;
 use super::lock::{WriterGuard, WriterLock};
 use super::memory::Memory;
 use super::migrate;
@@ -50,6 +52,7 @@ struct Inside {
     open: OpenFile,
     owners: Owners,
     memory: RefCell<Memory>,
+    groups: Arc<Groups>,
     tell: Tell,
 }
 
@@ -62,7 +65,8 @@ impl DatabaseFile {
         tell: Tell,
     ) -> Done<Self> {
         let open = OpenFile::new(names, connection)?;
-        let inside = Inside { open, owners, memory: RefCell::default(), tell };
+        let (memory, groups) = (RefCell::default(), Arc::default());
+        let inside = Inside { open, owners, memory, groups, tell };
         Ok(Self { lock, inside, pages: 0, next_taking: WAL_PAGES })
     }
 
@@ -70,6 +74,11 @@ impl DatabaseFile {
     pub(super) fn history(&self) -> History {
         let open = &self.inside.open;
         open.names.history(open.store_id.clone())
+    }
+
+    /// How many commits shared a transaction.
+    pub(super) fn groups(&self) -> Arc<Groups> {
+        Arc::clone(&self.inside.groups)
     }
 
     /// Says what is wrong with the names of the file, if something is.
@@ -169,15 +178,19 @@ impl Inside {
         guard: &WriterGuard<'_>,
         act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
     ) -> Result<(), BatchFailure> {
-        let Self { open, owners, memory, tell } = self;
+        let Self { open, owners, memory, groups, tell } = self;
         settle(open, memory, tell)?;
         owners.restore()?;
+        memory.borrow_mut().take_given();
         let outcome = transact(&open.connection, owners, memory, act).and_then(|()| {
             // Whatever was removed meanwhile has taken this commit with it, unless it can be put back.
             settle(open, memory, tell)
                 .map_err(|fault| Failed { is_unknown: true, ..Failed::before(fault) })
         });
         guard.ring();
+        if outcome.is_ok() {
+            groups.add(memory.borrow_mut().take_given());
+        }
         outcome.map_err(|failed| {
             memory.borrow_mut().clear();
             open.is_suspect |= failed.fault.is_of_the_file();

@@ -20,6 +20,8 @@ pub(super) struct Memory {
     data_version: i64,
     /// The last position in the log that was given out.
     position: Option<i64>,
+    /// How many were given out in this transaction.
+    given: u64,
     heads: HashMap<RunId, RunRow>,
     /// What of each run's log is still open, by the run's key.
     folds: HashMap<i64, Projection>,
@@ -49,6 +51,12 @@ impl Memory {
 
     pub(super) const fn give_out(&mut self, position: i64) {
         self.position = Some(position);
+        self.given += 1;
+    }
+
+    /// How many positions were given out since this was last asked.
+    pub(super) const fn take_given(&mut self) -> u64 {
+        std::mem::replace(&mut self.given, 0)
     }
 
     pub(super) fn head(&self, run: RunId) -> Option<RunRow> {

@@ -7,6 +7,9 @@ use uuid::Uuid;
 use super::Worktree;
 use crate::records::RunRecord;
 
+/// The id of every main checkout.
+const MAIN: &str = "main";
+
 /// How much of an id tells two worktrees of one name apart.
 const SHORT: usize = 8;
 
@@ -41,7 +44,7 @@ impl Worktrees {
     #[must_use]
     pub fn find(&self, meant: &str) -> Option<&Worktree> {
         let named = self.all.iter().find(|worktree| worktree.name == meant);
-        let known = named.or_else(|| self.by_id(meant, None));
+        let known = named.or_else(|| self.by_id(meant, None, None));
         known.or_else(|| {
             let real = Path::new(meant).canonicalize().ok()?;
             let is_there = |worktree: &&Worktree| {
@@ -61,21 +64,30 @@ impl Worktrees {
     #[must_use]
     pub fn name(&self, id: Option<&str>, project: Option<Uuid>, folder: Option<&str>) -> String {
         let Some(id) = id else { return String::new() };
-        if let Some(known) = self.by_id(id, project) {
+        if let Some(known) = self.by_id(id, project, folder) {
             return known.name.clone();
         }
         let folder = folder.and_then(|folder| Path::new(folder).file_name());
-        match folder.filter(|_| Uuid::parse_str(id).is_ok()) {
-            Some(folder) => folder.to_string_lossy().into_owned(),
-            None => id.to_owned(),
+        let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
+        // Where names say which repository, this one's does too.
+        let is_said = |known: &Worktree| known.name.ends_with(&format!("/{MAIN}"));
+        match folder {
+            Some(folder) if Uuid::parse_str(id).is_ok() => folder,
+            Some(folder) if id == MAIN && self.all.iter().any(is_said) => format!("{folder}/{id}"),
+            _ => id.to_owned(),
         }
     }
 
-    /// In several repositories there are several of the same id; then the project tells.
-    fn by_id(&self, id: &str, project: Option<Uuid>) -> Option<&Worktree> {
+    /// Each repository has a main checkout; which one is meant, the project tells, or the folder. One that is not listed is
+    /// none of the others.
+    fn by_id(&self, id: &str, project: Option<Uuid>, folder: Option<&str>) -> Option<&Worktree> {
         let mut all = self.all.iter().filter(|worktree| worktree.id.as_deref() == Some(id));
-        let first = all.clone().next();
-        let of_project = all.find(|worktree| project.is_some() && worktree.project == project);
-        of_project.or(first)
+        let of_project =
+            all.clone().find(|worktree| project.is_some() && worktree.project == project);
+        let is_it = |worktree: &&Worktree| {
+            let is_there = folder.is_some_and(|folder| worktree.path == Path::new(folder));
+            id != MAIN || project.is_none() || worktree.project.is_none() || is_there
+        };
+        of_project.or_else(|| all.find(is_it))
     }
 }

@@ -216,6 +216,7 @@ fn decide(desk: &mut Desk, head: &Parts, body: &Value) -> (u16, Value) {
         head.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let url = format!("http://{host}");
     match (head.method.as_str(), route.rest.as_slice()) {
+        ("GET", []) => (200, json!({ "full_name": route.repository })),
         ("GET", ["pulls" | "merge_requests"]) => (200, listed(desk, &route, query, &url)),
         ("POST", ["pulls" | "merge_requests"]) => open(desk, &route, body, &url),
         ("GET", ["labels"]) => (200, json!([{ "id": 3, "name": LABEL }])),

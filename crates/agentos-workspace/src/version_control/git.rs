@@ -43,7 +43,7 @@ use super::call;
 use super::error::VersionControlError;
 use super::halt::Halt;
 use super::mark::Mark;
-use super::remote::{Base, BaseRequest, PushRequest, Pushed, Remote};
+use super::remote::{Base, BaseRequest, PushRequest, Pushed, Remote, Target};
 use super::request::{DiffRequest, LogRequest, NewBranch, NewCommit, StatusRequest};
 use super::{Result, VersionControl};
 use crate::git::{WHERE_VARIABLES, look};
@@ -214,8 +214,12 @@ impl VersionControl for GitRepository {
         self.list(request)
     }
 
-    fn remote(&self, name: &str) -> Result<Remote> {
-        self.remote_named(name)
+    fn remote(&self, name: Option<&str>) -> Result<Remote> {
+        self.remote_for(name, self.checked_out()?.as_deref())
+    }
+
+    fn find_base(&self, request: &BaseRequest) -> Result<Target> {
+        self.target(request, self.checked_out()?.as_deref())
     }
 
     fn push(&self, push: &PushRequest) -> Result<Pushed> {

@@ -35,7 +35,7 @@ use super::error::VersionControlError;
 use super::git::GitRepository;
 use super::halt::Halt;
 use super::mark::Mark;
-use super::remote::{Base, BaseRequest, PushRequest, Pushed, Remote};
+use super::remote::{Base, BaseRequest, PushRequest, Pushed, Remote, Target};
 use super::request::{DiffRequest, LogRequest, NewBranch, NewCommit, StatusRequest};
 use super::{Result, VersionControl};
 use crate::git::WHERE_VARIABLES;
@@ -188,8 +188,12 @@ impl VersionControl for JjRepository {
         self.list(request)
     }
 
-    fn remote(&self, name: &str) -> Result<Remote> {
-        self.store.remote_named(name)
+    fn remote(&self, name: Option<&str>) -> Result<Remote> {
+        self.store.remote_for(name, None)
+    }
+
+    fn find_base(&self, request: &BaseRequest) -> Result<Target> {
+        self.store.target(request, None)
     }
 
     fn push(&self, push: &PushRequest) -> Result<Pushed> {

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::EXCHANGE;
 
-/// The remote that is meant if none is named.
+/// The remote that is meant if nothing else is said, and there is one of this name.
 pub const ORIGIN: &str = "origin";
 
 /// A branch that is to be on a remote.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PushRequest {
-    /// Where to; [`ORIGIN`] if nothing is said.
+    /// Where to; the usual one if nothing is said, see [`super::VersionControl::remote`].
     pub remote: Option<String>,
     /// Which; the one that is checked out if nothing is said.
     pub branch: Option<String>,
@@ -43,10 +43,6 @@ pub enum Force {
 }
 
 impl PushRequest {
-    pub(super) fn remote(&self) -> &str {
-        self.remote.as_deref().unwrap_or(ORIGIN)
-    }
-
     /// How long it may take.
     #[must_use]
     pub fn timeout(&self) -> Duration {
@@ -100,7 +96,7 @@ pub struct Remote {
 /// Which branch a branch is to be compared with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaseRequest {
-    /// On which remote; [`ORIGIN`] if nothing is said.
+    /// On which remote; the usual one if nothing is said, see [`super::VersionControl::remote`].
     pub remote: Option<String>,
     /// The branch over there that the work is for; the remote's own choice if nothing is said.
     pub base: Option<String>,
@@ -110,10 +106,13 @@ pub struct BaseRequest {
     pub timeout: Duration,
 }
 
-impl BaseRequest {
-    pub(super) fn remote(&self) -> &str {
-        self.remote.as_deref().unwrap_or(ORIGIN)
-    }
+/// A branch on a remote that work is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The remote.
+    pub remote: Remote,
+    /// The branch over there.
+    pub base: String,
 }
 
 /// How a branch stands beside the one that it is for, as of now.
@@ -136,7 +135,8 @@ pub struct Base {
 }
 
 /// An address without the password that may be in it.
-pub(super) fn without_password(url: &str) -> String {
+#[must_use]
+pub fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let end = rest.find('/').unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);

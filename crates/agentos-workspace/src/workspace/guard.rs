@@ -4,6 +4,9 @@
 //! over. What has changed meanwhile is told,
 //! whoever did it: others work in the repository too. What makes the repository unusable and nobody wants is put right:
 //! `core.bare` and `core.worktree`, which programs set that run git with a `GIT_DIR` they have inherited.
+//!
+//! What AgentOS does itself is no news: the branches of workspaces, which other runs move, and what branches follow, which
+//! every first push sets.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,6 +16,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::id::BRANCHES;
 use super::porcelain::{CallError, Porcelain};
 use super::{Kind, Workspace};
 use crate::files::{self, FileError};
@@ -40,8 +44,11 @@ struct Brief {
 /// What worktrees share, as of one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SharedState {
-    /// A hash of the repository's configuration.
+    /// A hash of the file with the repository's configuration.
     config: String,
+    /// A hash of what it says, but for what branches follow.
+    #[serde(default)]
+    settings: String,
     /// Those of its settings that decide whether the repository can be used at all.
     vital: BTreeMap<String, String>,
     /// A hash of its hooks.
@@ -68,19 +75,20 @@ impl SharedState {
         before: &Self,
     ) -> Result<Self, CallError> {
         let config = hash([fs::read(repository.join("config")).unwrap_or_default()]);
-        let vital = match config == before.config {
-            true => before.vital.clone(),
-            false => vital(surroundings, repository)?,
+        let (settings, vital) = match config == before.config {
+            true => (before.settings.clone(), before.vital.clone()),
+            false => settings(surroundings, repository)?,
         };
         Ok(Self {
             config,
+            settings,
             vital,
             hooks: hash(hooks(&repository.join("hooks"))),
             refs: refs(surroundings, repository)?,
         })
     }
 
-    /// What is different afterwards, but for the branch of whoever worked there: one line each.
+    /// What is different afterwards, but for the branch of whoever worked there and those of other workspaces: one line each.
     #[must_use]
     pub fn changes(&self, after: &Self, own: Option<&str>) -> Vec<String> {
         let mut told = Vec::new();
@@ -90,7 +98,7 @@ impl SharedState {
             is_config_told |= line.is_some();
             told.extend(line);
         }
-        if self.config != after.config && !is_config_told {
+        if self.settings != after.settings && !is_config_told {
             told.push("the configuration of the repository has changed".to_owned());
         }
         if self.hooks != after.hooks {
@@ -102,11 +110,12 @@ impl SharedState {
 
     fn changed_refs(&self, after: &Self, own: Option<&str>) -> Option<String> {
         let own = own.map(|branch| format!("refs/heads/{branch}"));
+        let workspaces = format!("refs/heads/{BRANCHES}");
         let names: Vec<&String> = self.refs.keys().chain(after.refs.keys()).collect();
         let mut changed: Vec<&str> = names
             .into_iter()
             .filter(|name| self.refs.get(*name) != after.refs.get(*name))
-            .filter(|name| Some(*name) != own.as_ref())
+            .filter(|name| Some(*name) != own.as_ref() && !name.starts_with(&workspaces))
             .map(String::as_str)
             .collect();
         changed.sort_unstable();
@@ -140,7 +149,7 @@ pub fn check(surroundings: &Surroundings, workspace: &Workspace) -> Vec<String> 
     let config = fs::read(workspace.repository.join("config")).unwrap_or_default();
     let known: Option<Brief> = files::load_json(&path).ok().flatten();
     let Some(known) = known.filter(|known| known.hash != hash([config])) else { return Vec::new() };
-    let Ok(vital) = vital(surroundings, &workspace.repository) else { return Vec::new() };
+    let Ok((_, vital)) = settings(surroundings, &workspace.repository) else { return Vec::new() };
     let mut told: Vec<String> = VITAL[..2]
         .iter()
         .filter_map(|key| changed(key, known.vital.get(*key), vital.get(*key)))
@@ -220,21 +229,31 @@ fn heal(
     told
 }
 
-/// Those settings that decide whether the repository can be used; the last one of a name counts.
-fn vital(
+/// A hash of all settings but for what branches follow, and those that decide whether the repository can be used: the last
+/// one of a name counts.
+fn settings(
     surroundings: &Surroundings,
     repository: &Path,
-) -> Result<BTreeMap<String, String>, CallError> {
+) -> Result<(String, BTreeMap<String, String>), CallError> {
     let file = repository.join("config");
     let file = file.to_string_lossy();
     let porcelain = Porcelain { surroundings, lock: None };
-    let which = format!("^({})$", VITAL.join("|").replace('.', r"\."));
-    let asked = ["config", "--file", &*file, "-z", "--get-regexp", &which];
+    let asked = ["config", "--file", &*file, "-z", "--list"];
     let answer = porcelain.try_git(repository, asked)?;
     let text = String::from_utf8_lossy(&answer.output);
-    let settings = text.split_terminator('\0');
-    let settings = settings.map(|setting| setting.split_once('\n').unwrap_or((setting, "")));
-    Ok(settings.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+    let all: Vec<(&str, &str)> = text
+        .split_terminator('\0')
+        .map(|setting| setting.split_once('\n').unwrap_or((setting, "")))
+        .collect();
+    let others = all.iter().filter(|(key, _)| !is_upstream(key));
+    let hash = hash(others.flat_map(|(key, value)| [(*key).into(), (*value).into()]));
+    let vital = all.iter().filter(|(key, _)| VITAL.contains(key));
+    Ok((hash, vital.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()))
+}
+
+/// Whether a setting says what a branch follows.
+fn is_upstream(key: &str) -> bool {
+    key.starts_with("branch.") && (key.ends_with(".remote") || key.ends_with(".merge"))
 }
 
 fn refs(

@@ -10,7 +10,7 @@ use thiserror::Error;
 pub const LONGEST: usize = 100;
 
 /// What every branch of ours begins with.
-const BRANCHES: &str = "agentos/";
+pub(super) const BRANCHES: &str = "agentos/";
 
 /// The id of a workspace: letters, digits, `-`, `_` and `.`, beginning with a letter or digit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -69,7 +69,7 @@ pub enum IsolationError {
     },
     /// jj does not look at it any more.
     #[error(
-        "jj does not know what was done in {}: {why}. Its files are there; `agentos workspace clean --force {id}` backs them \
+        "jj does not know what was done in {}: {why}. Its files are there; cleaning the workspace {id} by force backs them \
          up and removes it",
         path.display()
     )]

@@ -54,9 +54,7 @@ pub enum RestoreError {
         why: String,
     },
     /// The workspace is there.
-    #[error(
-        "the workspace {id} is still there; clean it first: agentos workspace clean {id} --force"
-    )]
+    #[error("the workspace {id} is still there")]
     StillThere {
         /// Which.
         id: WorkspaceId,

@@ -51,7 +51,7 @@ pub enum OpenError {
     NotIt(#[from] VerifyError),
     /// It was made from something else.
     #[error(
-        "the workspace {id} was made from {found}, and not from {wanted}; leave `--base` out to go on in it, or name another \
+        "the workspace {id} was made from {found}, and not from {wanted}; leave the base out to go on in it, or name another \
          workspace"
     )]
     OtherBase {
@@ -159,9 +159,7 @@ pub enum OpenError {
         run: Option<String>,
     },
     /// It is on its way out.
-    #[error(
-        "the workspace {id} was moved to the trash; bring it back with `agentos workspace restore {id}`"
-    )]
+    #[error("the workspace {id} was moved to the trash")]
     Trashed {
         /// Which.
         id: WorkspaceId,

@@ -279,6 +279,31 @@ fn what_breaks_the_repository_is_told_and_put_right() {
 }
 
 #[test]
+fn what_a_push_sets_and_what_other_runs_do_is_no_news() {
+    let place = Place::new(Kind::Worktree);
+    let (mut made, _) = place.open("fix-1");
+    let ground = place.ground();
+    let yard = ground.yard(&NoPoints);
+    let path = made.path.clone();
+    let upstream = |key: &str, value: &str| {
+        place.git(&path, &["config", &format!("branch.agentos/fix-1.{key}"), value]);
+    };
+    yard.occupy(&mut made, &Work::default(), NOW).unwrap();
+    place.commit_in(&made, "work.txt");
+    upstream("remote", "origin");
+    upstream("merge", "refs/heads/agentos/fix-1");
+    place.git(&made.path, &["branch", "agentos/of-another-run"]);
+    assert!(guard::end(&ground.surroundings, &made).is_empty());
+    yard.release(&mut made, &Ending::default(), NOW).unwrap();
+
+    yard.occupy(&mut made, &Work::default(), NOW).unwrap();
+    upstream("remote", "elsewhere");
+    place.git(&made.path, &["config", "alias.st", "status"]);
+    let told = guard::end(&ground.surroundings, &made);
+    assert_eq!(told, ["the configuration of the repository has changed"]);
+}
+
+#[test]
 fn files_that_git_does_not_keep_are_copied_if_the_repository_asks_for_it() {
     for kind in [Kind::Worktree, Kind::Clone] {
         let place = Place::new(kind);

@@ -165,7 +165,8 @@ impl Asked {
 
 fn asks_nothing(run: &str) -> CommandError {
     CommandError::not_found(format!("{run} asks nothing"))
-        .hint(format!("`agentos show {run}` tells what it waits for"))
+        .cli_hint(format!("`agentos show {run}` tells what it waits for"))
+        .api_hint("`waiting` in the run's document tells what it waits for")
 }
 
 async fn open_questions(store: &SqliteStore, run: RunId) -> Result<Vec<Asked>> {
@@ -208,11 +209,14 @@ fn choose(run: &str, part: Option<&str>, questions: Vec<Asked>) -> Result<Asked>
         (None, _) => {
             let what = part.unwrap_or_default();
             Err(CommandError::not_found(format!("{run} does not ask `{what}`"))
-                .hint(format!("it asks {}", all.join(" and "))))
+                .hint(format!("it asks {}", all.join(" and ")))
+                .field("/question"))
         }
         (Some(_), false) => {
             Err(CommandError::usage(format!("{run} asks several questions: {}", all.join(", ")))
-                .hint("say which with `--question` and a part of its text"))
+                .cli_hint("say which with `--question` and a part of its text")
+                .api_hint("say which with `question` and a part of its text")
+                .field("/question"))
         }
     }
 }

@@ -12,6 +12,7 @@ use agentos_store::folder::RunFolder;
 use agentos_store::log::load_whole_log;
 use agentos_store::records::{Records as _, RunRecord};
 use agentos_store::sqlite::{Owner, SqliteStore};
+use serde_json::Map;
 
 use super::report;
 use crate::error::{CommandError, Result};
@@ -43,6 +44,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KEY=VALUE")]
     input: Vec<String>,
 
+    /// The same, already read
+    #[arg(skip)]
+    values: Map<String, Value>,
+
     /// How the new run's workspace is kept apart: `worktree`, `clone` or `jj` (default: as the old one is)
     #[arg(long, value_name = "KIND")]
     workspace: Option<String>,
@@ -63,8 +68,8 @@ pub(crate) struct Wanted {
     pub(crate) from_step: String,
     /// `claude=codex`
     pub(crate) agents: Vec<String>,
-    /// `key=value`
-    pub(crate) input: Vec<String>,
+    /// Inputs that are others.
+    pub(crate) input: Map<String, Value>,
     /// How the new run's workspace is kept apart.
     pub(crate) workspace: Option<String>,
 }
@@ -74,12 +79,13 @@ pub(crate) async fn detached(session: &Session, run: &str, wanted: Wanted) -> Re
     let opened = session.open_for(run)?;
     let store = &opened.store;
     let past = Past::load(store, names::find(store, run).await?).await?;
-    let step = past.step(&wanted.from_step)?;
+    let step = past.step(&wanted.from_step).map_err(|error| error.field("/fromStep"))?;
     let args = Args {
         run: run.to_owned(),
         from_step: wanted.from_step.clone(),
         agent: wanted.agents,
-        input: wanted.input,
+        input: Vec::new(),
+        values: wanted.input,
         workspace: wanted.workspace,
         detach: true,
         json: true,
@@ -173,7 +179,7 @@ async fn with_input<'a>(
     (old, names): (&RunRecord, &RunNames),
     (sequel, args): (Sequel<'a>, &Args),
 ) -> Result<Sequel<'a>> {
-    if args.input.is_empty() {
+    if args.input.is_empty() && args.values.is_empty() {
         return Ok(sequel);
     }
     let schema = schema_of(session, store, old).await?;
@@ -181,6 +187,7 @@ async fn with_input<'a>(
     let given = Given {
         file: before.map(|input| ("the run's input".to_owned(), input.to_string())),
         pairs: args.input.clone(),
+        values: args.values.clone(),
         ..Given::default()
     };
     let mut input = assemble(schema.as_ref(), given)?;

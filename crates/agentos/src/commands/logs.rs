@@ -110,6 +110,9 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         tokio::time::sleep(LOOK).await;
+        if session.output.is_unheard() {
+            return Ok(ExitCode::SUCCESS);
+        }
     }
 }
 
@@ -175,7 +178,7 @@ fn log_file(detail: &RunDetail, step: Option<u32>) -> Result<PathBuf> {
             let step = detail.steps.iter().find(|step| step.step_number == number);
             let step = step.ok_or_else(|| {
                 CommandError::not_found(format!("{} has no step {number}", detail.run.run_id))
-                    .hint(format!("`agentos show {}` lists its steps", detail.run.run_id))
+                    .cli_hint(format!("`agentos show {}` lists its steps", detail.run.run_id))
             })?;
             step.log_file_path.clone()
         }

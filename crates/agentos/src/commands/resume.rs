@@ -142,7 +142,8 @@ async fn switch_to_latest(session: &Session, opened: &Opened, run: RunId) -> Res
         Err(error) => {
             let message = format!("{} can't go on with the latest source: {error}", record.run_id);
             return Err(CommandError::refused(message)
-                .hint("nothing has changed; without `--latest` it goes on with its own source"));
+                .cli_hint("nothing has changed; without `--latest` it goes on with its own source")
+                .api_hint("nothing has changed; without `latest` it goes on with its own source"));
         }
     };
     session.output.note("the run goes on with the latest source");
@@ -213,7 +214,7 @@ async fn resume_due(session: &Session, args: &Args) -> Result<ExitCode> {
         Attended::Told => {
             let message = "stopped before everything was done";
             return Err(CommandError::new(ErrorKind::Interrupted, message)
-                .hint("`agentos resume --due` goes on"));
+                .cli_hint("`agentos resume --due` goes on"));
         }
     }
     for due in due {

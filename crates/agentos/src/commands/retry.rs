@@ -103,5 +103,5 @@ async fn make(
 
 fn refused(record: &RunRecord, why: &str) -> CommandError {
     CommandError::refused(format!("{} can't be retried: {why}", record.run_id))
-        .hint(format!("`agentos show {}` tells how it stands", record.run_id))
+        .cli_hint(format!("`agentos show {}` tells how it stands", record.run_id))
 }

@@ -98,7 +98,7 @@ fn gather(args: &Args, flags: Vec<(String, Vec<String>)>) -> Result<Given> {
         true => None,
         false => Some(read_stdin()?),
     };
-    Ok(Given { file: file.transpose()?, stdin, pairs, flags })
+    Ok(Given { file: file.transpose()?, stdin, pairs, flags, ..Given::default() })
 }
 
 fn read_stdin() -> Result<String> {

@@ -108,7 +108,7 @@ fn facts(session: &Session, detail: &RunDetail, forked_from: Option<String>) -> 
         ("input", json(&run.input)),
         ("output", json(&run.output)),
         ("error", error.map(str::to_owned)),
-        ("failed at", run.error.as_ref().and_then(place_of)),
+        ("failed at", place_of(session, run)),
         ("state", json(&run.state).filter(|state| state != "{}")),
         ("log", run.log_file_path.clone()),
     ];

@@ -55,7 +55,8 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// Sends an event to a run. One that it has had already is told of.
 pub(crate) async fn signal(session: &Session, run: &str, event: Event<'_>) -> Result<()> {
-    let name = Name::new(event.name).map_err(|error| CommandError::usage(error.to_string()))?;
+    let name = Name::new(event.name)
+        .map_err(|error| CommandError::usage(error.to_string()).field("/event"))?;
     let key = match event.key {
         Some(key) => InboxKey(format!("signal:{key}")),
         None => InboxKey(format!("signal:{}", Uuid::new_v4())),

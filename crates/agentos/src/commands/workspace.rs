@@ -79,5 +79,6 @@ fn sweep(root: &Path) -> Result<ExitCode> {
 
 pub(crate) fn not_found(id: &str) -> CommandError {
     CommandError::not_found(format!("there is no workspace `{id}`"))
-        .hint("`agentos workspace list` lists them")
+        .cli_hint("`agentos workspace list` lists them")
+        .api_hint("`GET /api/workspaces` lists them")
 }

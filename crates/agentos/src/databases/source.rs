@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use agentos_store::sqlite::{OpenError, Options, SqliteStore};
 use uuid::Uuid;
 
+use super::copies::CopyFolder;
 use crate::error::{CommandError, Result};
 
 /// A database that is read from.
@@ -20,16 +21,7 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     /// Who lives there.
     pub(crate) owners: Vec<String>,
-    _copy: Option<Copy>,
-}
-
-/// A folder that goes when it is no longer needed.
-struct Copy(PathBuf);
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        let _left = fs::remove_dir_all(&self.0);
-    }
+    _copy: Option<CopyFolder>,
 }
 
 impl Source {
@@ -57,10 +49,8 @@ impl Source {
         let failed = |error: io::Error| {
             CommandError::failed(format!("{} can't be copied: {error}", path.display()))
         };
-        let folder = std::env::temp_dir().join(format!("agentos-source-{}", Uuid::new_v4()));
-        fs::create_dir(&folder).map_err(failed)?;
-        let copy = Copy(folder);
-        let inside = copy.0.join("source.db");
+        let copy = CopyFolder::make().map_err(failed)?;
+        let inside = copy.path().join("source.db");
         {
             // Whoever writes waits a moment, so that file and log fit together.
             let lock = File::open(beside(path, ".lock")).ok();

@@ -44,6 +44,7 @@ fn check(property: &str, path: &Path) -> Result<()> {
     let wrong = |what: String| {
         CommandError::usage(format!("`{property}`: {} {what}", path.display()))
             .hint("give the path of a file that you can read")
+            .field(format!("/input/{property}"))
     };
     let found = fs::metadata(path).map_err(|error| wrong(format!("can't be read: {error}")))?;
     if !found.is_file() {

@@ -44,13 +44,27 @@ fn kebab(name: &str) -> String {
     text.trim_end_matches('-').to_owned()
 }
 
+/// What a command's own flags are called.
+fn own(command: &Command) -> Vec<String> {
+    let own = command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned));
+    own.chain(["help".to_owned(), "version".to_owned()]).collect()
+}
+
+/// The properties that can only be given with `--input`, because a flag of the command has their name: lines for people.
+pub(crate) fn without_flag(command: &Command, schema: &Value) -> Vec<String> {
+    let own = own(command);
+    let taken = flags(schema, |name| !own.iter().any(|own| own == name));
+    let line = |Flag { property: name, .. }: &Flag| {
+        let described = property(Some(schema), name);
+        let value = value_name(described, &described.map(types_of).unwrap_or_default());
+        format!("--input {name}={value}  {}", help(schema, name))
+    };
+    taken.iter().map(line).collect()
+}
+
 /// The command with a flag for every property.
 pub(crate) fn add_flags(command: Command, schema: &Value) -> Command {
-    let own: Vec<String> = command
-        .get_arguments()
-        .filter_map(|argument| argument.get_long().map(str::to_owned))
-        .chain(["help".to_owned(), "version".to_owned()])
-        .collect();
+    let own = own(&command);
     let found = flags(schema, |name| own.iter().any(|own| own == name));
     let arguments: Vec<Arg> = found.iter().map(|flag| argument(schema, flag)).collect();
     command.args(arguments)

@@ -17,6 +17,9 @@ const LINGER: Duration = Duration::from_secs(120);
 /// How often the seat is tried for while another process has it.
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 
+/// How often it is looked whether something is at work, while an engine is to be replaced.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// How long nothing is tried after it went wrong.
 const REST: Duration = Duration::from_secs(5);
 
@@ -26,7 +29,9 @@ pub(super) async fn attend(room: Arc<Room>, wish: watch::Receiver<Option<Wish>>)
     let mut commits = room.store().watch().ok();
     loop {
         let pause = match attend_once(&room, wish.clone()).await {
-            Ok(Attended::Told) => return,
+            Ok(Attended::Told) if is_over(&room, &wish) => return,
+            // The configuration is another: whoever comes next goes by that.
+            Ok(Attended::Told) => continue,
             Ok(Attended::Idle) => None,
             Ok(Attended::Another) => Some(TRY_AGAIN),
             Err(error) => {
@@ -44,7 +49,11 @@ pub(super) async fn attend(room: Arc<Room>, wish: watch::Receiver<Option<Wish>>)
         tokio::select! {
             () = news => {}
             () = room.kick.notified() => {}
-            _ = told(&room, wish.clone()) => return,
+            _ = told(&room, wish.clone()) => {
+                if is_over(&room, &wish) {
+                    return;
+                }
+            }
         }
     }
 }
@@ -67,10 +76,23 @@ async fn attend_once(room: &Arc<Room>, wish: watch::Receiver<Option<Wish>>) -> R
     })
 }
 
-/// Waits until the server is to end, or the project is served no more.
+fn is_over(room: &Room, wish: &watch::Receiver<Option<Wish>>) -> bool {
+    room.stop.is_cancelled() || wish.borrow().is_some()
+}
+
+/// Waits until the configuration is another and nothing is at work, so that nothing is interrupted.
+async fn reconfigured(room: &Room) {
+    room.is_reconfigured.notified().await;
+    while room.store().is_at_work().await.unwrap_or(true) {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Waits until the server is to end, the project is served no more, or it is time for a new engine.
 async fn told(room: &Room, mut wish: watch::Receiver<Option<Wish>>) -> Depart {
     tokio::select! {
         () = room.stop.cancelled() => Depart::Leave,
+        () = reconfigured(room) => Depart::Leave,
         wish = wish.wait_for(Option::is_some) => match wish.ok().and_then(|wish| *wish) {
             Some(Wish::Stop) => Depart::Stop,
             _ => Depart::Leave,

@@ -9,7 +9,7 @@ use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::held::Held;
 use agentos_server::house::Deed;
 use agentos_store::inbox::SendError;
-use agentos_store::records::{NewComment, Records as _};
+use agentos_store::records::{NewComment, RecordError, Records as _};
 use agentos_store::store::Store as _;
 use serde_json::json;
 use uuid::Uuid;
@@ -40,11 +40,10 @@ pub(super) async fn act(session: &Session, run: RunId, deed: Deed, by: String) -
         Deed::Retry => return Ok(retry::detached(session, &name).await?.id),
         Deed::Fork { step, agents, input, workspace } => {
             let pair = |(key, value): (String, String)| format!("{key}={value}");
-            let input = input.into_iter().map(|(key, value)| (key, value.to_string()));
             let wanted = Wanted {
                 from_step: step,
                 agents: agents.into_iter().map(pair).collect(),
-                input: input.map(pair).collect(),
+                input: input.into_iter().collect(),
                 workspace,
             };
             return Ok(fork::detached(session, &name, wanted).await?.run);
@@ -62,10 +61,11 @@ pub(super) async fn act(session: &Session, run: RunId, deed: Deed, by: String) -
         Deed::Comment { step, message, metadata } => {
             let message = message.trim();
             if message.is_empty() || message.len() > LONGEST {
+                let length = message.len();
                 return Err(CommandError::usage(format!(
-                    "a comment has between 1 and {LONGEST} bytes; this one has {}",
-                    message.len()
-                )));
+                    "a comment has between 1 and {LONGEST} bytes; this one has {length}"
+                ))
+                .field("/message"));
             }
             let comment = NewComment {
                 id: Uuid::new_v4(),
@@ -76,7 +76,10 @@ pub(super) async fn act(session: &Session, run: RunId, deed: Deed, by: String) -
                 author: by,
                 at: SystemClock.now(),
             };
-            session.open()?.store.add_comment(comment).await?;
+            session.open()?.store.add_comment(comment).await.map_err(|error| match error {
+                RecordError::NotFound { .. } => CommandError::from(error).field("/stepNumber"),
+                error => error.into(),
+            })?;
         }
     }
     Ok(run)

@@ -157,16 +157,17 @@ impl Inner {
     }
 }
 
-/// What the command line refuses, for somebody who can't read its hints about flags.
+/// What the command line refuses, in the words of the API. What is wrong with the request has a field; whatever else is
+/// wrong lies in how things stand, a broken configuration for example.
 pub(super) fn refused(error: CommandError) -> Refusal {
     let kind = match error.kind {
-        ErrorKind::Usage => RefusalKind::Wrong,
+        ErrorKind::Usage | ErrorKind::NotFound if !error.fields.is_empty() => RefusalKind::Wrong,
         ErrorKind::NotFound => RefusalKind::NotFound,
-        ErrorKind::Refused => RefusalKind::Conflict,
+        ErrorKind::Usage | ErrorKind::Refused => RefusalKind::Conflict,
         ErrorKind::Unusable => RefusalKind::Unavailable,
         ErrorKind::Failed | ErrorKind::Interrupted | ErrorKind::PipeClosed => RefusalKind::Failed,
     };
-    Refusal { hint: error.hint, ..Refusal::new(kind, error.message) }
+    Refusal { hint: error.api_hint, fields: error.fields, ..Refusal::new(kind, error.message) }
 }
 
 impl Home {
@@ -207,7 +208,8 @@ impl House for Home {
     async fn add_project(&self, path: PathBuf) -> Answer<(Value, bool)> {
         let (room, is_new) = self
             .work(move |inner| async move {
-                let (room, is_new) = inner.rooms.add(&path).await.map_err(refused)?;
+                let added = inner.rooms.add(&path).await;
+                let (room, is_new) = added.map_err(|error| refused(error.field("/path")))?;
                 if is_new {
                     let count = discovery::discover(&room).await.map_err(refused)?;
                     tracing::info!("Discovered {count} workflows in {}", room.path.display());

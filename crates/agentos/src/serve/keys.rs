@@ -18,9 +18,6 @@ const MOST: usize = 10_000;
 /// How long a key is kept at least, if there are too many.
 const KEPT_FOR: Duration = Duration::from_secs(24 * 3_600);
 
-/// The longest key, in bytes.
-pub(super) const LONGEST: usize = 255;
-
 /// Keys of one database.
 pub(super) struct Keys {
     folder: PathBuf,

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::error::{CommandError, Result};
 use crate::session::{Opened, Session, Whereabouts};
 use crate::start;
-use crate::templates::{Stamp, stamp};
+use crate::templates::{Stamp, stamp, stamp_of};
 
 /// Variables that tell what is started in a workspace where it is. A server is started somewhere, and serves elsewhere.
 const OF_A_WORKSPACE: [&str; 4] = [
@@ -40,8 +40,12 @@ pub(super) struct Room {
     pub(super) stop: CancellationToken,
     whereabouts: Whereabouts,
     current: RwLock<Arc<Session>>,
-    /// What the templates looked like when they were last read.
-    seen: Mutex<Stamp>,
+    /// The files of the configuration.
+    configuration: Vec<PathBuf>,
+    /// What the templates and the configuration looked like when they were last read.
+    seen: Mutex<(Stamp, Stamp)>,
+    /// Is told when the configuration is another.
+    pub(super) is_reconfigured: Arc<Notify>,
     /// What was last wrong with the database.
     trouble: Mutex<Option<BackendError>>,
 }
@@ -66,7 +70,8 @@ impl Room {
         let kick = Arc::new(Notify::new());
         let opened = Opened { prepared, attendant: Some(Arc::clone(&kick)), ..opened };
         let path = opened.prepared.project_path.clone();
-        let seen = Mutex::new(stamp(&path));
+        let configuration = session.config_files();
+        let seen = Mutex::new((stamp(&path), stamp_of(&configuration)));
         Ok(Self {
             id: opened.prepared.identity.project,
             current: RwLock::new(Arc::new(session.keeping(opened.clone()))),
@@ -75,7 +80,9 @@ impl Room {
             opened,
             kick,
             whereabouts,
+            configuration,
             seen,
+            is_reconfigured: Arc::default(),
             trouble: Mutex::default(),
         })
     }
@@ -89,12 +96,15 @@ impl Room {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The session as the templates and the configuration are now; whether the templates have changed.
+    /// The session as the templates and the configuration are now; whether one of them has changed.
     pub(super) fn look_again(&self) -> Result<bool> {
-        let found = stamp(&self.path);
+        let found = (stamp(&self.path), stamp_of(&self.configuration));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if *seen == found {
             return Ok(false);
+        }
+        if seen.1 != found.1 {
+            self.is_reconfigured.notify_one();
         }
         *seen = found;
         let session = self.whereabouts.look_around()?.keeping(self.opened.clone());

@@ -54,10 +54,14 @@ impl Rooms {
 
     /// Serves the project that this folder is in, also after the next start. Whether it was not served before.
     pub(super) async fn add(&self, folder: &Path) -> Result<(Arc<Room>, bool)> {
-        let folder = folder.canonicalize().map_err(|error| {
-            CommandError::usage(format!("{} can't be used: {error}", folder.display()))
+        let unusable = |why: &str| {
+            CommandError::usage(format!("{} can't be used: {why}", folder.display()))
                 .hint("give the path of a folder that is there")
-        })?;
+        };
+        let folder = folder.canonicalize().map_err(|error| unusable(&error.to_string()))?;
+        if !folder.is_dir() {
+            return Err(unusable("it is no folder"));
+        }
         if let Some(known) = self.all().into_iter().find(|room| room.path == folder) {
             return Ok((known, false));
         }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use agentos_core::id::RunId;
 use agentos_core::value::Value;
-use agentos_sdk::{InputError, InputProblem, check_input};
 use agentos_server::house::{Answer, Order, Refusal, RefusalKind, Started};
 use agentos_store::records::Records as _;
 use agentos_store::store::Store as _;
@@ -15,7 +14,7 @@ use uuid::Uuid;
 
 use super::discovery;
 use super::home::refused;
-use super::keys::{self, Keys, Taken};
+use super::keys::{Keys, Taken};
 use super::room::Room;
 use super::rooms::Rooms;
 use crate::agents;
@@ -116,10 +115,6 @@ async fn once(
     order: Order,
 ) -> Answer<Started> {
     let failed = |error: std::io::Error| refused(error.into());
-    if key.is_empty() || key.len() > keys::LONGEST {
-        let what = format!("an Idempotency-Key has between 1 and {} bytes", keys::LONGEST);
-        return Err(Refusal::new(RefusalKind::Wrong, what));
-    }
     let keys = Keys::of(room.store().path());
     let asked = json!([
         workflow.name,
@@ -162,15 +157,7 @@ fn checked(workflow: &Listed, input: Option<Value>) -> Answer<Value> {
         None => assemble(schema, Given::default()).map_err(refused)?,
     };
     let Some(schema) = schema else { return Ok(input) };
-    check_input(schema, &input).map_err(|error| {
-        let mut refusal = Refusal::new(RefusalKind::Wrong, error.to_string());
-        if let InputError::Invalid(problems) = error {
-            let field =
-                |problem: InputProblem| (format!("/input{}", problem.pointer), problem.message);
-            refusal.fields = problems.into_iter().map(field).collect();
-        }
-        refusal
-    })?;
+    launch::check(&workflow.name, Some(schema), &input).map_err(refused)?;
     Ok(input)
 }
 
@@ -225,7 +212,8 @@ fn files_of_project(
             file.property,
             file.path.display()
         ))
-        .hint("copy it into the project, and name it there")),
+        .hint("copy it into the project, and name it there")
+        .field(format!("/input/{}", file.property))),
     }
 }
 
@@ -240,7 +228,9 @@ fn check_scenarios(project: &Path, agents: &BTreeMap<String, String>) -> Result<
     for (agent, file) in files {
         if !is_inside(&root, &root.join(file)) {
             let what = format!("`{agent}`: there is no file `{file}` in the project");
-            return Err(CommandError::usage(what).hint("copy the scenario into the project"));
+            return Err(CommandError::usage(what)
+                .hint("copy the scenario into the project")
+                .field(format!("/agents/{agent}")));
         }
     }
     Ok(())

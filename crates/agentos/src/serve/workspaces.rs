@@ -12,14 +12,10 @@ use super::room::Room;
 use super::rooms::Rooms;
 use crate::commands::workspace::{list, not_found};
 use crate::databases::folders;
-use crate::error::{CommandError, Result};
+use crate::error::{CommandError, ErrorKind, Result};
 use crate::session::Session;
 use crate::workspace::desk::Desk;
 use crate::workspace::removal;
-
-fn written(row: &Row) -> Result<Value> {
-    serde_json::to_value(row).map_err(|error| CommandError::failed(error.to_string()))
-}
 
 /// Those of one project, or of all.
 pub(super) async fn all(rooms: &Rooms, project: Option<Uuid>, all: bool) -> Result<Vec<Value>> {
@@ -35,9 +31,7 @@ pub(super) async fn all(rooms: &Rooms, project: Option<Uuid>, all: bool) -> Resu
         databases.push(room.store().path().to_owned());
         let rows = list::rows(&room.session(), all).await?;
         let is_its = |row: &&Row| project.is_none_or(|project| row.project_id == Some(project));
-        for row in rows.iter().filter(is_its) {
-            found.push(written(row)?);
-        }
+        found.extend(rows.iter().filter(is_its).map(list::item));
     }
     Ok(found)
 }
@@ -60,18 +54,14 @@ fn desk_of(session: &Session, room: &Room) -> Result<Desk> {
 /// One of them, with its size and what would be lost with it.
 pub(super) async fn show(rooms: &Rooms, id: &str) -> Result<Value> {
     let (room, row) = find(rooms, id).await?;
-    let mut document = written(&row)?;
+    let mut document = list::item(&row);
     let workspace = workspace_of(&row).filter(|found| found.state.is_there());
     let (mut size, mut verdict) = (Value::Null, Value::Null);
     if let Some(workspace) = workspace.filter(|workspace| workspace.path.is_dir()) {
         let desk = desk_of(&room.session(), &room)?.at(&workspace)?;
         let (keeping, path) = (desk.keeping().clone(), workspace.path.clone());
         let looked = desk.work(move |yard| yard.look(&workspace, &keeping)).await?;
-        verdict = serde_json::to_value(&looked)
-            .map_err(|error| CommandError::failed(error.to_string()))?;
-        if let Some(fields) = verdict.as_object_mut() {
-            fields.insert("is_free".to_owned(), json!(looked.is_free()));
-        }
+        verdict = removal::judged(&looked);
         size = folders::measure(&path).bytes.into();
     }
     if let Some(fields) = document.as_object_mut() {
@@ -107,6 +97,12 @@ pub(super) async fn restore(rooms: &Rooms, id: &str, backup: Option<u32>) -> Res
         desk = desk.at(&known)?;
     }
     let id: WorkspaceId = id.parse().map_err(|error| CommandError::usage(format!("{error}")))?;
-    let (workspace, backup) = desk.work(move |yard| yard.restore(&id, backup)).await?;
+    let restored = desk.work(move |yard| yard.restore(&id, backup)).await;
+    let (workspace, backup) = restored.map_err(|error| match (error.kind, backup) {
+        (ErrorKind::NotFound, Some(_)) => error.field("/backup"),
+        // The workspace is known, and there is nothing to bring it back from.
+        (ErrorKind::NotFound, None) => CommandError { kind: ErrorKind::Refused, ..error },
+        _ => error,
+    })?;
     Ok(json!({ "workspace_id": workspace.id, "path": workspace.path, "backup": backup }))
 }

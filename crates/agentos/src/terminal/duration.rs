@@ -13,7 +13,19 @@ pub(crate) fn span(ms: i64) -> String {
     }
 }
 
-/// The same in one unit, for what is still to come: `4 s`, `12 m`, `3 h`, `2 d`. Less than a second is one.
+/// The same in one unit, for what is still to come, and to the nearest of it: what was just set to 30 days is not 29. Less
+/// than a second is one.
+pub(crate) fn to_come(ms: i64) -> String {
+    let nearest = |unit: i64| ms.max(0).saturating_add(unit / 2) / unit;
+    match (nearest(1_000), nearest(60_000), nearest(3_600_000)) {
+        (seconds @ ..60, _, _) => format!("{} s", seconds.max(1)),
+        (_, minutes @ ..60, _) => format!("{minutes} m"),
+        (_, _, hours @ ..24) => format!("{hours} h"),
+        _ => format!("{} d", nearest(86_400_000)),
+    }
+}
+
+/// The same in one unit: `4 s`, `12 m`, `3 h`, `2 d`. Less than a second is one.
 pub(crate) fn coarse(ms: i64) -> String {
     let seconds = ms.max(0) / 1_000;
     match seconds {
@@ -62,6 +74,20 @@ mod tests {
             ]
         );
         assert_eq!(span(i64::MAX), "106751991167 d 7 h");
+    }
+
+    #[test]
+    fn what_is_to_come_is_told_to_the_nearest_unit() {
+        let almost = |ms: i64| to_come(ms - 1_200);
+        assert_eq!(
+            [30 * 86_400_000, 86_400_000, 3_600_000, 60_000, 3_000].map(almost),
+            ["30 d", "1 d", "1 h", "59 s", "2 s"]
+        );
+        assert_eq!(
+            [-1, 0, 1_499, 1_500, 10_900_000].map(to_come),
+            ["1 s", "1 s", "1 s", "2 s", "3 h"]
+        );
+        assert_eq!(to_come(i64::MAX), "106751991167 d");
     }
 
     #[test]

@@ -128,5 +128,5 @@ pub(crate) fn family(short: &str, steps: Vec<StepRecord>) -> FamilyView {
         seq: 1,
     };
     let run = RunDetail { run, steps, comments: vec![], artifacts: vec![], agent_sessions: vec![] };
-    FamilyView { run, children: vec![], lines: vec![], doing: [].into() }
+    FamilyView { run, children: vec![], lines: vec![], notes: vec![], doing: [].into() }
 }

@@ -20,7 +20,7 @@ pub(crate) fn date_and_clock(moment: Timestamp, zone: &TimeZone) -> String {
 pub(crate) fn seen_from(moment: Timestamp, now: Timestamp) -> String {
     let ago = now.0.saturating_sub(moment.0);
     if ago <= -1_000 {
-        return format!("in {}", duration::coarse(ago.saturating_neg()));
+        return format!("in {}", duration::to_come(ago.saturating_neg()));
     }
     let seconds = ago / 1_000;
     let (count, unit) = match seconds {

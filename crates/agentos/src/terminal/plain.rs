@@ -9,6 +9,7 @@ use agentos_store::projection::{StepStatus, WaitKind, Waiting, WorkflowStatus};
 use agentos_store::records::{RunRecord, StepRecord};
 use jiff::tz::TimeZone;
 
+use super::note::notes;
 use super::text::{brief, harmless};
 use super::title::{changed, question, skip_reason, title};
 use super::{FamilyView, duration, moment};
@@ -84,6 +85,11 @@ fn family(before: Option<&FamilyView>, after: &FamilyView, news: &mut Vec<News>)
         let known = before.map_or(&[][..], |before| &before.run.steps);
         let at = known.binary_search_by_key(&step.step_number, |step| step.step_number);
         step_news(at.ok().map(|at| &known[at]), step, run, news);
+    }
+    let is_known =
+        |id| before.is_some_and(|before| before.run.comments.iter().any(|one| one.id == id));
+    for note in notes(&after.run).filter(|note| !is_known(note.id)) {
+        news.push(News::of(run, note.created_at, format!("note: {}", note.message)));
     }
     waits(earlier, after, news);
     for child in &after.children {

@@ -15,7 +15,7 @@ use super::size::Size;
 use super::text::Line;
 use fold::Shown;
 
-/// At most so many lines of the log are shown below the tree, and never more than a quarter of the screen.
+/// At most so many notes, and so many lines of the log, are shown below the tree, and never more than a quarter of the screen.
 const LOG_LINES: usize = 5;
 
 /// How one frame is drawn.
@@ -32,15 +32,18 @@ pub(crate) struct Frame {
 /// The lines of one frame, none wider and together not higher than the screen.
 pub(crate) fn lines(view: &FamilyView, frame: &Frame) -> Vec<String> {
     let height = frame.size.map_or(usize::MAX, |size| size.height);
-    let log = latest(&view.lines, height);
+    let notes = latest(&view.notes, height);
+    let log = latest(&view.lines, height.saturating_sub(notes.len()));
     let rows = outline::of(view);
     let mut lines = Vec::new();
-    for shown in fold::fitted(&rows, height.saturating_sub(log.len())) {
+    for shown in fold::fitted(&rows, height.saturating_sub(notes.len() + log.len())) {
         lines.push(match shown {
             Shown::Row(row) => row::line(row, frame),
             Shown::Folded { depth, count, what } => folded(depth, count, what.words(count), frame),
         });
     }
+    lines
+        .extend(notes.iter().map(|note| Line::of(Tone::Warning, "note: ").with(Tone::Plain, note)));
     let bar = if frame.paint.is_unicode() { "│ " } else { "| " };
     lines.extend(log.iter().map(|line| Line::of(Tone::Faint, bar).with(Tone::Faint, line)));
     let fit = |line: Line| match frame.size {

@@ -55,7 +55,8 @@ impl Fresh {
             Some((text, _)) => {
                 let message = format!("a fork can't have a workspace of the kind `{text}`");
                 return Err(CommandError::usage(message)
-                    .hint("there are `worktree`, `clone` and `jj`: a fork has files of its own"));
+                    .hint("there are `worktree`, `clone` and `jj`: a fork has files of its own")
+                    .field("/workspace"));
             }
         };
         if (kind == Kind::Jj) != (old.kind == Kind::Jj) {
@@ -63,7 +64,7 @@ impl Fresh {
                 "{} worked in a workspace of the kind {}, which can't be forked into one of the kind {kind}",
                 run.run_id, old.kind
             );
-            return Err(CommandError::refused(message).hint("leave `--workspace` out"));
+            return Err(CommandError::refused(message).hint("leave the kind of workspace out"));
         }
         Ok(Self { desk: desk.at(&old)?, kind, old })
     }
@@ -115,10 +116,11 @@ impl Fresh {
         if !self.old.state.is_there() {
             if past.history.has_any_work() || run.forked_from.is_some() {
                 let message = format!("the workspace of {} is gone", run.run_id);
-                return Err(CommandError::refused(message).hint(format!(
-                    "`agentos workspace restore {}` brings it back, if it was backed up",
-                    self.old.id
-                )));
+                let back = |how: &str| format!("`{how}` brings it back, if it was backed up");
+                let id = &self.old.id;
+                return Err(CommandError::refused(message)
+                    .cli_hint(back(&format!("agentos workspace restore {id}")))
+                    .api_hint(back(&format!("POST /api/workspaces/{id}/restore"))));
             }
             return Ok(None);
         }

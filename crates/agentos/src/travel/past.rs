@@ -46,17 +46,19 @@ impl Past {
     /// The step that somebody means, by its number or its name.
     pub(crate) fn step(&self, said: &str) -> Result<&Asked> {
         let (run, all) = (&self.run.run_id, self.history.asked());
-        let show = format!("`agentos show {run}` lists the steps");
+        let none = |step: String| {
+            CommandError::not_found(format!("{run} has no step {step}"))
+                .cli_hint(format!("`agentos show {run}` lists the steps"))
+                .api_hint(format!("`GET /api/executions/{run}` lists the steps"))
+        };
         if let Ok(number) = said.parse() {
             let found = self.history.numbered(StepNumber(number)).filter(|_| number > 0);
-            return found.ok_or_else(|| {
-                CommandError::not_found(format!("{run} has no step {number}")).hint(show)
-            });
+            return found.ok_or_else(|| none(number.to_string()));
         }
         let named: Vec<&Asked> =
             all.iter().filter(|asked| asked.name == said && asked.number.0 > 0).collect();
         match &named[..] {
-            [] => Err(CommandError::not_found(format!("{run} has no step `{said}`")).hint(show)),
+            [] => Err(none(format!("`{said}`"))),
             [one] => Ok(one),
             many => {
                 let numbers: Vec<String> =

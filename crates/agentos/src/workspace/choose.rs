@@ -44,10 +44,11 @@ pub(crate) fn choose(
 ) -> Result<Choice> {
     let said = args.workspace.as_deref().map(flag).transpose()?;
     let id = args.workspace_id.as_deref().map(str::parse::<WorkspaceId>).transpose();
-    let id = id.map_err(|error| CommandError::usage(error.to_string()))?;
+    let id = id.map_err(|error| CommandError::usage(error.to_string()).field("/workspace/id"))?;
     if said == Some(WantedKind::None) && (id.is_some() || args.base.is_some()) {
-        let message = "`--workspace none` is the checkout itself: it has no id and no base";
-        return Err(CommandError::usage(message));
+        let message =
+            "a workspace of the kind `none` is the checkout itself: it has no id and no base";
+        return Err(CommandError::usage(message).field("/workspace/kind"));
     }
     let location = session.location()?;
     if said.is_none() && id.is_none() && args.base.is_none() {
@@ -88,6 +89,7 @@ fn flag(text: &str) -> Result<WantedKind> {
     WantedKind::parse(text).ok_or_else(|| {
         CommandError::usage(format!("there are no workspaces of the kind `{text}`"))
             .hint("there are `worktree`, `clone`, `jj`, `auto`, and `none` for the checkout itself")
+            .field("/workspace/kind")
     })
 }
 
@@ -110,7 +112,8 @@ pub(crate) fn suitable(session: &Session, is_named: bool) -> Result<Option<Kind>
     let checkout = location.checkout.as_ref().ok().and_then(Option::as_ref);
     let without = |why: &str| -> Result<Option<Kind>> {
         if is_named {
-            return Err(CommandError::usage(format!("there can be no workspace: {why}")));
+            let message = format!("there can be no workspace: {why}");
+            return Err(CommandError::usage(message).field("/workspace/id"));
         }
         session.output.note(&format!(
             "{why}: the run works in this folder itself; nothing keeps it apart from your own work"

@@ -57,7 +57,8 @@ impl Desk {
         })?;
         let checkout = checkout.clone().ok_or_else(|| {
             CommandError::usage("this is not in a repository, so there can be no workspace")
-                .hint("change into a repository, or say `--workspace none`")
+                .cli_hint("change into a repository, or say `--workspace none`")
+                .api_hint("say `\"workspace\": {\"kind\": \"none\"}`")
         })?;
         // A clone is a repository of its own; its maker's is meant.
         let checkout = match &location.maker {
@@ -231,9 +232,10 @@ impl Desk {
     pub(crate) async fn told(&self, error: OpenError) -> CommandError {
         let OpenError::InUse { id, run: Some(run), .. } = &error else { return error.into() };
         let name = self.name_of(run).await;
-        CommandError::refused(format!("the workspace {id} is in use by the run {name}")).hint(
-            format!("`agentos logs -f {name}` watches it; name another workspace, or wait for it"),
-        )
+        let other = "name another workspace, or wait for it";
+        CommandError::refused(format!("the workspace {id} is in use by the run {name}"))
+            .cli_hint(format!("`agentos logs -f {name}` watches it; {other}"))
+            .api_hint(other)
     }
 
     /// All of them, in line with what is on disk.
@@ -313,11 +315,15 @@ impl From<OpenError> for CommandError {
         let message = error.to_string();
         match error {
             OpenError::Root(_) => Self::usage(message),
+            OpenError::Isolation(IsolationError::NoSuchBase { .. }) => {
+                Self::usage(message).field("/workspace/base")
+            }
             OpenError::Isolation(
-                IsolationError::NoCommit { .. }
-                | IsolationError::NoSuchBase { .. }
-                | IsolationError::Unsuitable { .. },
-            ) => Self::usage(message),
+                IsolationError::NoCommit { .. } | IsolationError::Unsuitable { .. },
+            ) => Self::usage(message).field("/workspace/kind"),
+            OpenError::Trashed { id } => Self::refused(message)
+                .cli_hint(format!("`agentos workspace restore {id}` brings it back"))
+                .api_hint(format!("`POST /api/workspaces/{id}/restore` brings it back")),
             OpenError::Isolation(IsolationError::Estranged { .. })
             | OpenError::NotIt(_)
             | OpenError::OtherBase { .. }
@@ -327,7 +333,6 @@ impl From<OpenError> for CommandError {
             | OpenError::BranchBlocked { .. }
             | OpenError::PlaceTaken { .. }
             | OpenError::Moved { .. }
-            | OpenError::Trashed { .. }
             | OpenError::NoRoom(_)
             | OpenError::AdoptedGone { .. }
             | OpenError::InUse { .. } => Self::refused(message),

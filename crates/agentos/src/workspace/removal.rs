@@ -34,9 +34,13 @@ pub(crate) async fn clean(desk: &Desk, workspace: Workspace, is_forced: bool) ->
     if let Err(CleanError::InUse { id, run }) = &cleaned {
         let name = desk.name_of(run).await;
         let message = format!("the workspace {id} belongs to the run {name}, which has not ended");
-        let error = CommandError::refused(message).hint(format!(
-            "`agentos cancel {name}` ends it; `--force` backs the workspace up and removes it, and the run brings it back"
-        ));
+        let error = CommandError::refused(message)
+            .cli_hint(format!(
+                "`agentos cancel {name}` ends it; `--force` backs the workspace up and removes it, and the run brings it back"
+            ))
+            .api_hint(format!(
+                "cancel {name} first; or `\"force\": true` backs the workspace up and removes it, and the run brings it back"
+            ));
         return Ok(Outcome { workspace, cleaned: Err((error, None)) });
     }
     let cleaned = cleaned.map_err(|error| match error {
@@ -86,7 +90,7 @@ impl Outcome {
             Ok(cleaned) => json!({
                 "workspace_id": id,
                 "is_removed": true,
-                "verdict": cleaned.verdict,
+                "verdict": judged(&cleaned.verdict),
                 "backup": cleaned.backup,
                 "branch": cleaned.branch,
                 "error": null,
@@ -94,13 +98,26 @@ impl Outcome {
             Err((error, verdict)) => json!({
                 "workspace_id": id,
                 "is_removed": false,
-                "verdict": verdict,
+                "verdict": verdict.as_deref().map(judged),
                 "backup": null,
                 "branch": self.workspace.branch,
                 "error": error.message,
             }),
         }
     }
+}
+
+/// A verdict as every interface shows it.
+pub(crate) fn judged(verdict: &Verdict) -> Value {
+    json!({
+        "workspace_id": verdict.workspace_id,
+        "path": verdict.path,
+        "kind": verdict.kind,
+        "branch": verdict.branch,
+        "integrated": verdict.integrated,
+        "findings": verdict.findings,
+        "is_free": verdict.is_free(),
+    })
 }
 
 fn told(cleaned: &Cleaned) -> Vec<String> {
@@ -151,12 +168,16 @@ impl From<CleanError> for CommandError {
             CleanError::NoSuchWorkspace { .. } => Self::not_found(message),
             CleanError::Refused(verdict) if verdict.is_forbidden() => Self::refused(message),
             CleanError::Refused(_) => {
-                Self::refused(message).hint("`--force` backs it up and removes it")
+                let backs_up = |how: &str| format!("`{how}` backs it up and removes it");
+                let refused = Self::refused(message).cli_hint(backs_up("--force"));
+                refused.api_hint(backs_up("\"force\": true"))
             }
-            CleanError::NotIt(VerifyError::Missing { .. }) => Self::refused(message).hint(
-                "if you have moved it, move it back; if it is lost, `agentos workspace run ID -- true` makes it again from \
-                 its branch",
-            ),
+            CleanError::NotIt(VerifyError::Missing { .. }) => {
+                let moved = "if you have moved it, move it back";
+                let made = "`agentos workspace run ID -- true` makes it again from its branch";
+                let refused = Self::refused(message).api_hint(moved);
+                refused.cli_hint(format!("{moved}; if it is lost, {made}"))
+            }
             CleanError::NotOurs { .. } | CleanError::NotIt(_) | CleanError::InUse { .. } => {
                 Self::refused(message)
             }
@@ -196,9 +217,11 @@ impl From<RestoreError> for CommandError {
         let message = error.to_string();
         match error {
             RestoreError::NoBackup { .. } => Self::not_found(message),
+            RestoreError::StillThere { id } => Self::refused(message)
+                .cli_hint(format!("clean it first: agentos workspace clean {id} --force"))
+                .api_hint(format!("clean it first: `POST /api/workspaces/{id}/clean`")),
             RestoreError::Damaged { .. }
             | RestoreError::NoRoom(_)
-            | RestoreError::StillThere { .. }
             | RestoreError::PlaceTaken { .. }
             | RestoreError::BranchMoved { .. } => Self::refused(message),
             _ => Self::failed(message),

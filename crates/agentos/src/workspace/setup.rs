@@ -60,7 +60,7 @@ pub(crate) fn check(session: &Session, is_allowed: bool) -> Result<()> {
     Err(CommandError::refused(format!(
         "this repository wants to execute a command in each workspace, which you have not approved: `{command}`"
     ))
-    .hint("if you trust it, say `--allow-setup` once"))
+    .cli_hint("if you trust it, say `--allow-setup` once"))
 }
 
 /// What an approval of the present command is given for.

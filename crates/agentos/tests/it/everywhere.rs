@@ -197,6 +197,19 @@ fn a_named_database_is_seen_alone_and_repositories_only_if_asked_for() {
 }
 
 #[test]
+fn a_run_of_a_repository_that_is_gone_is_not_taken_for_one_of_another() {
+    let site = Site::new();
+    let gone = site.stand.repository("gone");
+    let custom = site.stand.at("custom.db");
+    let call = site.stand.call(&gone, &["run", "greet", "--json", "--name", "Ada"]);
+    let there = call.env("AGENTOS_WORKFLOW_DB", &custom).done().exits(0).document();
+    let here = site.greet(&site.root);
+    fs::remove_dir_all(&gone).expect("it goes");
+    let both = vec![(name(&here), "repo/main"), (name(&there), "gone/main")];
+    assert_eq!(site.seen(&site.root, &["--all-repos"]), sorted(both));
+}
+
+#[test]
 fn pages_lead_through_all_databases_and_show_every_run_once() {
     let site = Site::new();
     let folders = [site.root.clone(), site.worktree("one"), site.worktree("two")];

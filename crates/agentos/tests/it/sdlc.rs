@@ -13,3 +13,4 @@ mod leftovers;
 mod roles;
 mod simple;
 pub(crate) mod site;
+mod target;

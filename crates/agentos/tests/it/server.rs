@@ -9,6 +9,7 @@ pub(crate) mod http;
 mod life;
 mod listing;
 mod live;
+mod mistakes;
 mod places;
 mod readiness;
 pub(crate) mod stage;

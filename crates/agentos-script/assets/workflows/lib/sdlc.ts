@@ -2,7 +2,7 @@
 // it with them. Change it as you like: runs that go on keep the code that they started with.
 
 import { agent, CancelledError, NonRetryableError } from "agentos";
-import type { SessionOptions, WorkflowContext } from "agentos";
+import type { PullRequestTarget, SessionOptions, WorkflowContext } from "agentos";
 import * as prompts from "./prompts.ts";
 
 /** What is to be built, and how it is tried. */
@@ -64,17 +64,21 @@ export async function loadText(ctx: WorkflowContext, path: string, what: string)
   return text;
 }
 
-/** Where a pull request goes, and how it begins. */
+/** Where a pull request is to go. */
 export interface Proposal {
+  readonly remote?: string | undefined;
   readonly base?: string | undefined;
-  readonly draft?: boolean | undefined;
 }
 
-/** Refuses to begin what can't end with a pull request. */
-export async function needRemote(ctx: WorkflowContext): Promise<void> {
-  const { stdout, exitCode } = await ctx.shell("git", { name: "git remote", args: ["remote"], check: false });
-  if (exitCode !== 0 || stdout.trim() !== "") return;
-  throw new NonRetryableError("there is no remote to push to: add one with `git remote add origin URL`, or use `build-feature`");
+/** Where the pull request goes. What can't end with one is refused before an agent costs money. */
+export async function findTarget(ctx: WorkflowContext, proposal: Proposal): Promise<PullRequestTarget> {
+  const target = await ctx.git.checkPr({ remote: proposal.remote, base: proposal.base }).catch((error: Error) => {
+    if (!(error instanceof NonRetryableError)) throw error;
+    throw new NonRetryableError(`${error.message}\n(\`build-feature\` builds the same without a pull request)`);
+  });
+  if (target.note !== null) ctx.commentExecution(target.note, { note: true });
+  ctx.comment(`For ${target.base} on ${target.remote} (${target.url})`);
+  return target;
 }
 
 /** A branch for the work, and the command that tries it: better known before an agent costs money. */
@@ -168,7 +172,7 @@ export async function change(
     throw new NonRetryableError(`${session.agent} changed no file; it says: ${tail(session.text, 2_000)}`);
   }
   ctx.delete("unfinished");
-  ctx.comment(`${session.agent} changed ${filesChanged} files (+${insertions} −${deletions})`);
+  ctx.comment(`${session.agent} changed ${counted(filesChanged, "file")} (+${insertions} −${deletions})`);
   return session.text.trim();
 }
 
@@ -190,11 +194,12 @@ export async function makeTestsPass(ctx: WorkflowContext, feature: Feature, maxF
       await ctx.artifact("test-report.md", { content: report.join("\n"), type: "TEST_REPORT", mimeType: "text/markdown" });
     }
     if (passed) {
-      ctx.comment(fixes === 0 ? "The tests pass" : `The tests pass after ${attempts(fixes)} to fix them`);
+      await tellChangedByTests(ctx);
+      ctx.comment(fixes === 0 ? "The tests pass" : `The tests pass after ${counted(fixes, "attempt")} to fix them`);
       return fixes;
     }
     if (fixes >= maxFixes) {
-      throw new NonRetryableError(`tests still fail after ${attempts(fixes)} to fix them:\n${tail(output, 4_000)}`);
+      throw new NonRetryableError(`tests still fail after ${counted(fixes, "attempt")} to fix them:\n${tail(output, 4_000)}`);
     }
     ctx.comment(`The tests fail (exit status ${run.exitCode}): attempt ${fixes + 1} of ${maxFixes} to fix them`);
     const prompt = prompts.fix(feature, run.exitCode, tail(output, OUTPUT_FOR_AGENTS));
@@ -202,8 +207,17 @@ export async function makeTestsPass(ctx: WorkflowContext, feature: Feature, maxF
   }
 }
 
-function attempts(count: number): string {
-  return count === 1 ? "1 attempt" : `${count} attempts`;
+/** Files of the history that the tests have changed, such as a lock file, are not committed: somebody may want to know. */
+async function tellChangedByTests(ctx: WorkflowContext): Promise<void> {
+  const { files } = await ctx.git.diff({ stat: true, untracked: false, limit: 5 });
+  const names = files.map((file) => file.path).join(", ");
+  if (names === "" || names === ctx.get("changedByTests")) return;
+  ctx.set("changedByTests", names);
+  ctx.commentExecution(`the tests have changed ${names}, which is not committed`, { note: true });
+}
+
+function counted(count: number, what: string): string {
+  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
 }
 
 /** What somebody else thinks of everything that was changed since `base`. */
@@ -253,10 +267,19 @@ export interface Opened {
 }
 
 /** Pushes the branch and opens a pull request. */
-export async function openPr(ctx: WorkflowContext, feature: Feature, summary: string, proposal: Proposal): Promise<Opened> {
-  const body = `${summary}\n\nThe plan is in \`${feature.planPath}\`. \`${feature.testCommand}\` passes.`;
-  const pr = await ctx.git.createPr({ title: feature.name, body, base: proposal.base, draft: proposal.draft });
-  if (pr.behind > 0) ctx.comment(`${pr.base} has ${pr.behind} commits that this branch does not have`);
+export async function openPr(
+  ctx: WorkflowContext,
+  feature: Feature,
+  summary: string,
+  options: Proposal & { readonly draft?: boolean | undefined },
+): Promise<Opened> {
+  const { remote, base, draft } = options;
+  // Where it is ignored, nobody else has the file.
+  const isCommitted = (await ctx.git.log({ paths: [feature.planPath], limit: 1 })).length > 0;
+  const plan = isCommitted ? `The plan is in \`${feature.planPath}\`.` : `The plan is the artifact \`plan.md\` of ${ctx.runId}.`;
+  const body = `${summary}\n\n${plan} \`${feature.testCommand}\` passes.`;
+  const pr = await ctx.git.createPr({ title: feature.name, body, remote, base, draft });
+  if (pr.behind > 0) ctx.comment(`${pr.base} has ${counted(pr.behind, "commit")} that this branch does not have`);
   if (pr.note !== null) ctx.comment(pr.note);
   const done = pr.prUrl === null ? `Pushed ${pr.branch}` : `${pr.created ? "Opened" : "Found"} ${pr.prUrl}`;
   ctx.commentExecution(done, { number: pr.number, commit: pr.commitSha });

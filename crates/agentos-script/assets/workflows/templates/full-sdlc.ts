@@ -1,5 +1,5 @@
 import { createWorkflow, NonRetryableError } from "agentos";
-import { change, implement, keepDiff, loadText, makeTestsPass, needRemote, openPr, review } from "../lib/sdlc.ts";
+import { change, findTarget, implement, keepDiff, loadText, makeTestsPass, openPr, review } from "../lib/sdlc.ts";
 import { setUp, slug, writePlan, writeSpec } from "../lib/sdlc.ts";
 import { rework } from "../lib/prompts.ts";
 
@@ -20,7 +20,8 @@ export default createWorkflow(
         approve: { type: "boolean", default: true, description: "Whether somebody approves the plan first" },
         maxFixes: { type: "integer", minimum: 0, maximum: 20, default: 3, description: "How often failing tests are fixed" },
         maxReviews: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "How often it is reviewed at most" },
-        base: { type: "string", description: "The branch that the pull request is for (--input base=NAME)" },
+        remote: { type: "string", description: "The remote that it is pushed to; found by itself if left out" },
+        base: { type: "string", description: "The branch that the pull request is for; the main one if left out" },
         draft: { type: "boolean", description: "Open the pull request as a draft" },
       },
       required: ["featureName"],
@@ -28,7 +29,7 @@ export default createWorkflow(
     },
   },
   async (ctx) => {
-    const { featureName: name, base, draft, approve = true, maxFixes = 3, maxReviews = 3 } = ctx.input;
+    const { featureName: name, remote, base, draft, approve = true, maxFixes = 3, maxReviews = 3 } = ctx.input;
 
     const brief = await ctx.run("load-brief", async () => {
       const { brief, text } = ctx.input;
@@ -37,8 +38,8 @@ export default createWorkflow(
       throw new NonRetryableError("nothing says what is wanted: name a file with --brief, or say it with --text");
     });
     const start = await ctx.run("setup-branch", async () => {
-      await needRemote(ctx);
-      return setUp(ctx, ctx.input.testCommand);
+      const target = await findTarget(ctx, { remote, base });
+      return { ...(await setUp(ctx, ctx.input.testCommand)), target };
     });
     const spec = await ctx.run("generate-spec", async () => writeSpec(ctx, name, brief));
     const feature = { name, spec, planPath: `.agent/plans/${slug(name)}.md`, testCommand: start.testCommand };
@@ -58,7 +59,7 @@ export default createWorkflow(
       if (verdict.approved) break;
       if (round >= maxReviews) {
         const remarks = verdict.remarks.map((remark) => `- ${remark}`).join("\n");
-        throw new NonRetryableError(`the review still wants changes after ${round} rounds: ${verdict.summary}\n${remarks}`);
+        throw new NonRetryableError(`the review still wants changes after ${round === 1 ? "1 round" : `${round} rounds`}: ${verdict.summary}\n${remarks}`);
       }
       const more = await ctx.run("implement", async () =>
         change(ctx, "rework", `Settle the review: ${name}`, rework(feature, verdict.remarks), { resume: "implement" }),
@@ -68,7 +69,7 @@ export default createWorkflow(
 
     return ctx.run("create-pr", async () => {
       await keepDiff(ctx, start.base);
-      return openPr(ctx, feature, summary, { base, draft });
+      return openPr(ctx, feature, summary, { ...start.target, draft });
     });
   },
 );

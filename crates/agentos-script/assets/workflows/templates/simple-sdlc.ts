@@ -1,5 +1,5 @@
 import { createWorkflow } from "agentos";
-import { implement, keepDiff, loadText, makeTestsPass, needRemote, openPr, setUp, slug, writePlan } from "../lib/sdlc.ts";
+import { findTarget, implement, keepDiff, loadText, makeTestsPass, openPr, setUp, slug, writePlan } from "../lib/sdlc.ts";
 
 // Try it: `agentos run simple-sdlc --feature-name "Dark mode" --spec-path specs/dark-mode.md`
 export default createWorkflow(
@@ -15,7 +15,8 @@ export default createWorkflow(
         specPath: { type: "string", format: "file", description: "The specification" },
         testCommand: { type: "string", minLength: 1, description: "How the tests are run; found by itself if left out" },
         maxFixes: { type: "integer", minimum: 0, maximum: 20, default: 3, description: "How often failing tests are fixed" },
-        base: { type: "string", description: "The branch that the pull request is for (--input base=NAME)" },
+        remote: { type: "string", description: "The remote that it is pushed to; found by itself if left out" },
+        base: { type: "string", description: "The branch that the pull request is for; the main one if left out" },
         draft: { type: "boolean", description: "Open the pull request as a draft" },
       },
       required: ["featureName", "specPath"],
@@ -23,12 +24,12 @@ export default createWorkflow(
     },
   },
   async (ctx) => {
-    const { featureName: name, specPath, testCommand, base, draft, maxFixes = 3 } = ctx.input;
+    const { featureName: name, specPath, testCommand, remote, base, draft, maxFixes = 3 } = ctx.input;
 
     const spec = await ctx.run("load-spec", async () => loadText(ctx, specPath, "spec"));
     const start = await ctx.run("setup-branch", async () => {
-      await needRemote(ctx);
-      return setUp(ctx, testCommand);
+      const target = await findTarget(ctx, { remote, base });
+      return { ...(await setUp(ctx, testCommand)), target };
     });
     const feature = { name, spec, planPath: `.agent/plans/${slug(name)}.md`, testCommand: start.testCommand };
 
@@ -39,7 +40,8 @@ export default createWorkflow(
       await keepDiff(ctx, start.base);
     });
 
-    const pr = await ctx.run("create-pr", async () => openPr(ctx, feature, ctx.get<string>("summary") ?? "", { base, draft }));
+    const summary = ctx.get<string>("summary") ?? "";
+    const pr = await ctx.run("create-pr", async () => openPr(ctx, feature, summary, { ...start.target, draft }));
     return { ...pr, fixes: ctx.get("fixes") };
   },
 );

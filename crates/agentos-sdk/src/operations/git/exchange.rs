@@ -15,7 +15,7 @@ use crate::answer::Answer;
 pub struct Push<'a>(pub(super) Call<'a>);
 
 impl Push<'_> {
-    /// Where to; `origin` otherwise.
+    /// Where to; otherwise that of git's `remote.pushDefault`, `origin`, the one that the branch follows, or the only one.
     pub fn remote(self, remote: impl Into<String>) -> Self {
         Self(self.0.with("remote", json!(remote.into())))
     }
@@ -121,7 +121,7 @@ impl CreatePr<'_> {
         Self(self.0.with("head", json!(head.into())))
     }
 
-    /// On which remote; `origin` otherwise.
+    /// On which remote; as for [`Push::remote`] otherwise.
     pub fn remote(self, remote: impl Into<String>) -> Self {
         Self(self.0.with("remote", json!(remote.into())))
     }
@@ -191,5 +191,48 @@ pub struct PullRequest {
     pub note: Option<String>,
 }
 
+/// A look at whether a pull request can be opened.
+#[derive(Debug)]
+#[must_use = "it is looked at when it is awaited or started"]
+pub struct CheckPr<'a>(pub(super) Call<'a>);
+
+impl CheckPr<'_> {
+    /// On which remote; as for [`Push::remote`] otherwise.
+    pub fn remote(self, remote: impl Into<String>) -> Self {
+        Self(self.0.with("remote", json!(remote.into())))
+    }
+
+    /// The branch that it would be for; the remote's main one otherwise.
+    pub fn base(self, base: impl Into<String>) -> Self {
+        Self(self.0.with("base", json!(base.into())))
+    }
+
+    /// How long each part of it may take; ten minutes otherwise.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self(self.0.timeout(timeout))
+    }
+
+    /// Asks for it, without waiting.
+    pub fn start(self) -> Answer<PullRequestTarget> {
+        self.0.start()
+    }
+}
+
+/// Where a pull request would go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullRequestTarget {
+    /// The remote's name.
+    pub remote: String,
+    /// Its address, without a password.
+    pub url: String,
+    /// The branch that it would be for.
+    pub base: String,
+    /// The forge; none if the remote is on no known one, and branches are only pushed there.
+    pub forge: Option<String>,
+    /// Why no pull request could be opened, and what to do about it.
+    pub note: Option<String>,
+}
+
+asks_when_awaited!(CheckPr<'_> => PullRequestTarget);
 asks_when_awaited!(Push<'_> => Pushed);
 asks_when_awaited!(CreatePr<'_> => PullRequest);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Client, Done};
 use crate::live::batch::Batch;
-use crate::live::mailbox::Waiting;
+use crate::live::mailbox::{Progress, Waiting};
 
 impl Client {
     /// Sends what has waited, as far as it was not sent.
@@ -22,7 +22,7 @@ impl Client {
         for batch in waiting.batches {
             self.pass_on(&batch).await?;
         }
-        for (run, message) in waiting.progress {
+        for Progress { run, message, .. } in waiting.progress {
             if self.runs.contains_key(&run) {
                 self.send(message).await?;
             }

@@ -9,6 +9,7 @@ use agentos_store::place::Place;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
+use super::client::Client;
 use super::documents::requested;
 use super::house::Server;
 use super::http::{get, json as body, lines};
@@ -140,5 +141,47 @@ async fn lines_are_progress_on_the_socket_for_whoever_wants_them() {
         quiet.next().await.unwrap()["type"],
         "workflow:execution:completed",
         "it hears no lines"
+    );
+}
+
+#[tokio::test]
+async fn whoever_subscribes_again_without_lines_gets_no_more_of_them() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let (mut writer, mut logs) = with_logs(folder.path(), &path).await;
+    let server = Server::over(&[path]).await;
+    let (mut client, mut witness) = (server.connect().await, server.connect().await);
+    let is_confirmed = |said: &Value| said["type"] == "workflow:subscribed";
+    let is_line = |said: &Value| said["type"] == "workflow:log:appended";
+    for listener in [&mut client, &mut witness] {
+        let data = json!({ "executionId": writer.run });
+        listener.say(json!({ "type": "workflow:subscribe", "data": data })).await;
+        listener.until(is_confirmed).await;
+    }
+    let mut number = 0;
+    let mut say_until_heard = async |listener: &mut Client| {
+        loop {
+            number += 1;
+            logs.append(&[line(number, LogLevel::Info, None, &number.to_string())]).unwrap();
+            let wait = std::time::Duration::from_millis(300);
+            if let Ok(said) = tokio::time::timeout(wait, listener.next()).await {
+                assert!(is_line(&said.unwrap()));
+                return;
+            }
+            assert!(number < 200, "lines are heard");
+        }
+    };
+    say_until_heard(&mut client).await;
+    let data = json!({ "executionId": writer.run, "progress": false });
+    client.say(json!({ "type": "workflow:subscribe", "data": data })).await;
+    client.until(is_confirmed).await;
+    for _ in 0..3 {
+        say_until_heard(&mut witness).await;
+    }
+    writer.end().await;
+    let next = client.next().await.unwrap();
+    assert_eq!(
+        next["type"], "workflow:execution:completed",
+        "the witness hears lines, it does not"
     );
 }

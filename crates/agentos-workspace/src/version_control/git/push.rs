@@ -34,8 +34,8 @@ struct Parcel<'a> {
 
 impl GitRepository {
     pub(super) fn push_once(&self, wanted: &PushRequest) -> Result<Pushed> {
-        let remote = self.remote_named(wanted.remote())?;
         let branch = self.branch_or_current(wanted.branch.as_deref())?;
+        let remote = self.remote_for(wanted.remote.as_deref(), Some(&branch))?;
         let commit = self.commit_of_branch(&branch)?;
         let deadline = Deadline::after(wanted.timeout());
         let parcel = Parcel { wanted, remote, branch, commit, deadline };

@@ -4,6 +4,7 @@
 //! within the time that the caller has. Branches that are fetched are not written down here: other runs work in the same
 //! repository, and would meet at the same refs.
 
+use std::fs;
 use std::time::Duration;
 
 use agentos_process::clock::{Moment, moment, pause};
@@ -15,7 +16,7 @@ use super::super::error::VersionControlError;
 use super::super::halt::Halt;
 use super::super::remote::error::RemoteError;
 use super::super::remote::trouble::is_lasting;
-use super::super::remote::{Base, BaseRequest, Remote};
+use super::super::remote::{Base, BaseRequest, ORIGIN, Remote, Target};
 use super::super::request::input;
 use super::super::said::last_words;
 use super::branch::HEADS;
@@ -65,9 +66,56 @@ impl Advertised {
 }
 
 impl GitRepository {
-    pub(in crate::version_control) fn remote_named(&self, name: &str) -> Result<Remote> {
+    /// The remote of this name; if nothing is said, the one that this branch goes to.
+    pub(in crate::version_control) fn remote_for(
+        &self,
+        named: Option<&str>,
+        branch: Option<&str>,
+    ) -> Result<Remote> {
+        match named {
+            Some(name) => self.remote_named(name),
+            None => self.remote_named(&self.usual_remote(branch)?),
+        }
+    }
+
+    /// Nearly as git chooses: but what a branch merely follows comes after `origin`, because a branch that was begun at
+    /// somebody else's follows theirs, and is not pushed there.
+    fn usual_remote(&self, branch: Option<&str>) -> Result<String> {
+        let known = self.remotes()?;
+        let configured = |key: String| -> Result<Option<String>> {
+            let name = self.line("config", &["config", "--get", &key])?;
+            Ok(name.filter(|name| known.contains(name)))
+        };
+        if let Some(name) = configured("remote.pushDefault".to_owned())? {
+            return Ok(name);
+        }
+        match known.as_slice() {
+            [] => return Ok(ORIGIN.to_owned()),
+            [only] => return Ok(only.clone()),
+            several if several.iter().any(|name| name == ORIGIN) => return Ok(ORIGIN.to_owned()),
+            _ => {}
+        }
+        for branch in branch.map(str::to_owned).into_iter().chain(self.branch_of_main_checkout()) {
+            if let Some(name) = configured(format!("branch.{branch}.remote"))? {
+                return Ok(name);
+            }
+        }
+        Err(RemoteError::Several { known }.into())
+    }
+
+    /// The branch that the main checkout stands on: work in a worktree of ours was begun there.
+    fn branch_of_main_checkout(&self) -> Option<String> {
+        let head = fs::read_to_string(self.common_dir.join("HEAD")).ok()?;
+        head.trim().strip_prefix("ref: ")?.strip_prefix(HEADS).map(str::to_owned)
+    }
+
+    fn remotes(&self) -> Result<Vec<String>> {
         let known = self.answer("remote", &self.question(["remote"]))?;
-        let known: Vec<String> = text(&known.output).lines().map(str::to_owned).collect();
+        Ok(text(&known.output).lines().map(str::to_owned).collect())
+    }
+
+    pub(in crate::version_control) fn remote_named(&self, name: &str) -> Result<Remote> {
+        let known = self.remotes()?;
         if !known.iter().any(|other| other == name) {
             return Err(RemoteError::NoRemote { remote: shown(name), known }.into());
         }
@@ -118,13 +166,43 @@ impl GitRepository {
         head_commit: String,
     ) -> Result<Base> {
         let deadline = Deadline::after(request.timeout);
-        let remote = self.remote_named(request.remote())?;
+        let remote = self.remote_for(request.remote.as_deref(), Some(&head))?;
+        let (base, base_commit) = self.base_over_there(&remote, request, deadline)?;
+        if base == head {
+            return Err(input(format!(
+                "`{base}` can't be merged into itself; work on a branch of its own (`ensureBranch`), or name another `base`"
+            )));
+        }
+        self.fetch(&remote, &base, &base_commit, deadline)?;
+        let behind = self.count_between(&head_commit, &base_commit)?;
+        let ahead = self.count_between(&base_commit, &head_commit)?;
+        Ok(Base { remote, base, base_commit, head, head_commit, behind, ahead })
+    }
+
+    /// The branch on a remote that work is for.
+    pub(in crate::version_control) fn target(
+        &self,
+        request: &BaseRequest,
+        branch: Option<&str>,
+    ) -> Result<Target> {
+        let remote = self.remote_for(request.remote.as_deref(), branch)?;
+        let (base, _) = self.base_over_there(&remote, request, Deadline::after(request.timeout))?;
+        Ok(Target { remote, base })
+    }
+
+    /// The branch that is asked for as the remote has it, and its commit.
+    fn base_over_there(
+        &self,
+        remote: &Remote,
+        request: &BaseRequest,
+        deadline: Deadline,
+    ) -> Result<(String, String)> {
         let named = request.base.as_deref().map(|base| self.branch_name(base)).transpose()?;
         let full = named.map(|base| format!("{HEADS}{base}"));
         let names: Vec<&str> = ["HEAD"].into_iter().chain(full.as_deref()).collect();
-        let ask = || self.advertised(&remote, &remote.name, &names, deadline);
+        let ask = || self.advertised(remote, &remote.name, &names, deadline);
         let found = patiently(&self.halt, ask)?;
-        let place = place_of(&remote);
+        let place = place_of(remote);
         let base = match named {
             Some(base) => base.to_owned(),
             None => found
@@ -136,21 +214,14 @@ impl GitRepository {
             Some(commit) => Some(commit),
             // Only its main branch was asked for, by another name.
             None if named.is_none() => {
-                patiently(&self.halt, || self.remote_commit(&remote, &base, deadline))?
+                patiently(&self.halt, || self.remote_commit(remote, &base, deadline))?
             }
             None => None,
         };
-        let base_commit =
-            commit.ok_or_else(|| RemoteError::NoBase { remote: place, branch: base.clone() })?;
-        if base == head {
-            return Err(input(format!(
-                "`{base}` can't be merged into itself; work on a branch of its own (`ensureBranch`), or name another `base`"
-            )));
+        match commit {
+            Some(commit) => Ok((base, commit)),
+            None => Err(RemoteError::NoBase { remote: place, branch: base }.into()),
         }
-        self.fetch(&remote, &base, &base_commit, deadline)?;
-        let behind = self.count_between(&head_commit, &base_commit)?;
-        let ahead = self.count_between(&base_commit, &head_commit)?;
-        Ok(Base { remote, base, base_commit, head, head_commit, behind, ahead })
     }
 
     /// Sees to it that this commit of a remote's branch is here.

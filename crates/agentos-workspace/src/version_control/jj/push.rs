@@ -29,7 +29,7 @@ struct Parcel<'a> {
 
 impl JjRepository {
     pub(super) fn push_once(&self, wanted: &PushRequest) -> Result<Pushed> {
-        let remote = self.store.remote_named(wanted.remote())?;
+        let remote = self.store.remote_for(wanted.remote.as_deref(), None)?;
         let (branch, commit) = self.branch_and_commit(wanted.branch.as_deref())?;
         let deadline = Deadline::after(wanted.timeout());
         let parcel = Parcel { wanted, remote, branch, commit, deadline };

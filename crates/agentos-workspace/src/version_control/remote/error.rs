@@ -16,6 +16,15 @@ pub enum RemoteError {
         /// Those that there are.
         known: Vec<String>,
     },
+    /// There are several remotes, and nothing says which is meant.
+    #[error(
+        "there are several remotes ({}), and none of them is `origin`; say which is meant: name it, or `git config \
+         remote.pushDefault {}`", known.join(", "), known.first().map_or("NAME", String::as_str)
+    )]
+    Several {
+        /// Those that there are.
+        known: Vec<String>,
+    },
     /// The remote has no such branch.
     #[error("{remote} has no branch `{branch}`; push it first, or name another `base`")]
     NoBase {

@@ -5,10 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agentos_core::time::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{BackupError, REFS, io_error, names};
 use crate::identity::folder_of;
+use crate::metadata::written;
 use crate::workspace::id::WorkspaceId;
 use crate::workspace::plumbing::{Plumbing, Stand};
 use crate::workspace::porcelain::{Porcelain, line};
@@ -28,7 +29,13 @@ pub struct Backup {
     /// The archive.
     pub archive: PathBuf,
     /// When it was made, to the second.
+    #[serde(serialize_with = "moment")]
     pub made_at: Timestamp,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+fn moment<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&written(*at))
 }
 
 impl Yard<'_> {

@@ -192,7 +192,7 @@ fn check_out(site: &Site<'_>, workspace: &Workspace, clone: &Path) -> Result<(),
 fn adopt_remotes(site: &Site<'_>, clone: &Path) -> Result<(), IsolationError> {
     let porcelain = site.porcelain();
     porcelain.git(clone, ["remote", "remove", "origin"])?;
-    let copied = r"^(remote\..*\.(url|pushurl|fetch)|user\.(name|email))$";
+    let copied = r"^(remote\.pushdefault|remote\..*\.(url|pushurl|fetch)|user\.(name|email))$";
     let asked = ["config", "--local", "-z", "--get-regexp", copied];
     let answer = porcelain.try_git(&site.repository.checkout.root, asked)?;
     let mut has_remote = false;
@@ -203,7 +203,7 @@ fn adopt_remotes(site: &Site<'_>, clone: &Path) -> Result<(), IsolationError> {
             Some("url" | "pushurl") => address(value, &site.repository.main_root),
             _ => value.to_owned(),
         };
-        has_remote |= key.starts_with("remote.");
+        has_remote |= key.ends_with(".url");
         porcelain.git(clone, ["config", "--local", "--add", key, &value])?;
     }
     match has_remote {

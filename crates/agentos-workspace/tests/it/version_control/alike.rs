@@ -144,6 +144,7 @@ promises! {
     remotes::somebody_elses_commits_are_never_overwritten,
     remotes::what_the_remote_rejects_is_told_with_its_reason,
     remotes::remotes_that_there_are_not_are_named,
+    remotes::the_usual_remote_is_the_one_that_is_configured_origin_or_the_only_one,
     remotes::a_branch_is_compared_with_its_base_as_the_remote_has_it,
     remotes::a_rebase_is_done_whole_or_not_at_all,
 }

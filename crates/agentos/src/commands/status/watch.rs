@@ -49,6 +49,10 @@ pub(super) async fn run(session: &Session, args: &Args, scope: Scope) -> Result<
             () = view.changed(LOOK) => {}
         }
         tokio::time::sleep(PAUSE).await;
+        // `status --watch | head`: nothing may change for hours.
+        if session.output.is_unheard() {
+            return Ok(ExitCode::SUCCESS);
+        }
         view.look_around(session)?;
     }
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use agentos_engine::workspaces::workspace_of;
+use agentos_store::moment::written;
 use agentos_store::records::{Records as _, Workspace as Row};
 use agentos_workspace::workspace::{State, Workspace};
 use serde_json::{Value, json};
@@ -66,7 +67,29 @@ pub(crate) async fn rows(session: &Session, all: bool) -> Result<Vec<Row>> {
 
 /// Workspaces as every interface lists them.
 pub(crate) fn document(rows: &[Row]) -> Value {
-    json!({ "items": rows, "total": rows.len() })
+    let items: Vec<Value> = rows.iter().map(item).collect();
+    json!({ "items": items, "total": items.len() })
+}
+
+/// A workspace as every interface shows it: what is only of use to ourselves stays where it is.
+pub(crate) fn item(row: &Row) -> Value {
+    let known = workspace_of(row);
+    let known = known.as_ref();
+    json!({
+        "id": row.id,
+        "project_id": row.project_id,
+        "execution_id": known.and_then(|known| known.run.as_deref()),
+        "kind": row.kind,
+        "status": row.status,
+        "path": row.path,
+        "repository": known.map(|known| &known.repository),
+        "branch": row.branch,
+        "base": row.base,
+        "is_adopted": known.is_some_and(|known| known.is_adopted),
+        "version": row.version,
+        "created_at": written(row.created_at),
+        "updated_at": written(row.updated_at),
+    })
 }
 
 fn row(workspace: &Workspace) -> Vec<Line> {

@@ -77,6 +77,15 @@ fn a_run_in_the_middle_says_where_it_stands() {
 }
 
 #[test]
+fn what_a_workflow_wants_to_be_known_stands_between_tree_and_log() {
+    let mut view = in_the_middle();
+    view.notes = vec!["the branch is only pushed".into()];
+    let shown = shown(&view, 80, 24);
+    let end = "○ 7 docs\nnote: the branch is only pushed\n│ compiling\n│ running 120 tests";
+    assert!(shown.ends_with(end), "{shown}");
+}
+
+#[test]
 fn a_narrow_terminal_cuts_lines_and_breaks_none() {
     insta::assert_snapshot!(shown(&in_the_middle(), 40, 24), @r#"
         feature-abcdef  RUNNING  4 m 05 s

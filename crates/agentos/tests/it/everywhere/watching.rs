@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{Site, text};
-use crate::support::{Process, name};
+use crate::support::{Process, name, until};
 
 /// The lines of a process, as they come.
 fn lines_of(process: &mut Process) -> Receiver<String> {
@@ -54,4 +54,17 @@ fn changes_in_every_worktree_are_told_also_in_one_that_is_made_later() {
     assert_eq!(wait_for(&lines, "the third", ended(&third))["worktree"], "main");
     watch.send(Signal::INT);
     assert_eq!(watch.done().code, Some(0));
+}
+
+#[test]
+fn whoever_watches_through_a_pipe_that_is_closed_ends_although_nothing_happens() {
+    let site = Site::new();
+    site.greet(&site.root);
+    let program = env!("CARGO_BIN_EXE_agentos");
+    let line = format!("{program} status --watch | head -n 1");
+    let shell = std::path::Path::new("/bin/sh");
+    let mut process = site.stand.call_program(shell, &site.root, &["-c", &line]).start();
+    until("the watch has ended", || process.has_ended().is_some());
+    let done = process.done().exits(0);
+    assert!(done.out.contains("COMPLETED") && done.err.is_empty(), "{done:#?}");
 }

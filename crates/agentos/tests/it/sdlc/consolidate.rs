@@ -5,9 +5,12 @@ use std::path::Path;
 
 use agentos_testing::jj;
 use agentos_testing::repo::Playground;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::site::{Site, failure, steps};
+use crate::pulls::program;
+use crate::support::until;
 
 /// Answers with these groups, whatever is asked.
 fn editor(groups: &Value) -> String {
@@ -56,6 +59,35 @@ fn fixups_are_squashed_into_what_they_mend_and_the_files_stay_the_same() {
     assert_eq!(status, "");
     // The checkout is not touched.
     assert_eq!(site.git(&["rev-parse", "HEAD"]), before);
+}
+
+#[test]
+fn killed_while_the_branch_moves_it_goes_on_and_the_branch_has_moved_once() {
+    let (site, ids) = messy();
+    let (reached, go) = (site.stand.at("reached"), site.stand.at("go"));
+    // git asks this hook before anything moves; it waits where the end of the range is to be replaced.
+    let wait =
+        format!("touch {}; while [ ! -e {} ]; do sleep 0.1; done", reached.display(), go.display());
+    let hook = format!("if [ \"$1\" = prepared ] && grep -q '^{} '; then {wait}; fi", ids[2]);
+    program(&site.root.join(".git/hooks/reference-transaction"), &hook);
+    let groups = json!([
+        { "changes": [ids[0], ids[2]], "message": "Add one" },
+        { "changes": [ids[1]], "message": "Add two" },
+    ]);
+    let mut process = site.play(&editor(&groups), &arguments("HEAD~2", "HEAD")).start();
+    until("the branch is about to move", || reached.exists() || process.has_ended().is_some());
+    assert!(process.has_ended().is_none(), "it waits");
+    process.send(Signal::KILL);
+    process.done();
+    fs::write(&go, "").expect("a file");
+    let run = site.call(&["resume", "--json", "consolidate"]).done().exits(0).document();
+    assert_eq!(steps(&run), ["inspect", "propose", "verify", "rewrite"]);
+    let branch = run["branch_name"].as_str().expect("a branch");
+    assert_eq!(site.subjects(&format!("main~3..{branch}")), ["Add one", "Add two"]);
+    assert_eq!(site.git(&["diff", "main", branch]), "");
+    let moves = site.git(&["log", "--walk-reflogs", "--format=%gs", branch]);
+    assert_eq!(moves.matches("agentos: consolidate").count(), 1, "{moves}");
+    assert_eq!(run["agent_sessions"].as_array().map(Vec::len), Some(1), "nobody is asked again");
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use super::site::{Site, failure, steps};
+use crate::support::until;
 
 const SCENARIO: &str = r##"
 [[session]]
@@ -41,6 +44,28 @@ fn notes_become_an_issue_that_another_agent_has_approved() {
     let done = play(&["--output", "notes.md"]).done();
     assert_eq!(steps(&done.document()), ["load-brief FAILED"]);
     assert!(failure(done).contains("notes.md is there already"));
+}
+
+#[test]
+fn a_file_that_appears_while_agents_work_is_not_overwritten_and_the_issue_is_kept() {
+    let site = Site::new();
+    fs::write(site.root.join("notes.md"), "discounts!\n").expect("a file");
+    // The author takes his time, so that somebody else can be faster.
+    let slow = SCENARIO.replacen("play = [{ say", "play = [{ wait = 6000 }, { say", 1);
+    let running =
+        site.play(&slow, &["issue", "--brief", "notes.md", "--output", "late.md"]).start();
+    until("the author works", || {
+        let shown = site.call(&["show", "--json", "issue"]).done();
+        let run = if shown.code == Some(0) { shown.document() } else { Value::Null };
+        run["steps"].as_array().is_some_and(|steps| steps.len() > 1)
+    });
+    fs::write(site.root.join("late.md"), "mine\n").expect("a file");
+    let done = running.done();
+    let run = done.document();
+    assert_eq!(steps(&run).last().map(String::as_str), Some("save FAILED"));
+    assert!(site.artifact(&run, "issue.md").contains("Shop owners want them."));
+    assert!(failure(done).contains("late.md is there by now, and is not overwritten"));
+    assert_eq!(fs::read_to_string(site.root.join("late.md")).expect("mine"), "mine\n");
 }
 
 #[test]

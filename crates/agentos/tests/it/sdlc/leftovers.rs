@@ -14,7 +14,11 @@ fn play(site: &Site, scenario: &str, tests: &str, more: &[&str]) -> crate::suppo
 #[test]
 fn what_the_tests_leave_behind_is_neither_committed_nor_part_of_the_difference() {
     let site = Site::new();
-    let run = play(&site, &scenario(), UNTIDY, &[]).exits(0).document();
+    let tests = format!("echo again >> README.md; {UNTIDY}");
+    let done = play(&site, &scenario(), &tests, &[]).exits(0);
+    let run = done.document();
+    let note = "note: the tests have changed README.md, which is not committed";
+    assert_eq!(done.err.matches(note).count(), 2, "as it happens, and at the end: {}", done.err);
     let branch = run["branch_name"].as_str().expect("a branch");
     let files = site.git(&["diff", "--name-only", "main", branch]);
     assert_eq!(files, ".agent/plans/discounts.md\nsrc/total.js\ntest/total.test.js");

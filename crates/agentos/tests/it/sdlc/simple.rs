@@ -46,6 +46,7 @@ fn a_spec_becomes_a_plan_code_that_passes_its_tests_and_a_pull_request() {
         "The plan is in .agent/plans/discounts.md",
         "The tests fail (exit status 1): attempt 1 of 3 to fix them",
         "The tests pass after 1 attempt to fix them",
+        "scripted changed 1 file (+1 −1)",
         &format!("Opened {url}"),
     ] {
         assert!(said.contains(words), "{words}: {said}");
@@ -57,6 +58,8 @@ fn a_spec_becomes_a_plan_code_that_passes_its_tests_and_a_pull_request() {
         .filter_map(|session| session["name"].as_str())
         .collect();
     assert_eq!(names, ["plan", "implement", "fix"]);
+    // What AgentOS itself does in the repository is no news.
+    assert!(!said.contains("While it ran"), "{said}");
     // The checkout itself is as it was.
     assert_eq!(site.git(&["status", "--porcelain"]), "");
 }
@@ -107,6 +110,25 @@ fn uncommitted_changes_of_the_checkout_are_left_out_with_a_notice() {
 }
 
 #[test]
+fn a_plan_that_is_ignored_is_not_named_as_a_file_of_the_pull_request() {
+    let site = Site::new();
+    fs::write(site.root.join(".gitignore"), ".agent/\n").expect("a file");
+    site.git(&["add", ".gitignore"]);
+    site.git(&["commit", "--quiet", "--message=ignore"]);
+    let run = site.simple(&scenario(), &[]).exits(0).document();
+    let branch = run["branch_name"].as_str().expect("a branch");
+    let subjects = ["Discounts", "Make the tests pass: Discounts"];
+    assert_eq!(site.subjects(&format!("main..{branch}")), subjects);
+    let [pull] = &site.forge.pulls()[..] else { panic!("{:?}", site.forge.pulls()) };
+    assert!(!pull.body.contains(".agent/plans"), "{}", pull.body);
+    assert!(
+        pull.body.contains("The plan is the artifact `plan.md` of simple-sdlc-"),
+        "{}",
+        pull.body
+    );
+}
+
+#[test]
 fn a_base_that_has_moved_on_is_told_of() {
     let site = Site::new();
     site.git(&["checkout", "--quiet", "-b", "elsewhere"]);
@@ -116,7 +138,7 @@ fn a_base_that_has_moved_on_is_told_of() {
     site.git(&["checkout", "--quiet", "main"]);
     let run = site.simple(&scenario(), &[]).exits(0).document();
     let said = comments(&run).join("\n");
-    assert!(said.contains("main has 1 commits that this branch does not have"), "{said}");
+    assert!(said.contains("main has 1 commit that this branch does not have"), "{said}");
 }
 
 const IDLE: &str = "[[session]]\nname = \"plan\"\nplay = [{ say = \"# Plan\" }]\n\
@@ -130,6 +152,14 @@ fn an_agent_that_changes_nothing_is_a_failure_and_no_empty_pull_request() {
     assert_eq!(steps(&run)[3..], ["implement FAILED"]);
     let said = failure(done);
     assert!(said.contains("scripted changed no file; it says: There is nothing to do."), "{said}");
+    // What is built in is in no file of the project.
+    let told = site.simple(IDLE, &[]).exits(1).err;
+    assert!(told.contains("note: it failed at built-in simple-sdlc (lib/sdlc.ts:"), "{told}");
+    assert!(
+        told.contains("`agentos init --examples`") && !told.contains(".agent/workflows"),
+        "{told}"
+    );
+    assert!(told.contains("note: `agentos retry simple-sdlc-"), "{told}");
     assert_eq!(site.git(&["ls-remote", "origin", "refs/heads/agentos/*"]), "");
     assert_eq!(site.forge.pulls().len(), 0);
 }

@@ -135,3 +135,75 @@ fn a_workflow_without_a_file_and_without_runs_can_be_removed_and_nothing_else() 
     server.get("/api/workflows?projectId=x").is(400);
     server.stop();
 }
+
+#[test]
+fn a_configuration_that_has_changed_is_gone_by_without_a_restart() {
+    let (stand, root) = Stand::with_repository();
+    let works = r#"import { createWorkflow, agent } from "agentos";
+export default createWorkflow({ name: "works", agents: { planner: "nobody" } }, async (ctx) => {
+    await ctx.runCli("plan", agent("planner"), "Make a plan");
+});"#;
+    template(&root, "works", works);
+    let scenario = stand.at("scenario.toml");
+    fs::write(&scenario, "[[session]]\nplay = [{ say = \"a plan\" }]\n").unwrap();
+    let server = Server::start(&stand, &root);
+    // The engine is there, with the configuration as it was.
+    let first = id(&server.execute("greet", &json!({ "name": "Ada" })));
+    server.until_status(&first, "COMPLETED");
+    let waits = id(&server.execute("listen", &json!({})));
+    let execute = || server.post("/api/workflows/works/execute", &json!({}));
+    assert_eq!(execute().status, 422, "nobody is no agent");
+    let config = format!(
+        "[agents.mine]\nkind = \"scripted\"\nscenario = \"{}\"\n[roles]\nplanner = \"mine\"\n",
+        scenario.display()
+    );
+    fs::write(root.join(".agent/config.toml"), config).unwrap();
+    // Whoever starts a run goes by it at once; the engine as soon as nothing is at work.
+    until("the engine goes by it, too", || {
+        let run = id(&execute().is(201).json());
+        let mut document = serde_json::Value::Null;
+        until("it has ended", || {
+            document = server.get(&format!("/api/executions/{run}")).is(200).json();
+            document["completed_at"].is_string()
+        });
+        document["status"] == "COMPLETED"
+    });
+    server.post(&format!("/api/executions/{waits}/signal"), &json!({ "event": "go" })).is(200);
+    server.until_status(&waits, "COMPLETED");
+    server.stop();
+}
+
+#[test]
+fn short_lists_have_pages_too() {
+    let (stand, root) = Stand::with_repository();
+    let server = Server::start(&stand, &root);
+    let all = server.get("/api/workflows").is(200).json();
+    let count = all["total"].as_u64().expect("a number");
+    assert_eq!((all["page"].as_u64(), all["limit"].as_u64()), (Some(1), Some(1_000)));
+    assert_eq!(
+        (all["items"].as_array().expect("a list").len() as u64, &all["next"]),
+        (count, &json!(null))
+    );
+    let (mut seen, mut address) = (Vec::new(), "/api/workflows?limit=5".to_owned());
+    loop {
+        let page = server.get(&address).is(200).json();
+        assert_eq!((page["total"].as_u64(), page["limit"].as_u64()), (Some(count), Some(5)));
+        seen.extend(page["items"].as_array().expect("a list").clone());
+        let Some(next) = page["next"].as_str() else { break };
+        address = format!("/api/workflows?limit=5&after={next}");
+    }
+    assert_eq!(json!(seen), all["items"], "each once, in the same order");
+    let second = server.get("/api/workflows?limit=5&page=2").is(200).json();
+    assert_eq!((second["page"].as_u64(), &second["items"][0]), (Some(2), &all["items"][5]));
+    let beyond = server.get("/api/workflows?limit=5&page=99").is(200).json();
+    assert_eq!((&beyond["items"], beyond["total"].as_u64()), (&json!([]), Some(count)));
+    for list in ["projects", "workflows", "workspaces"] {
+        assert_eq!(server.get(&format!("/api/{list}?limit=1")).is(200).json()["limit"], 1);
+        for wrong in ["limit=0", "limit=1001", "page=0", "after=nothing", "after=x&page=1"] {
+            let problem = server.get(&format!("/api/{list}?{wrong}")).is(400).json();
+            let name = wrong.split('=').next();
+            assert_eq!(problem["errors"][0]["parameter"].as_str(), name, "{list} {wrong}");
+        }
+    }
+    server.stop();
+}

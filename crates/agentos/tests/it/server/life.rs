@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::stage::{Server, id};
-use crate::support::{Stand, lines, until};
+use super::stage::{Server, id, template};
+use crate::support::{Stand, lines, until, workshop};
 
 #[test]
 fn health_figures_and_the_description_are_told() {
@@ -24,7 +24,8 @@ fn health_figures_and_the_description_are_told() {
         "agentos_runs{status=\"COMPLETED\"} 1",
         "agentos_queue 0",
         "agentos_steps{status=\"COMPLETED\"} 1",
-        "agentos_run_duration_seconds_count 1",
+        "agentos_run_duration_seconds_count{workflow=\"greet\"} 1",
+        "agentos_step_duration_seconds_count 1",
         "agentos_databases 1",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is not in {text}");
@@ -154,5 +155,28 @@ fn the_server_watches_and_drives_while_others_do_the_same() {
         let seen = server.get("/api/executions").is(200).json()["total"].as_u64();
         assert_eq!(seen, Some(4 * (round + 1)), "everybody's runs are seen at once");
     }
+    server.stop();
+}
+
+#[test]
+fn the_server_has_as_many_files_open_as_it_may_and_commands_have_their_usual_limit() {
+    let (stand, root) = Stand::with_repository();
+    let tell = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "tell" }, async (ctx) => {
+    return (await ctx.shell("ulimit -Sn; ulimit -Hn")).stdout;
+});"#;
+    template(&root, "tell", tell);
+    let program = workshop();
+    let words = "ulimit -Sn 200 && exec \"$0\" serve --port 0";
+    let arguments = ["-c", words, program.to_str().expect("a path")];
+    let mut server = Server::of(stand.call_program(Path::new("/bin/sh"), &root, &arguments));
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).expect("Linux");
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).expect("a limit");
+    let numbers: Vec<&str> = files.split_whitespace().skip(3).take(2).collect();
+    assert_eq!(numbers[0], numbers[1], "{files}");
+    assert_ne!(numbers[1], "200", "there is something to be raised");
+    let run = id(&server.execute("tell", &json!({})));
+    let ended = server.until_status(&run, "COMPLETED");
+    assert_eq!(ended["output"], format!("200\n{}\n", numbers[1]));
     server.stop();
 }

@@ -36,6 +36,7 @@ fn a_workspace_is_judged_removed_only_by_force_and_brought_back() {
     let path = format!("/api/workspaces/{workspace}");
     let shown = server.get(&path).is(200).json();
     assert_eq!(shown["verdict"]["is_free"], false, "{shown}");
+    assert_eq!(shown["execution_id"], run["id"], "{shown}");
     assert!(shown["size_bytes"].as_u64().is_some_and(|size| size > 0), "{shown}");
     let refused = server.post(&format!("{path}/clean"), &json!({})).is(409).json();
     assert!(refused["hint"].as_str().unwrap().contains("force"), "{refused}");
@@ -45,6 +46,9 @@ fn a_workspace_is_judged_removed_only_by_force_and_brought_back() {
         (Some(true), true),
         "{cleaned}"
     );
+    let made_at = cleaned["backup"]["made_at"].as_str().unwrap();
+    assert!(made_at.starts_with("20") && made_at.ends_with('Z'), "{cleaned}");
+    assert_eq!(cleaned["verdict"]["is_free"], false);
     let folder = std::path::PathBuf::from(run["workspace_dir"].as_str().unwrap());
     assert!(!folder.exists());
     assert_eq!(server.get("/api/workspaces").is(200).json()["total"], 0);
@@ -53,7 +57,8 @@ fn a_workspace_is_judged_removed_only_by_force_and_brought_back() {
     server.post(&format!("{path}/clean"), &json!({})).is(409);
     server.post(&format!("{path}/restore"), &json!({})).is(200);
     assert!(folder.join("made.txt").exists(), "the work is back");
-    server.post(&format!("{path}/restore"), &json!({ "backup": 99 }));
+    let refused = server.post(&format!("{path}/restore"), &json!({})).is(409).json();
+    assert!(refused["hint"].as_str().unwrap().contains("/clean"), "{refused}");
     server.post("/api/workspaces/nothing/clean", &json!({})).is(404);
     server.post("/api/workspaces/nothing/restore", &json!({})).is(404);
     server.get("/api/workspaces/..%2f..").is(404);
@@ -97,12 +102,39 @@ fn a_run_is_forked_from_a_step_with_the_files_as_they_were() {
     server.until_status(&run, "COMPLETED");
     let path = format!("/api/executions/{run}/fork");
     server.post(&path, &json!({})).is(422);
-    server.post(&path, &json!({ "fromStep": 99 })).is(404);
+    server.post(&path, &json!({ "fromStep": 99 })).is(422);
     server.post(&path, &json!({ "fromStep": "write", "agents": { "nobody": "codex" } })).is(422);
     let forked = server.post(&path, &json!({ "fromStep": 2 })).is(201).json();
     assert_eq!(forked["forked_from"], run.as_str());
     let ended = server.until_status(&id(&forked), "COMPLETED");
     let folder = std::path::PathBuf::from(ended["workspace_dir"].as_str().unwrap());
     assert!(folder.join("made.txt").exists() && folder.join("other.txt").exists());
+    server.stop();
+}
+
+#[test]
+fn a_project_that_was_purged_finds_its_workspaces_when_it_is_served_again() {
+    let (stand, root) = Stand::with_repository();
+    let other = stand.repository("another");
+    template(&other, "works", WORKS);
+    let server = Server::start(&stand, &root);
+    let project = id(&server.post("/api/projects", &json!({ "path": other })).is(201).json());
+    let run = server.until_status(&id(&started(&server)), "COMPLETED");
+    let workspaces = |project: &str| {
+        let all = server.get(&format!("/api/workspaces?projectId={project}")).is(200).json();
+        all["items"].as_array().expect("a list").clone()
+    };
+    let before = workspaces(&project);
+    assert_eq!((before.len(), &before[0]["id"]), (1, &run["workspace_id"]));
+    server.delete(&format!("/api/projects/{project}?purge=true")).is(204);
+    let folder = std::path::PathBuf::from(run["workspace_dir"].as_str().expect("a folder"));
+    assert!(folder.join("made.txt").exists(), "it is not touched");
+    let again = id(&server.post("/api/projects", &json!({ "path": other })).is(201).json());
+    let after = workspaces(&again);
+    assert_eq!((after.len(), &after[0]["id"]), (1, &run["workspace_id"]), "{after:?}");
+    assert_eq!(after[0]["project_id"], again.as_str());
+    let others = server.project();
+    assert_ne!(others, again);
+    assert!(workspaces(&others).is_empty(), "it is nobody else's");
     server.stop();
 }

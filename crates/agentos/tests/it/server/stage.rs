@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::http::{self, Answer, Request};
-use crate::support::{Process, Stand, until};
+use crate::support::{Call, Process, Stand, until};
 
 /// A server that was started for a test.
 pub(crate) struct Server {
@@ -33,6 +33,11 @@ impl Server {
         for (name, value) in variables {
             call = call.env(name, value);
         }
+        Self::of(call)
+    }
+
+    /// The server that this call starts.
+    pub(crate) fn of(mut call: Call) -> Self {
         call.command.stderr(std::process::Stdio::inherit());
         let mut process = call.start();
         let mut output = BufReader::new(process.child().stdout.take().expect("a pipe"));
@@ -129,6 +134,10 @@ impl Server {
         assert_eq!(done.code, Some(0), "{done:?}");
     }
 
+    pub(crate) fn pid(&mut self) -> i32 {
+        self.process.pid()
+    }
+
     pub(crate) fn kill(mut self) {
         self.process.send(Signal::KILL);
         self.process.done();
@@ -155,6 +164,9 @@ impl Server {
         let kind = answer.header("content-type").split(';').next().unwrap_or_default();
         let schema = content.get(kind).or_else(|| content.get("*/*")).map(|told| &told["schema"]);
         let schema = schema.unwrap_or_else(|| panic!("{method} {template} tells of no {kind}"));
+        if kind == "application/problem+json" {
+            speaks_http(&answer.json());
+        }
         if kind == "application/json" || kind.ends_with("+json") {
             self.check_document(
                 &format!("{method} {template} {}", answer.status),
@@ -247,6 +259,15 @@ impl Server {
             }
             _ => {}
         }
+    }
+}
+
+/// Whoever asks over HTTP has no flags.
+#[track_caller]
+fn speaks_http(problem: &Value) {
+    let said = format!("{} {}", problem["detail"], problem["hint"]);
+    for word in ["`--", "`agentos "] {
+        assert!(!said.contains(word), "this is the language of the command line: {problem}");
     }
 }
 

@@ -1,8 +1,11 @@
 //! What is counted over all runs, and which of them wait for what.
 
+use std::collections::BTreeMap;
 use std::fs;
 
+use prometheus_parse::{HistogramCount, Sample, Scrape, Value as Prometheus};
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::stage::{Server, id, template};
 use crate::support::{Stand, until};
@@ -138,5 +141,94 @@ fn a_run_that_was_copied_counts_once() {
     let server = Server::start(&stand, &root);
     assert_eq!(server.get("/readyz").is(200).json()["databases"], 2, "it is in both");
     assert_eq!(server.get("/api/totals").is(200).json()["runs"]["COMPLETED"], 1);
+    server.stop();
+}
+
+/// The figures; every line has to be one.
+fn figures(server: &Server) -> Vec<Sample> {
+    let text = String::from_utf8(server.get("/metrics").is(200).body).expect("a text");
+    let scrape =
+        Scrape::parse(text.lines().map(|line| Ok(line.to_owned()))).expect("it is understood");
+    let told: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let mut names: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    let families = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), families, "each is told of once");
+    let understood: usize = scrape
+        .samples
+        .iter()
+        .map(|sample| match &sample.value {
+            Prometheus::Histogram(buckets) => buckets.len(),
+            Prometheus::Untyped(_) => {
+                let name = sample.metric.as_str();
+                let is_part = name.ends_with("_sum") || name.ends_with("_count");
+                assert!(is_part, "{name} has no type");
+                1
+            }
+            _ => 1,
+        })
+        .sum();
+    assert_eq!(understood, told.len(), "{text}");
+    scrape.samples
+}
+
+fn value(figures: &[Sample], name: &str, label: Option<(&str, &str)>) -> f64 {
+    let is_it = |found: &&Sample| {
+        found.metric == name && label.is_none_or(|(label, is)| found.labels.get(label) == Some(is))
+    };
+    let found = figures.iter().find(is_it).unwrap_or_else(|| panic!("{name} {label:?}"));
+    match found.value {
+        Prometheus::Counter(value) | Prometheus::Gauge(value) | Prometheus::Untyped(value) => value,
+        _ => panic!("{name} is no number"),
+    }
+}
+
+#[test]
+fn figures_are_in_the_format_of_prometheus_and_count_what_happens() {
+    let (stand, root) = Stand::with_repository();
+    let server = Server::start(&stand, &root);
+    let greeted = id(&server.execute("greet", &json!({ "name": "Ada" })));
+    server.until_status(&greeted, "COMPLETED");
+    server.get("/api/executions/nothing").is(404);
+    let listens = id(&server.execute("listen", &json!({})));
+    let stream = std::net::TcpStream::connect(&server.address).expect("somebody listens");
+    let url = format!("ws://{}/ws", server.address);
+    let (mut socket, _) = tungstenite::client(url, stream).expect("it speaks WebSocket");
+    let wish = json!({ "type": "workflow:subscribe", "data": { "executionId": listens } });
+    socket.send(Message::Text(wish.to_string().into())).expect("it listens");
+    socket.read().expect("it is confirmed");
+    let all = figures(&server);
+    let number = |name: &str, label| value(&all, name, label);
+    assert_eq!(number("agentos_websockets", None), 1.0);
+    assert_eq!(number("agentos_subscriptions", Some(("to", "run"))), 1.0);
+    assert_eq!(number("agentos_subscriptions", Some(("to", "project"))), 0.0);
+    assert!(number("agentos_http_requests_total", Some(("status", "2xx"))) >= 3.0);
+    assert_eq!(number("agentos_http_requests_total", Some(("status", "4xx"))), 1.0);
+    assert_eq!(number("agentos_http_requests_total", Some(("status", "1xx"))), 1.0);
+    assert!(number("agentos_commit_group_size_sum", None) >= 2.0);
+    let histograms: BTreeMap<&str, &Vec<HistogramCount>> = all
+        .iter()
+        .filter_map(|found| match &found.value {
+            Prometheus::Histogram(buckets) => Some((found.metric.as_str(), buckets)),
+            _ => None,
+        })
+        .collect();
+    for name in [
+        "agentos_run_duration_seconds",
+        "agentos_step_duration_seconds",
+        "agentos_http_request_duration_seconds",
+        "agentos_commit_group_size",
+    ] {
+        let buckets = histograms[name];
+        let grows = |two: &[HistogramCount]| {
+            two[0].less_than < two[1].less_than && two[0].count <= two[1].count
+        };
+        assert!(buckets.windows(2).all(grows), "{name}: {buckets:?}");
+        let last = buckets.last().expect("a bucket");
+        assert!(last.less_than.is_infinite(), "{name}");
+        assert_eq!(last.count, number(&format!("{name}_count"), None), "{name}");
+    }
     server.stop();
 }

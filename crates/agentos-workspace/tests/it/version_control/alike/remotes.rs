@@ -155,6 +155,35 @@ pub(super) fn remotes_that_there_are_not_are_named(desk: &Desk) {
     assert!(error.contains("does not appear to be a git repository"), "{error}");
 }
 
+pub(super) fn the_usual_remote_is_the_one_that_is_configured_origin_or_the_only_one(desk: &Desk) {
+    let usual = || desk.history().remote(None).map(|remote| remote.name);
+    let path = desk.remote().display().to_string();
+    desk.git(&["remote", "rename", "origin", "mine"]);
+    assert_eq!(usual().unwrap(), "mine");
+    desk.work("a", "1\n");
+    assert_eq!(desk.push(&PushRequest::default()).unwrap().remote, "mine");
+    assert_eq!(desk.base().unwrap().remote.name, "mine");
+    desk.git(&["remote", "add", "theirs", &path]);
+    let request = BaseRequest {
+        remote: Some("theirs".to_owned()),
+        base: Some("nowhere".to_owned()),
+        timeout: PATIENCE,
+        ..BaseRequest::default()
+    };
+    let error = told(&desk.history().find_base(&request).unwrap_err());
+    assert!(error.contains("has no branch `nowhere`"), "{error}");
+    let target = desk.history().find_base(&BaseRequest { base: None, ..request }).unwrap();
+    assert_eq!((target.remote.name.as_str(), target.base.as_str()), ("theirs", "main"));
+    // What was pushed follows that one; then it follows nothing that there is.
+    desk.git(&["config", "branch.work.remote", "nowhere"]);
+    let error = told(&usual().unwrap_err());
+    assert!(error.contains("several remotes (mine, theirs)"), "{error}");
+    desk.git(&["remote", "add", "origin", &path]);
+    assert_eq!(usual().unwrap(), "origin");
+    desk.git(&["config", "remote.pushDefault", "theirs"]);
+    assert_eq!(usual().unwrap(), "theirs");
+}
+
 pub(super) fn a_branch_is_compared_with_its_base_as_the_remote_has_it(desk: &Desk) {
     desk.remote();
     let head = desk.work("a", "1\n");
