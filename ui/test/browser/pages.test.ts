@@ -12,8 +12,9 @@ let failed: RunDocument;
 let done: RunDocument;
 let hostile: RunDocument;
 let steps: RunDocument;
-/** Where pictures of the pages go, if somebody wants them. */
+/** Where pictures of the pages go, if somebody wants them, and of which. */
 const pictures = process.env['PICTURES'];
+const only = process.env['ONLY'] ?? '';
 
 beforeAll(async () => {
   stage = await Stage.set();
@@ -110,7 +111,7 @@ describe.each([
   test('every page is accessible, quiet, and no wider than the screen', async () => {
     const seen = await Watched.open(browser, stage.url, { viewport, colorScheme, reducedMotion: 'reduce' });
     for (const { name: what, path, ready, then, isPictured } of pages()) {
-      if (pictures && !isPictured) continue;
+      if (pictures && (!isPictured || !what.match(only))) continue;
       await seen.page.goto(path);
       await seen.page.getByText(ready).first().waitFor({ state: 'attached' });
       await then?.(seen.page);
