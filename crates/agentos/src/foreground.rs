@@ -107,12 +107,25 @@ pub(crate) async fn drive(
 
 /// Takes the run, or says who has it.
 async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
-    match store.claim(run, owner.id(), ClaimMode::IfFree).await {
-        Ok(_) => Ok(()),
-        Err(ClaimError::Owned { by, .. }) => Err(owned(store, run, by).await),
-        Err(ClaimError::Ended { .. }) => Err(ended(store, run).await),
-        Err(error) => Err(CommandError::failed(error.to_string())),
+    let mut looks = 0;
+    loop {
+        match store.claim(run, owner.id(), ClaimMode::IfFree).await {
+            Ok(_) => return Ok(()),
+            Err(ClaimError::Owned { by, .. }) if looks < GHOST_LOOKS && is_ghost(store, by) => {
+                looks += 1;
+                tokio::time::sleep(DYING).await;
+            }
+            Err(ClaimError::Owned { by, .. }) => return Err(owned(store, run, by).await),
+            Err(ClaimError::Ended { .. }) => return Err(ended(store, run).await),
+            Err(error) => return Err(CommandError::failed(error.to_string())),
+        }
     }
+}
+
+/// Whether nobody can be seen who has that lock: whoever had it was killed, and a child that was just being started holds it
+/// until it has become another program. Somebody in another container looks the same, but stays.
+fn is_ghost(store: &SqliteStore, owner: OwnerId) -> bool {
+    !matches!(store.owner_life(owner), OwnerLife::Alive { pid: Some(_) })
 }
 
 /// The run is over.
@@ -143,14 +156,18 @@ pub(crate) async fn owned(store: &SqliteStore, run: RunId, by: OwnerId) -> Comma
 /// A process that was killed holds its locks for a moment longer than it can do anything.
 pub(crate) const DYING: Duration = Duration::from_millis(30);
 
+/// How often one looks again whether somebody is still there whom nobody can see. Each look takes a tenth of a second.
+const GHOST_LOOKS: u32 = 15;
+
 /// Whether somebody who lives drives the run, and still does after a moment.
 pub(crate) async fn is_driven(store: &SqliteStore, run: RunId) -> Result<bool> {
-    for pause in [DYING, Duration::ZERO] {
-        let owner = store.head(run).await?.owner;
-        if owner.is_none_or(|owner| store.owner_life(owner) == OwnerLife::Dead) {
-            return Ok(false);
+    for look in 0..GHOST_LOOKS {
+        let Some(owner) = store.head(run).await?.owner else { return Ok(false) };
+        match store.owner_life(owner) {
+            OwnerLife::Dead => return Ok(false),
+            OwnerLife::Alive { pid: Some(_) } if look > 0 => return Ok(true),
+            OwnerLife::Alive { .. } => tokio::time::sleep(DYING).await,
         }
-        tokio::time::sleep(pause).await;
     }
     Ok(true)
 }

@@ -12,7 +12,7 @@ use agentos_store::unified::Source;
 use agentos_workspace::state::Why;
 use agentos_workspace::surroundings::Surroundings;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -44,8 +44,8 @@ pub(super) struct Room {
     configuration: Vec<PathBuf>,
     /// What the templates and the configuration looked like when they were last read.
     seen: Mutex<(Stamp, Stamp)>,
-    /// Is told when the configuration is another.
-    pub(super) is_reconfigured: Arc<Notify>,
+    /// How often the configuration was another.
+    pub(super) reconfigured: watch::Sender<u64>,
     /// What was last wrong with the database.
     trouble: Mutex<Option<BackendError>>,
 }
@@ -82,7 +82,7 @@ impl Room {
             whereabouts,
             configuration,
             seen,
-            is_reconfigured: Arc::default(),
+            reconfigured: watch::Sender::new(0),
             trouble: Mutex::default(),
         })
     }
@@ -103,12 +103,13 @@ impl Room {
         if *seen == found {
             return Ok(false);
         }
-        if seen.1 != found.1 {
-            self.is_reconfigured.notify_one();
-        }
+        let is_reconfigured = seen.1 != found.1;
         *seen = found;
         let session = self.whereabouts.look_around()?.keeping(self.opened.clone());
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(session);
+        if is_reconfigured {
+            self.reconfigured.send_modify(|times| *times += 1);
+        }
         Ok(true)
     }
 
