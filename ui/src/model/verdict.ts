@@ -18,11 +18,15 @@ export interface Weighed {
 }
 
 export function weighed(verdict: Verdict | null): Weighed[] {
-  return (verdict?.findings ?? []).map((finding) => ({
-    text: textOf(finding),
-    examples: examples(finding),
-    blocks: finding.weight === 'blocks' || finding.weight === 'forbids',
-  }));
+  const found: Weighed[] = [];
+  for (const finding of verdict?.findings ?? []) {
+    const weight = { text: textOf(finding), examples: examples(finding), blocks: finding.weight === 'blocks' || finding.weight === 'refuses' };
+    // It may be in use in two ways: that is one thing to say, with two reasons.
+    const same = found.find((other) => other.text === weight.text);
+    if (same) Object.assign(same, { examples: `${same.examples}, ${weight.examples}`, blocks: same.blocks || weight.blocks });
+    else found.push(weight);
+  }
+  return found;
 }
 
 function textOf({ what, count, bytes: size }: Finding): string {

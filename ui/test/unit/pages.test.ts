@@ -48,6 +48,8 @@ test('the module that an error is in is found', () => {
 test('a verdict says what would be lost', () => {
   const finding = { what: 'untracked', weight: 'blocks', kept: 'backup', count: 7, bytes: 61, examples: ['a', 'b', 'c', 'd', 'e'] };
   expect(weighed({ findings: [finding] })).toEqual([{ text: '7 untracked, 61 B', examples: 'a, b, c, d, and 3 others', blocks: true }]);
+  const used = (example: string) => ({ what: 'in_use', weight: 'blocks', kept: 'in_place', count: 1, bytes: 0, examples: [example] });
+  expect(weighed({ findings: [used('somebody works in it'), used('process 7')] })).toEqual([{ text: 'in use by a run', examples: 'somebody works in it, process 7', blocks: true }]);
   expect([isSafe({ findings: [finding] }), isSafe({ findings: [{ ...finding, weight: 'tells' }] }), isSafe(null)]).toEqual([false, true, true]);
 });
 
