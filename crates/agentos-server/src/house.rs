@@ -11,7 +11,7 @@ use std::sync::Arc;
 use agentos_core::id::RunId;
 use agentos_core::value::Value;
 use agentos_store::records::ArtifactRecord;
-use agentos_store::unified::{Found, UnifiedView};
+use agentos_store::unified::{Found, UnifiedView, Unreadable};
 use async_trait::async_trait;
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -196,8 +196,13 @@ pub trait House: Send + Sync + 'static {
     /// Opens a log of a run: of one step, or all of it. None if nothing was logged yet.
     async fn open_log(&self, found: Found, step: Option<Uuid>) -> Answer<Option<File>>;
 
-    /// The workspaces, of one project or all; also those that are gone, if that is asked.
-    async fn workspaces(&self, project: Option<Uuid>, all: bool) -> Answer<Vec<Value>>;
+    /// The workspaces, of one project or all; also those that are gone, if that is asked. And the databases that could not be
+    /// read, whose workspaces are missing.
+    async fn workspaces(
+        &self,
+        project: Option<Uuid>,
+        all: bool,
+    ) -> Answer<(Vec<Value>, Vec<Unreadable>)>;
 
     /// One workspace, with its size and what would be lost with it.
     async fn workspace(&self, id: String) -> Answer<Value>;

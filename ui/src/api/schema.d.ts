@@ -2958,7 +2958,10 @@ export interface operations {
                 /** @description How many lines on a page; 1000 if left out. A stream has no limit. */
                 limit?: number;
             };
-            header?: never;
+            header?: {
+                /** @description As `after`, for Server-Sent Events; it counts more than `after`. */
+                "Last-Event-ID"?: string;
+            };
             path: {
                 /** @description The run: its id, or its short name. */
                 id: string;

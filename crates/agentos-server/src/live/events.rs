@@ -35,6 +35,8 @@ use crate::state::AppState;
 const USUAL: u64 = 100;
 const MOST: u64 = 1_000;
 
+const LAST_EVENT: &str = "Last-Event-ID";
+
 /// An entry of a run's log.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Event {
@@ -94,8 +96,11 @@ pub(super) async fn events(
     let found = state.find_run(&id).await?;
     let after = asked.number("after", 0..=u64::MAX - 1)?.unwrap_or(0);
     if accepts_stream(&headers) {
-        let after = last_event(&headers)?.unwrap_or(after);
-        return stream_from(&state, caller, &found, after).await;
+        let begin = match last_event(&headers, u64::MAX - 1)? {
+            Some(after) => Begin { after, said_by: LAST_EVENT },
+            None => Begin { after, said_by: "after" },
+        };
+        return stream_from(&state, caller, &found, begin).await;
     }
     let limit = asked.number("limit", 1..=MOST)?.unwrap_or(USUAL);
     page(&found, after, limit).await.map(|page| Json(page).into_response())
@@ -109,11 +114,12 @@ pub(super) fn accepts_stream(headers: &HeaderMap) -> bool {
     })
 }
 
-fn last_event(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
-    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
+/// The id of the last event that somebody who comes back has got.
+pub(super) fn last_event(headers: &HeaderMap, most: u64) -> Result<Option<u64>, Problem> {
+    let Some(value) = headers.get(LAST_EVENT) else { return Ok(None) };
     let position = value.to_str().ok().filter(|text| !text.is_empty());
-    let wrong = || Problem::parameter("Last-Event-ID", "has to be the id of an event");
-    position.map(|text| text.parse().ok().filter(|at| *at < u64::MAX).ok_or_else(wrong)).transpose()
+    let wrong = || Problem::parameter(LAST_EVENT, "has to be the id of an event");
+    position.map(|text| text.parse().ok().filter(|at| *at <= most).ok_or_else(wrong)).transpose()
 }
 
 async fn page(found: &Found, after: u64, limit: u64) -> Result<Page<Event>, Problem> {
@@ -177,6 +183,13 @@ impl Drop for Ear {
     }
 }
 
+/// Where a stream begins.
+struct Begin {
+    after: u64,
+    /// The parameter that says so.
+    said_by: &'static str,
+}
+
 struct Following {
     ear: Ear,
     store: SqliteStore,
@@ -189,12 +202,18 @@ async fn stream_from(
     state: &AppState,
     caller: Caller,
     found: &Found,
-    after: u64,
+    Begin { after, said_by }: Begin,
 ) -> Result<Response, Problem> {
     let store = found.source.store.clone();
     let head = store.head(found.run.id).await?;
     if head.standing.is_ended() && after >= head.head.0 {
         return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let head = head.head.0;
+    // It would wait behind the run's end.
+    if after > head {
+        let detail = format!("is {after}, and the log of the run has {head} entries");
+        return Err(Problem::parameter(said_by, detail));
     }
     let ear = Ear::on(&state.live, caller, found).await;
     let following =

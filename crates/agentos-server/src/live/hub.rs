@@ -31,6 +31,9 @@ pub struct Hub {
 #[derive(Default)]
 struct Wishes {
     runs: HashMap<RunId, Topic>,
+    /// Runs whose log lines somebody reads. A reader looks only now and then whether anybody listens, so it may outlive the
+    /// run's topic; whoever subscribes meanwhile is read to by that one.
+    read: HashSet<RunId>,
     projects: HashMap<Uuid, Vec<Arc<Mailbox>>>,
     /// By the database's real file. Each says when it has its place.
     followers: HashMap<PathBuf, watch::Receiver<bool>>,
@@ -44,8 +47,6 @@ struct Topic {
     mailboxes: Vec<Arc<Mailbox>>,
     /// Those who want its log lines, too.
     listeners: Vec<Arc<Mailbox>>,
-    /// Whether somebody reads its log lines.
-    is_read: bool,
 }
 
 impl Hub {
@@ -76,14 +77,13 @@ impl Hub {
                 database: database.clone(),
                 mailboxes: Vec::new(),
                 listeners: Vec::new(),
-                is_read: false,
             });
             // It may have been copied since the first of them came.
             topic.database.clone_from(&database);
             add(&mut topic.mailboxes, mailbox);
             if with_progress {
                 add(&mut topic.listeners, mailbox);
-                reads = !std::mem::replace(&mut topic.is_read, true);
+                reads = wishes.read.insert(run);
             } else {
                 remove(&mut topic.listeners, mailbox);
                 mailbox.drop_lines(run);
@@ -193,12 +193,16 @@ impl Hub {
         wishes.is_scouting
     }
 
-    /// Whether anybody wants to hear what this run says. If not, nobody reads it from now on.
-    pub(super) fn is_listened_to(&self, run: RunId) -> bool {
+    /// Whether what this run says is to be read on: it may say more, and somebody wants to hear it. If not, nobody reads it
+    /// from now on.
+    pub(super) fn is_read_on(&self, run: RunId, is_over: bool) -> bool {
         let mut wishes = self.wishes();
-        let Some(topic) = wishes.runs.get_mut(&run) else { return false };
-        topic.is_read = !topic.listeners.is_empty();
-        topic.is_read
+        let is_heard = wishes.runs.get(&run).is_some_and(|topic| !topic.listeners.is_empty());
+        let is_read_on = is_heard && !is_over;
+        if !is_read_on {
+            wishes.read.remove(&run);
+        }
+        is_read_on
     }
 
     /// What somebody wants to hear of, in this database.

@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::bounds::{HEARTBEAT, PROGRESS};
-use super::events::{Ear, accepts_stream};
+use super::events::{Ear, accepts_stream, last_event};
 use crate::access::Caller;
 use crate::asked::Asked;
 use crate::problem::Problem;
@@ -34,6 +34,9 @@ const MOST: u64 = 10_000;
 
 /// How many lines are read at a time.
 const LINES: usize = 500;
+
+/// The last place that a file can have.
+const FARTHEST: u64 = i64::MAX as u64;
 
 /// A line of a log file.
 #[derive(Debug, Serialize, ToSchema)]
@@ -90,6 +93,7 @@ pub(crate) struct LogPage {
         ("level" = Option<String>, Query, description = "Only lines that are at least so loud: `trace`, `debug`, `info`, `warn`, `error` or `fatal`."),
         ("follow" = Option<bool>, Query, description = "Go on until the run has ended."),
         ("after" = Option<u64>, Query, minimum = 0, description = "From this place of the file on: the `next` of another page."),
+        ("Last-Event-ID" = Option<String>, Header, description = "As `after`, for Server-Sent Events; it counts more than `after`."),
         ("limit" = Option<u64>, Query, minimum = 1, maximum = 10_000, description = "How many lines on a page; 1000 if left out. A stream has no limit."),
     ),
     responses(
@@ -111,8 +115,12 @@ pub(super) async fn logs(
     let step: Option<Uuid> = asked.parsed("stepId", "a step's id")?;
     let level = asked.one("level")?.map(level_of).transpose()?.unwrap_or(LogLevel::Trace);
     let limit = asked.number("limit", 1..=MOST)?.unwrap_or(USUAL);
-    let after = asked.number("after", 0..=i64::MAX as u64)?.unwrap_or(0);
+    let mut after = asked.number("after", 0..=FARTHEST)?.unwrap_or(0);
     let follows = asked.flag("follow")?.unwrap_or(false);
+    let as_events = follows && accepts_stream(&headers);
+    if as_events {
+        after = last_event(&headers, FARTHEST)?.unwrap_or(after);
+    }
     let found = state.find_run(&id).await?;
     let mut told = Told { state, found, step, level, after, reader: None };
     told.open().await?;
@@ -120,7 +128,7 @@ pub(super) async fn logs(
         return told.page(limit).await.map(|page| Json(page).into_response());
     }
     let ear = Ear::on(&told.state.live, caller, &told.found).await;
-    Ok(told.follow(ear, accepts_stream(&headers)))
+    Ok(told.follow(ear, as_events))
 }
 
 fn level_of(text: &str) -> Result<LogLevel, Problem> {
@@ -128,6 +136,13 @@ fn level_of(text: &str) -> Result<LogLevel, Problem> {
     level.map_err(|_| {
         Problem::parameter("level", "has to be trace, debug, info, warn, error or fatal")
     })
+}
+
+/// A line that is passed on.
+struct Said {
+    line: Box<RawValue>,
+    /// Where the next one begins in the file.
+    next: u64,
 }
 
 /// Lines on their way to whoever asked for them.
@@ -155,15 +170,21 @@ impl Told {
     }
 
     /// The next lines, some of them, and how many there were before those that are not loud enough were left out.
-    async fn next_lines(&mut self, most: usize) -> Result<(Vec<Box<RawValue>>, usize), Problem> {
+    async fn next_lines(&mut self, most: usize) -> Result<(Vec<Said>, usize), Problem> {
         self.open().await?;
         let Some(mut reader) = self.reader.take() else { return Ok((Vec::new(), 0)) };
         let level = self.level;
         let read = tokio::task::spawn_blocking(move || {
-            let lines = reader.next_lines(most)?;
-            let count = lines.len();
-            let loud = lines.into_iter().filter_map(|line| passed_on(line, level));
-            Ok((loud.collect(), count, reader))
+            let (mut loud, mut count) = (Vec::new(), 0);
+            // One by one, because a reader knows only where the last that it has given ends.
+            while count < most
+                && let Some(line) = reader.next_lines(1)?.pop()
+            {
+                count += 1;
+                let next = reader.position();
+                loud.extend(passed_on(line, level).map(|line| Said { line, next }));
+            }
+            Ok((loud, count, reader))
         });
         let failed = |error: tokio::task::JoinError| Problem::internal(error.to_string());
         let (lines, count, reader) = read.await.map_err(failed)?.map_err(unreadable)?;
@@ -179,7 +200,7 @@ impl Told {
             if count == 0 {
                 return Ok(LogPage { items, limit, next: None });
             }
-            items.extend(lines);
+            items.extend(lines.into_iter().map(|said| said.line));
         }
         let position = self.reader.as_ref().map(LogReader::position);
         Ok(LogPage { items, limit, next: position.map(|position| position.to_string()) })
@@ -193,16 +214,17 @@ impl Told {
     fn follow(self, ear: Ear, as_events: bool) -> Response {
         let following = Following { told: self, ear, read: VecDeque::new(), is_over: false };
         let lines = stream::unfold(following, async |mut following| {
-            let line = following.next_line().await?;
-            Some((line, following))
+            let said = following.next_line().await?;
+            Some((said, following))
         });
         if as_events {
-            let events =
-                lines.map(|line| Ok::<_, Infallible>(sse::Event::default().data(line.get())));
+            let events = lines.map(|Said { line, next }| {
+                Ok::<_, Infallible>(sse::Event::default().id(next.to_string()).data(line.get()))
+            });
             let alive = KeepAlive::new().interval(HEARTBEAT);
             return Sse::new(events).keep_alive(alive).into_response();
         }
-        let lines = lines.map(|line| Ok::<_, Infallible>(format!("{}\n", line.get())));
+        let lines = lines.map(|Said { line, .. }| Ok::<_, Infallible>(format!("{}\n", line.get())));
         let mut response = Body::from_stream(lines).into_response();
         let kind = HeaderValue::from_static("application/x-ndjson");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -213,16 +235,16 @@ impl Told {
 struct Following {
     told: Told,
     ear: Ear,
-    read: VecDeque<Box<RawValue>>,
+    read: VecDeque<Said>,
     /// Whether the run had ended before the file was last read to its end.
     is_over: bool,
 }
 
 impl Following {
-    async fn next_line(&mut self) -> Option<Box<RawValue>> {
+    async fn next_line(&mut self) -> Option<Said> {
         loop {
-            if let Some(line) = self.read.pop_front() {
-                return Some(line);
+            if let Some(said) = self.read.pop_front() {
+                return Some(said);
             }
             // A stream has begun, so what is wrong now can only end it.
             let (lines, count) = self.told.next_lines(LINES).await.ok()?;

@@ -43,7 +43,7 @@ pub(super) async fn read(hub: HubRef, house: Arc<dyn House>, found: Found) {
         let (lines, left) = next_lines(reader.take()).await;
         reader = left;
         let Some(hub) = hub.upgrade() else { return };
-        if !hub.is_listened_to(run) || (is_over && lines.is_empty()) {
+        if !hub.is_read_on(run, is_over && lines.is_empty()) {
             return;
         }
         silent = if lines.is_empty() { silent + 1 } else { 1 };

@@ -15,6 +15,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::executions::document;
+use super::health::unreadable::{Missing, naming};
 use super::projects::id_of;
 use super::refusals::{Compares, Finds};
 use crate::access::may::{May, Read};
@@ -63,7 +64,8 @@ async fn list(
         let detail = format!("has to be one of {}, and not `{kind}`", TYPES.join(", "));
         return Err(Problem::parameter("type", detail));
     }
-    let detail = found.source.store.run_detail(found.run.id).await?;
+    let detail = found.source.store.run_detail(found.run.id).await;
+    let detail = detail.map_err(naming(found.source.path()))?;
     if let Some(step) = step.filter(|step| !detail.steps.iter().any(|known| known.id == *step)) {
         return Err(Problem::not_found(format!("{} has no step {step}", detail.run.run_id)));
     }
@@ -77,13 +79,21 @@ async fn list(
 
 /// The file of this id, with the run that keeps it, whatever database it is in.
 async fn find(state: &AppState, id: Uuid) -> Result<(Found, ArtifactRecord), Problem> {
-    for source in state.view().sources() {
-        if let Some((run, artifact)) = source.store.artifact(id).await? {
-            let found = state.find_run(&run.to_string()).await?;
-            return Ok((found, artifact));
+    let view = state.view();
+    let mut missing = Missing::of(&view);
+    for source in view.sources() {
+        match source.store.artifact(id).await {
+            Ok(Some((run, artifact))) => {
+                let found = state.find_run(&run.to_string()).await?;
+                return Ok((found, artifact));
+            }
+            Ok(None) => {}
+            Err(error) => missing.add(source, &error),
         }
     }
-    Err(Problem::not_found(format!("there is no artifact `{id}`")))
+    let mut none = Problem::not_found(format!("there is no artifact `{id}`"));
+    none.hint = missing.hint(None);
+    Err(none)
 }
 
 /// Download a file that a run has kept

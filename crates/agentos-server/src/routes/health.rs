@@ -1,8 +1,8 @@
 //! Whether the server lives, and whether it can do its work.
 
-use std::fmt::Display;
-use std::path::Path;
+pub(super) mod unreadable;
 
+use agentos_store::records::Records as _;
 use agentos_store::registry::Scope;
 use axum::Json;
 use axum::extract::State;
@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::unreadable::Missing;
 use crate::access::Caller;
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -66,13 +67,20 @@ async fn is_ready(
 ) -> Result<(StatusCode, Json<Readiness>), Problem> {
     caller.may(Scope::Read)?;
     let view = state.view();
-    let said = |path: &Path, why: &dyn Display| format!("{}: {why}", path.display());
-    let unreadable = view.unreadable().iter().map(|found| said(&found.path, &found.reason));
-    let sources = view.sources().iter();
-    let lost = sources.filter_map(|source| {
-        source.store.check_file().err().map(|error| said(source.path(), &error))
-    });
-    let unreadable: Vec<String> = unreadable.chain(lost).collect();
+    let mut missing = Missing::of(&view);
+    for source in view.sources() {
+        let checked = match source.store.check_file() {
+            // A file can be where it was, and be damaged.
+            Ok(()) => source.store.definitions(None).await.map(drop),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = checked {
+            missing.add(source, &error);
+        }
+    }
+    let unreadable = missing.listed().into_iter();
+    let unreadable: Vec<String> =
+        unreadable.map(|found| format!("{}: {}", found.path, found.reason)).collect();
     let (code, status) = match unreadable.is_empty() {
         true => (StatusCode::OK, "ok"),
         false => (StatusCode::SERVICE_UNAVAILABLE, "unready"),

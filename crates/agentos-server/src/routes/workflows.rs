@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::deeds::created;
 use super::executions::document;
+use super::health::unreadable::{Missing, naming};
 use super::projects::id_of;
 use super::refusals::{Acts, Lists, Means, Removes};
 use crate::access::may::{Admin, May, Read, Run};
@@ -66,12 +67,18 @@ fn shown(definition: &Definition) -> Result<Value, Problem> {
     Ok(shown)
 }
 
-/// Every workflow of the projects that are served, with the database that it is in.
-async fn all(state: &AppState) -> Result<Vec<(SqliteStore, Definition)>, Problem> {
+/// Every workflow of the projects that are served, with the database that it is in; and databases that can't tell theirs.
+async fn all(state: &AppState) -> Result<(Vec<(SqliteStore, Definition)>, Missing), Problem> {
     let served: Vec<Uuid> = state.house.projects().await?.iter().filter_map(id_in).collect();
     let mut found: Vec<(SqliteStore, Definition)> = Vec::new();
-    for source in state.view().sources() {
-        for definition in source.store.definitions(None).await? {
+    let view = state.view();
+    let mut missing = Missing::of(&view);
+    for source in view.sources() {
+        let definitions = source.store.definitions(None).await.unwrap_or_else(|error| {
+            missing.add(source, &error);
+            Vec::new()
+        });
+        for definition in definitions {
             let is_known = found.iter().any(|(_, known)| known.id == definition.id);
             if !is_known && served.contains(&definition.project_id) {
                 found.push((source.store.clone(), definition));
@@ -81,12 +88,12 @@ async fn all(state: &AppState) -> Result<Vec<(SqliteStore, Definition)>, Problem
     found.sort_by(|(_, one), (_, other)| {
         (&one.name, one.project_id).cmp(&(&other.name, other.project_id))
     });
-    Ok(found)
+    Ok((found, missing))
 }
 
 /// The workflow that somebody means, by its id or its name.
 fn meant(
-    all: Vec<(SqliteStore, Definition)>,
+    (all, missing): (Vec<(SqliteStore, Definition)>, Missing),
     said: &str,
 ) -> Result<(SqliteStore, Definition), Problem> {
     let is_meant =
@@ -94,8 +101,11 @@ fn meant(
     let mut meant: Vec<_> = all.into_iter().filter(is_meant).collect();
     match (meant.pop(), meant.is_empty()) {
         (Some(one), true) => Ok(one),
-        (None, _) => Err(Problem::not_found(format!("there is no workflow `{said}`"))
-            .hint("`GET /api/workflows` lists them")),
+        (None, _) => {
+            let mut none = Problem::not_found(format!("there is no workflow `{said}`"));
+            none.hint = missing.hint(Some("`GET /api/workflows` lists them"));
+            Err(none)
+        }
         (Some(last), false) => {
             meant.push(last);
             let ids: Vec<String> = meant.iter().map(|(_, found)| found.id.to_string()).collect();
@@ -131,9 +141,10 @@ async fn list(
         is_active.is_none_or(|wanted| wanted == found.is_active)
             && project.is_none_or(|wanted| wanted == found.project_id)
     };
-    let all = all(&state).await?;
+    let (all, missing) = all(&state).await?;
     let items = all.iter().filter(is_wanted).map(|(_, found)| shown(found));
-    Page::of(items.collect::<Result<_, _>>()?, &asked).map(Json)
+    let page = Page::of(items.collect::<Result<_, _>>()?, &asked)?;
+    Ok(Json(Page { unreadable: missing.listed(), ..page }))
 }
 
 /// Show one workflow with its source, its versions and how its runs went
@@ -148,13 +159,14 @@ async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let (store, definition) = meant(all(&state).await?, &id)?;
-    let versions = store.definition_versions(definition.id).await?;
+    let named = naming(store.path());
+    let versions = store.definition_versions(definition.id).await.map_err(&named)?;
     let current = versions.iter().find(|found| found.version == definition.version);
     let source = current.filter(|found| !found.source.is_empty());
     let source = source.map(|found| {
         serde_json::from_str(&found.source).unwrap_or_else(|_| Value::String(found.source.clone()))
     });
-    let figures = store.definition_figures(definition.id).await?;
+    let figures = store.definition_figures(definition.id).await.map_err(&named)?;
     let versions: Vec<Value> = versions
         .iter()
         .map(|found| {

@@ -11,7 +11,8 @@ use super::refusals::{Acts, Compares, Lists};
 use crate::access::may::{Admin, May, Read};
 use crate::asked::{Asked, Given, Nothing, TheRun};
 use crate::documents::{
-    Backup, CleanRequest, PAGING, Page, Paging, RestoreRequest, Verdict, Workspace, WorkspaceDetail,
+    Backup, CleanRequest, PAGING, Page, Paging, RestoreRequest, Unreadable, Verdict, Workspace,
+    WorkspaceDetail,
 };
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -42,7 +43,9 @@ async fn list(
     asked.only(&[&["projectId", "all"], &PAGING[..]].concat())?;
     let project = asked.parsed("projectId", "a project's id")?;
     let all = asked.flag("all")?.unwrap_or(false);
-    Page::of(state.house.workspaces(project, all).await?, &asked).map(Json)
+    let (items, unreadable) = state.house.workspaces(project, all).await?;
+    let unreadable = unreadable.into_iter().map(Unreadable::from).collect();
+    Ok(Json(Page { unreadable, ..Page::of(items, &asked)? }))
 }
 
 /// Show one workspace, with its size and what would be lost with it

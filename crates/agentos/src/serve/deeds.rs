@@ -10,6 +10,7 @@ use agentos_engine::held::Held;
 use agentos_server::house::Deed;
 use agentos_store::inbox::SendError;
 use agentos_store::records::{NewComment, RecordError, Records as _};
+use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use serde_json::json;
 use uuid::Uuid;
@@ -28,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest remark, in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// Does it. The run that it is about afterwards.
+/// Does it. The run that it is about afterwards. One that is to end need not have ended yet: [`until_ended`] waits.
 pub(super) async fn act(session: &Session, run: RunId, deed: Deed, by: String) -> Result<RunId> {
     let name = run.to_string();
     match deed {
@@ -97,7 +98,7 @@ async fn check_open(session: &Session, run: RunId) -> Result<()> {
     }
 }
 
-/// Ends a run, and waits for that a while. One that has ended stays as it is.
+/// Has a run end. One that has ended stays as it is.
 async fn cancel(opened: &Opened, run: RunId, reason: Option<String>) -> Result<()> {
     let store = &opened.store;
     let key = InboxKey(format!("cancel:{}", Uuid::new_v4()));
@@ -111,6 +112,11 @@ async fn cancel(opened: &Opened, run: RunId, reason: Option<String>) -> Result<(
     if !foreground::is_driven(store, run).await? {
         opened.ensure_attended().await?;
     }
+    Ok(())
+}
+
+/// Waits a while until a run that was cancelled has ended.
+pub(super) async fn until_ended(store: &SqliteStore, run: RunId) -> Result<()> {
     let mut watch = store.watch()?;
     let ended = async {
         while !store.head(run).await?.standing.is_ended() {

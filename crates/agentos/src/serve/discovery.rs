@@ -7,11 +7,26 @@ use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::records::{Definition, NewDefinition, Records as _};
 use uuid::Uuid;
 
-use super::room::Room;
+use super::room::{Room, naming};
 use crate::error::{CommandError, Result};
 
+/// Looks whether templates or the configuration are others than they were, and writes down what can be started unless that
+/// is done. How many there are, if it was not. What fails is told, and tried again by whoever comes next.
+pub(super) async fn look_again(room: &Arc<Room>) -> Result<Option<usize>> {
+    let looked = async {
+        room.look_again()?;
+        match room.is_written_down() {
+            true => Ok(None),
+            false => discover(room).await.map(Some),
+        }
+    };
+    let looked = looked.await.map_err(|error| naming(room.store().path(), error));
+    room.tell_undiscovered(looked.as_ref().err());
+    looked
+}
+
 /// Writes down what can be started, and that what is gone can't be. How many there are.
-pub(super) async fn discover(room: &Arc<Room>) -> Result<usize> {
+async fn discover(room: &Arc<Room>) -> Result<usize> {
     let session = room.session();
     let (store, project, now) = (room.store(), room.id, SystemClock.now());
     let found = session.catalog.all();
@@ -27,7 +42,9 @@ pub(super) async fn discover(room: &Arc<Room>) -> Result<usize> {
     for broken in session.catalog.diagnostics() {
         tracing::warn!(project = %room.path.display(), "{}: {}", broken.file, broken.message);
     }
-    Ok(found.len())
+    let count = found.len();
+    room.has_written_down(session);
+    Ok(count)
 }
 
 /// The same definition, that nobody can start any more.
@@ -53,10 +70,15 @@ async fn retire(room: &Room, gone: Definition) -> Result<()> {
     Ok(())
 }
 
-/// Removes a workflow that nobody can start any more and that no run was made from.
+/// Removes a workflow that nobody can start any more and that no run was made from. A database that can't be read is in the
+/// way only if the workflow is in no other.
 pub(super) async fn remove(rooms: &[Arc<Room>], workflow: Uuid) -> Result<()> {
+    let mut unreadable = None;
     for room in rooms {
-        let known = room.store().definitions(Some(room.id)).await?;
+        let known = room.store().definitions(Some(room.id)).await.unwrap_or_else(|error| {
+            unreadable.get_or_insert(naming(room.store().path(), error.into()));
+            Vec::new()
+        });
         let Some(known) = known.into_iter().find(|known| known.id == workflow) else { continue };
         let name = &known.name;
         room.look_again()?;
@@ -69,7 +91,9 @@ pub(super) async fn remove(rooms: &[Arc<Room>], workflow: Uuid) -> Result<()> {
                 CommandError::refused(format!("`{name}` is still needed: {why}")).hint(hint)
             );
         }
-        return Ok(room.store().delete_definition(workflow).await?);
+        let deleted = room.store().delete_definition(workflow).await;
+        return deleted.map_err(|error| naming(room.store().path(), error.into()));
     }
-    Err(CommandError::not_found(format!("there is no workflow `{workflow}`")))
+    let none = || CommandError::not_found(format!("there is no workflow `{workflow}`"));
+    Err(unreadable.unwrap_or_else(none))
 }

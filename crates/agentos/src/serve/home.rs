@@ -2,14 +2,14 @@
 
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentos_core::id::RunId;
 use agentos_server::house::{Answer, Deed, House, Kept, Order, Refusal, RefusalKind, Started};
 use agentos_store::folder::executions;
 use agentos_store::records::{ArtifactRecord, Records as _};
-use agentos_store::unified::{Found, UnifiedView};
+use agentos_store::unified::{Found, UnifiedView, Unreadable};
 use agentos_workspace::contained::{Contained, ContainedError};
 use async_trait::async_trait;
 use serde_json::Value;
@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::room::Room;
+use super::room::{Room, naming};
 use super::rooms::Rooms;
 use super::views::Views;
 use super::{attendant, deeds, discovery, recovery, start, workspaces};
@@ -41,8 +41,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The house.
 pub(super) struct Home {
     inner: Arc<Inner>,
-    wish: watch::Sender<Option<Wish>>,
-    attendants: Mutex<Vec<JoinHandle<()>>>,
 }
 
 struct Inner {
@@ -50,47 +48,52 @@ struct Inner {
     views: Views,
     whereabouts: crate::session::Whereabouts,
     at_once: Arc<Semaphore>,
+    /// How every attendant is to go.
+    wish: watch::Sender<Option<Wish>>,
+    attendants: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Home {
-    /// Opens every project, tells what became of its runs, and begins to attend to them.
+    /// Opens every project, tells what became of its runs, and begins to attend to them. One whose database is in no good
+    /// state is told of, and keeps nobody from the others.
     pub(super) async fn open(session: &Session, stop: CancellationToken) -> Result<Arc<Self>> {
         let inner = Arc::new(Inner {
             rooms: Rooms::new(session),
             views: Views::new(),
             whereabouts: session.whereabouts(),
             at_once: Arc::new(Semaphore::new(AT_ONCE)),
+            wish: watch::Sender::new(None),
+            attendants: Mutex::default(),
         });
         inner.rooms.open(session).await?;
-        let home =
-            Arc::new(Self { inner, wish: watch::Sender::new(None), attendants: Mutex::default() });
-        for room in home.inner.rooms.all() {
-            let count = discovery::discover(&room).await?;
-            let path = room.path.display();
-            session.output.lines([format!("Discovered {count} workflows in {path}")])?;
-            let lines = recovery::recover(&room).await?;
-            session.output.lines(lines.iter().map(|line| format!("  {line}")))?;
-            home.attend(room);
+        for room in inner.rooms.all() {
+            let (path, output) = (room.path.display(), &session.output);
+            // What fails is told by whoever looks.
+            if let Ok(Some(count)) = discovery::look_again(&room).await {
+                output.lines([format!("Discovered {count} workflows in {path}")])?;
+            }
+            match recovery::recover(&room).await {
+                Ok(lines) => output.lines(lines.iter().map(|line| format!("  {line}")))?,
+                Err(error) => {
+                    let error = naming(room.store().path(), error);
+                    output.note(&format!("{path}: its runs can't be told of: {}", error.message));
+                }
+            }
+            inner.attend(room);
         }
-        home.inner.look_around();
-        tokio::spawn(take_care(Arc::clone(&home.inner), stop));
-        Ok(home)
-    }
-
-    fn attend(&self, room: Arc<Room>) {
-        let attending = tokio::spawn(attendant::attend(room, self.wish.subscribe()));
-        self.attendants.lock().unwrap_or_else(PoisonError::into_inner).push(attending);
+        inner.look_around();
+        tokio::spawn(take_care(Arc::clone(&inner), stop));
+        Ok(Arc::new(Self { inner }))
     }
 
     /// Tells every attendant how to go.
     pub(super) fn depart(&self, wish: Wish) {
-        self.wish.send_replace(Some(wish));
+        self.inner.wish.send_replace(Some(wish));
     }
 
     /// Waits until every attendant is gone.
     pub(super) async fn gone(&self) {
-        let all =
-            std::mem::take(&mut *self.attendants.lock().unwrap_or_else(PoisonError::into_inner));
+        let all = std::mem::take(&mut *self.inner.attendants());
         for attending in all {
             let _ended = attending.await;
         }
@@ -117,20 +120,14 @@ async fn take_care(inner: Arc<Inner>, stop: CancellationToken) {
             room.find_database().await;
             let (looked, handle) = (Arc::clone(&room), Handle::current());
             let found = tokio::task::spawn_blocking(move || {
-                let has_changed = looked.look_again()?;
-                match has_changed {
-                    true => handle.block_on(discovery::discover(&looked)).map(Some),
-                    false => Ok(None),
-                }
+                handle.block_on(discovery::look_again(&looked))
             });
             match found.await {
                 Ok(Ok(Some(count))) => {
                     tracing::info!("Discovered {count} workflows in {}", room.path.display());
                 }
-                Ok(Ok(None)) => {}
-                Ok(Err(error)) => {
-                    tracing::warn!(project = %room.path.display(), error = %error.message, "its workflows can't be read");
-                }
+                // What fails is told by whoever looks.
+                Ok(Ok(None) | Err(_)) => {}
                 Err(error) => tracing::error!(%error, "a look at templates has broken off"),
             }
         }
@@ -139,7 +136,19 @@ async fn take_care(inner: Arc<Inner>, stop: CancellationToken) {
 
 impl Inner {
     fn look_around(&self) {
-        self.views.look_around(&self.rooms.all());
+        self.views.look_around(&self.rooms.all(), &self.rooms.unserved());
+    }
+
+    /// Begins to attend to a room, and lets go of attendants that have ended.
+    fn attend(&self, room: Arc<Room>) {
+        let attending = tokio::spawn(attendant::attend(room, self.wish.subscribe()));
+        let mut all = self.attendants();
+        all.retain(|attending| !attending.is_finished());
+        all.push(attending);
+    }
+
+    fn attendants(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.attendants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The session of the checkout whose run this is.
@@ -168,6 +177,12 @@ pub(super) fn refused(error: CommandError) -> Refusal {
         ErrorKind::Failed | ErrorKind::Interrupted | ErrorKind::PipeClosed => RefusalKind::Failed,
     };
     Refusal { hint: error.api_hint, fields: error.fields, ..Refusal::new(kind, error.message) }
+}
+
+/// The same about a database, which is named if it can't be used.
+pub(super) fn refused_in(database: &Path) -> impl Fn(CommandError) -> Refusal + use<> {
+    let database = database.to_owned();
+    move |error| refused(naming(&database, error))
 }
 
 impl Home {
@@ -206,22 +221,20 @@ impl House for Home {
     }
 
     async fn add_project(&self, path: PathBuf) -> Answer<(Value, bool)> {
-        let (room, is_new) = self
-            .work(move |inner| async move {
-                let added = inner.rooms.add(&path).await;
-                let (room, is_new) = added.map_err(|error| refused(error.field("/path")))?;
-                if is_new {
-                    let count = discovery::discover(&room).await.map_err(refused)?;
+        self.work(move |inner| async move {
+            let added = inner.rooms.add(&path).await;
+            let (room, is_new) = added.map_err(|error| refused(error.field("/path")))?;
+            if is_new {
+                // Before anything else, and here: whoever asked may hang up, and what comes next may fail.
+                inner.attend(Arc::clone(&room));
+                if let Ok(Some(count)) = discovery::look_again(&room).await {
                     tracing::info!("Discovered {count} workflows in {}", room.path.display());
                 }
-                inner.look_around();
-                Ok((room, is_new))
-            })
-            .await?;
-        if is_new {
-            self.attend(Arc::clone(&room));
-        }
-        Ok((room.document().await.map_err(refused)?, is_new))
+            }
+            inner.look_around();
+            Ok((room.document().await.map_err(refused)?, is_new))
+        })
+        .await
     }
 
     async fn remove_project(&self, project: Uuid, purge: bool) -> Answer<()> {
@@ -232,7 +245,7 @@ impl House for Home {
             };
             let room = inner.rooms.find(project).ok_or_else(none)?;
             if purge {
-                room.purge().await.map_err(refused)?;
+                room.purge().await.map_err(refused_in(room.store().path()))?;
             }
             inner.rooms.remove(project).map_err(refused)?;
             inner.look_around();
@@ -257,19 +270,28 @@ impl House for Home {
     }
 
     async fn act(&self, found: Found, deed: Deed, by: String) -> Answer<RunId> {
-        self.work(move |inner| async move {
-            let session = inner.session_of(&found).map_err(refused)?;
-            deeds::act(&session, found.run.id, deed, by).await.map_err(refused)
-        })
-        .await
+        let refused = refused_in(found.source.path());
+        let (store, ends) = (found.source.store.clone(), matches!(deed, Deed::Cancel { .. }));
+        let run = self.work(move |inner| async move {
+            let refused = refused_in(found.source.path());
+            let session = inner.session_of(&found).map_err(&refused)?;
+            deeds::act(&session, found.run.id, deed, by).await.map_err(&refused)
+        });
+        let run = run.await?;
+        // Here, so that nobody who waits for the end of a run is in the way of others.
+        if ends {
+            deeds::until_ended(&store, run).await.map_err(refused)?;
+        }
+        Ok(run)
     }
 
     async fn operations(&self, found: Found) -> Answer<Value> {
         self.work(move |inner| async move {
-            let session = inner.session_of(&found).map_err(refused)?;
+            let refused = refused_in(found.source.path());
+            let session = inner.session_of(&found).map_err(&refused)?;
             let masks = supervise::masks(&session);
             let all =
-                under_way(&found.source.store, found.run.id, &masks).await.map_err(refused)?;
+                under_way(&found.source.store, found.run.id, &masks).await.map_err(&refused)?;
             serde_json::to_value(all)
                 .map_err(|error| Refusal::new(RefusalKind::Failed, error.to_string()))
         })
@@ -278,18 +300,20 @@ impl House for Home {
 
     async fn diff(&self, found: Found, step: Option<String>) -> Answer<Value> {
         self.work(move |inner| async move {
-            let session = inner.session_of(&found).map_err(refused)?;
+            let refused = refused_in(found.source.path());
+            let session = inner.session_of(&found).map_err(&refused)?;
             let run = found.run.id.to_string();
-            diff::document(&session, &run, step.as_deref()).await.map_err(refused)
+            diff::document(&session, &run, step.as_deref()).await.map_err(&refused)
         })
         .await
     }
 
     async fn open_artifact(&self, found: Found, artifact: ArtifactRecord) -> Answer<Kept> {
         self.work(move |_| async move {
+            let refused = refused_in(found.source.path());
             let detail = found.source.store.run_detail(found.run.id).await;
             let detail = detail.map_err(|error| refused(error.into()))?;
-            let project = project_of(&detail).map_err(refused)?;
+            let project = project_of(&detail).map_err(&refused)?;
             let path = Path::new(&artifact.storage_path);
             // A link in its place was put there by somebody else, wherever it leads.
             let is_link =
@@ -299,7 +323,7 @@ impl House for Home {
                 let what = format!("{} is no file that the run has kept", artifact.storage_path);
                 return Err(refused(CommandError::refused(what)));
             }
-            let file = contained(project, &artifact.storage_path).map_err(refused)?;
+            let file = contained(project, &artifact.storage_path).map_err(&refused)?;
             let missing = || refused(CommandError::not_found(gone(&artifact.storage_path)));
             Ok(Kept { file: file.ok_or_else(missing)?, artifact })
         })
@@ -308,17 +332,22 @@ impl House for Home {
 
     async fn open_log(&self, found: Found, step: Option<Uuid>) -> Answer<Option<File>> {
         self.work(move |_| async move {
+            let refused = refused_in(found.source.path());
             let detail = found.source.store.run_detail(found.run.id).await;
             let detail = detail.map_err(|error| refused(error.into()))?;
-            let Some((project, file)) = logs::file_of(&detail, step).map_err(refused)? else {
+            let Some((project, file)) = logs::file_of(&detail, step).map_err(&refused)? else {
                 return Ok(None);
             };
-            contained(&project, &file.to_string_lossy()).map_err(refused)
+            contained(&project, &file.to_string_lossy()).map_err(&refused)
         })
         .await
     }
 
-    async fn workspaces(&self, project: Option<Uuid>, all: bool) -> Answer<Vec<Value>> {
+    async fn workspaces(
+        &self,
+        project: Option<Uuid>,
+        all: bool,
+    ) -> Answer<(Vec<Value>, Vec<Unreadable>)> {
         self.work(move |inner| async move {
             workspaces::all(&inner.rooms, project, all).await.map_err(refused)
         })

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use agentos_core::time::Timestamp;
 use agentos_store::backend::BackendError;
 use agentos_store::folder::RunFolder;
-use agentos_store::records::{Paging, Records as _, RunQuery};
+use agentos_store::records::{Paging, Project, Records as _, RunQuery};
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::unified::Source;
 use agentos_workspace::state::Why;
@@ -16,7 +16,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::error::{CommandError, Result};
+use crate::error::{CommandError, ErrorKind, Result};
 use crate::session::{Opened, Session, Whereabouts};
 use crate::start;
 use crate::templates::{Stamp, stamp, stamp_of};
@@ -44,6 +44,12 @@ pub(super) struct Room {
     configuration: Vec<PathBuf>,
     /// What the templates and the configuration looked like when they were last read.
     seen: Mutex<(Stamp, Stamp)>,
+    /// The session whose workflows are in the database.
+    written_down: Mutex<Option<Arc<Session>>>,
+    /// Why its workflows could not be read or written down the last time.
+    undiscovered: Mutex<Option<String>>,
+    /// What the database last told about the project.
+    known: Mutex<Option<Project>>,
     /// How often the configuration was another.
     pub(super) reconfigured: watch::Sender<u64>,
     /// What was last wrong with the database.
@@ -67,13 +73,15 @@ impl Room {
         let opened = session.open()?;
         let prepared = start::adopt(&opened.store, location, opened.prepared.clone()).await?;
         start::register_project(&opened.store, &prepared).await?;
+        let project = prepared.identity.project;
+        let known = opened.store.projects().await?.into_iter().find(|known| known.id == project);
         let kick = Arc::new(Notify::new());
         let opened = Opened { prepared, attendant: Some(Arc::clone(&kick)), ..opened };
         let path = opened.prepared.project_path.clone();
         let configuration = session.config_files();
         let seen = Mutex::new((stamp(&path), stamp_of(&configuration)));
         Ok(Self {
-            id: opened.prepared.identity.project,
+            id: project,
             current: RwLock::new(Arc::new(session.keeping(opened.clone()))),
             stop: CancellationToken::new(),
             path,
@@ -82,6 +90,9 @@ impl Room {
             whereabouts,
             configuration,
             seen,
+            written_down: Mutex::default(),
+            undiscovered: Mutex::default(),
+            known: Mutex::new(known),
             reconfigured: watch::Sender::new(0),
             trouble: Mutex::default(),
         })
@@ -96,21 +107,50 @@ impl Room {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The session as the templates and the configuration are now; whether one of them has changed.
-    pub(super) fn look_again(&self) -> Result<bool> {
+    /// Makes the session what the templates and the configuration are now. As long as they can't be read it is as it was,
+    /// and whoever looks again tries again.
+    pub(super) fn look_again(&self) -> Result<()> {
         let found = (stamp(&self.path), stamp_of(&self.configuration));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if *seen == found {
-            return Ok(false);
+            return Ok(());
         }
+        let session = self.whereabouts.look_around()?.keeping(self.opened.clone());
         let is_reconfigured = seen.1 != found.1;
         *seen = found;
-        let session = self.whereabouts.look_around()?.keeping(self.opened.clone());
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(session);
         if is_reconfigured {
             self.reconfigured.send_modify(|times| *times += 1);
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// Whether the workflows of the session as it is now are in the database.
+    pub(super) fn is_written_down(&self) -> bool {
+        let written = self.written_down.lock().unwrap_or_else(PoisonError::into_inner);
+        written.as_ref().is_some_and(|written| Arc::ptr_eq(written, &self.session()))
+    }
+
+    /// The workflows of this session are in the database.
+    pub(super) fn has_written_down(&self, session: Arc<Session>) {
+        *self.written_down.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
+    }
+
+    /// Tells why its workflows can't be read or written down, or that they can again. The same is told once.
+    pub(super) fn tell_undiscovered(&self, why: Option<&CommandError>) {
+        let why = why.map(|error| error.message.clone());
+        let mut told = self.undiscovered.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told == why {
+            return;
+        }
+        let project = self.path.display();
+        match &why {
+            Some(why) => {
+                tracing::warn!(%project, "its workflows can't be read or written down: {why}")
+            }
+            None => tracing::info!(%project, "its workflows can be read and written down again"),
+        }
+        *told = why;
     }
 
     /// Sees to it that the database is where it was: until somebody writes, what was removed is only in this process.
@@ -158,15 +198,31 @@ impl Room {
         Ok(())
     }
 
-    /// As the API shows it.
+    /// What the database tells about the project, or has told last, and what is wrong with it.
+    async fn known(&self) -> (Option<Project>, Option<String>) {
+        let asked = self.store().projects().await;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match asked {
+            Ok(all) => {
+                *known = all.into_iter().find(|known| known.id == self.id);
+                (known.clone(), None)
+            }
+            Err(error) => (known.clone(), Some(naming(self.store().path(), error.into()).message)),
+        }
+    }
+
+    /// As the API shows it, also while its database can't be read.
     pub(super) async fn document(&self) -> Result<Value> {
-        let known = self.store().projects().await?.into_iter().find(|known| known.id == self.id);
+        let (known, unreadable) = self.known().await;
+        let undiscovered = self.undiscovered.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let undiscovered =
+            undiscovered.map(|why| format!("its workflows can't be read or written down: {why}"));
         let written = |at: Option<Timestamp>| at.map(agentos_store::moment::written);
         let session = self.session();
         let checkout = session.location()?.checkout.as_ref().ok().and_then(Option::as_ref);
         let problems = session.catalog.diagnostics().iter();
-        let problems: Vec<String> =
-            problems.map(|found| format!("{}: {}", found.file, found.message)).collect();
+        let problems = problems.map(|found| format!("{}: {}", found.file, found.message));
+        let problems: Vec<String> = problems.chain(unreadable).chain(undiscovered).collect();
         Ok(json!({
             "id": self.id,
             "name": known.as_ref().map(|known| known.name.as_str()),
@@ -179,6 +235,23 @@ impl Room {
             "created_at": written(known.as_ref().map(|known| known.created_at)),
             "updated_at": written(known.as_ref().map(|known| known.updated_at)),
         }))
+    }
+}
+
+/// The database of the project that this folder is in, if there is one.
+pub(super) fn database_of(whereabouts: &Whereabouts, folder: &Path) -> Option<PathBuf> {
+    let session = whereabouts.at(&without_workspace(folder)).look_around().ok()?;
+    session.database().ok()?.canonicalize().ok()
+}
+
+/// The same error; if it is that the database can't be used, with which one: there are several.
+pub(super) fn naming(database: &Path, error: CommandError) -> CommandError {
+    let name = database.display().to_string();
+    match error.kind {
+        ErrorKind::Unusable if !error.message.contains(&name) => {
+            CommandError { message: format!("{name}: {}", error.message), ..error }
+        }
+        _ => error,
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::registry::{Registry, ServedProject};
+use agentos_store::unified::Unreadable;
 use agentos_workspace::state::Why;
 use uuid::Uuid;
 
-use super::room::Room;
+use super::room::{Room, database_of};
 use crate::error::{CommandError, Result};
 use crate::session::{Session, Whereabouts};
 
@@ -17,12 +18,19 @@ pub(super) struct Rooms {
     whereabouts: Whereabouts,
     registry: Option<Registry>,
     all: RwLock<Vec<Arc<Room>>>,
+    /// The databases of projects that should be served and can't be.
+    unserved: RwLock<Vec<Unreadable>>,
 }
 
 impl Rooms {
     pub(super) fn new(session: &Session) -> Self {
         let registry = session.surroundings.registry_file().map(Registry::at);
-        Self { whereabouts: session.whereabouts(), registry, all: RwLock::default() }
+        Self {
+            whereabouts: session.whereabouts(),
+            registry,
+            all: RwLock::default(),
+            unserved: RwLock::default(),
+        }
     }
 
     /// Opens every project that is to be served. One that can't be is told of, and keeps its place.
@@ -45,8 +53,13 @@ impl Rooms {
         }
         for folder in folders {
             if let Err(error) = self.add(&folder).await {
-                let folder = folder.display();
-                session.output.note(&format!("{folder} is not served: {}", error.message));
+                let (name, reason) = (folder.display(), error.message);
+                session.output.note(&format!("{name} is not served: {reason}"));
+                if let Some(path) = database_of(&self.whereabouts, &folder) {
+                    let mut unserved =
+                        self.unserved.write().unwrap_or_else(PoisonError::into_inner);
+                    unserved.push(Unreadable { path, reason });
+                }
             }
         }
         Ok(())
@@ -79,6 +92,8 @@ impl Rooms {
         }
         let room = Arc::new(room);
         all.push(Arc::clone(&room));
+        let mut unserved = self.unserved.write().unwrap_or_else(PoisonError::into_inner);
+        unserved.retain(|unserved| unserved.path != room.store().path());
         Ok((room, true))
     }
 
@@ -102,6 +117,11 @@ impl Rooms {
 
     pub(super) fn all(&self) -> Vec<Arc<Room>> {
         self.all.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The databases of projects that should be served and could not be opened.
+    pub(super) fn unserved(&self) -> Vec<Unreadable> {
+        self.unserved.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn find(&self, project: Uuid) -> Option<Arc<Room>> {

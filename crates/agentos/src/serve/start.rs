@@ -13,7 +13,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::discovery;
-use super::home::refused;
+use super::home::{refused, refused_in};
 use super::keys::{Keys, Taken};
 use super::room::Room;
 use super::rooms::Rooms;
@@ -31,7 +31,8 @@ pub(super) struct Meant {
     pub(super) name: String,
 }
 
-/// Which workflow is meant: by the id of its definition, or by its name.
+/// Which workflow is meant: by the id of its definition, or by its name. A project that can't be looked at is in the way only
+/// if the workflow is in no other.
 pub(super) async fn find(rooms: &Rooms, workflow: &str, project: Option<Uuid>) -> Answer<Meant> {
     let mut all = rooms.all();
     if let Some(project) = project {
@@ -41,19 +42,24 @@ pub(super) async fn find(rooms: &Rooms, workflow: &str, project: Option<Uuid>) -
         }
     }
     let id: Option<Uuid> = workflow.parse().ok();
-    let mut found = Vec::new();
+    let (mut found, mut trouble) = (Vec::new(), None);
     for room in all {
-        let definitions = room.store().definitions(Some(room.id)).await;
-        let definitions = definitions.map_err(|error| refused(error.into()))?;
+        let refused = refused_in(room.store().path());
+        let definitions = room.store().definitions(Some(room.id)).await.unwrap_or_else(|error| {
+            trouble.get_or_insert(refused(error.into()));
+            Vec::new()
+        });
         let named = definitions.into_iter().find(|known| match id {
             Some(id) => known.id == id,
             None => known.name == workflow,
         });
-        // A template that was written a moment ago is found too.
+        // A template that was written a moment ago is found too, and what a database can't tell files do.
         let name = match named {
             Some(named) => Some(named.name),
             None if id.is_none() => {
-                look_again(&room).await?;
+                if let Err(refusal) = look_again(&room).await {
+                    trouble.get_or_insert(refusal);
+                }
                 room.session().catalog.find(workflow).ok().map(|one| one.name)
             }
             None => None,
@@ -62,12 +68,12 @@ pub(super) async fn find(rooms: &Rooms, workflow: &str, project: Option<Uuid>) -
     }
     match (found.pop(), found.is_empty()) {
         (Some(meant), true) => Ok(meant),
-        (None, _) => {
+        (None, _) => Err(trouble.unwrap_or_else(|| {
             let message = format!("there is no workflow `{workflow}`");
             let mut refusal = Refusal::new(RefusalKind::NotFound, message);
             refusal.hint = Some("`GET /api/workflows` lists what can be started".to_owned());
-            Err(refusal)
-        }
+            refusal
+        })),
         (Some(_), false) => Err(wrong(
             "/projectId",
             format!("is needed: several projects have a workflow `{workflow}`"),
@@ -76,10 +82,7 @@ pub(super) async fn find(rooms: &Rooms, workflow: &str, project: Option<Uuid>) -
 }
 
 async fn look_again(room: &Arc<Room>) -> Answer<()> {
-    if room.look_again().map_err(refused)? {
-        discovery::discover(room).await.map_err(refused)?;
-    }
-    Ok(())
+    discovery::look_again(room).await.map(drop).map_err(refused)
 }
 
 fn wrong(pointer: &str, what: impl Into<String>) -> Refusal {
@@ -101,7 +104,8 @@ pub(super) async fn start(meant: Meant, order: Order) -> Answer<Started> {
     })?;
     let input = checked(&workflow, order.input.clone())?;
     let Some(key) = order.key.clone() else {
-        let run = launched(&session, &workflow, (input, order), None).await?;
+        let run = launched(&session, &workflow, (input, order), None).await;
+        let run = run.map_err(refused_in(room.store().path()))?;
         return Ok(Started { run, is_replayed: false });
     };
     once(&room, key, (workflow, input), order).await
@@ -141,11 +145,11 @@ async fn once(
     let session = room.session();
     match launched(&session, &workflow, (input, order), Some(run)).await {
         Ok(run) => Ok(Started { run, is_replayed }),
-        Err(refusal) => {
+        Err(error) => {
             if !is_replayed {
                 keys.give_back(&key);
             }
-            Err(refusal)
+            Err(refused_in(room.store().path())(error))
         }
     }
 }
@@ -166,7 +170,7 @@ async fn launched(
     workflow: &Listed,
     (input, order): (Value, Order),
     run: Option<RunId>,
-) -> Answer<RunId> {
+) -> Result<RunId> {
     let place = WorkspaceArgs {
         workspace: order.workspace.kind,
         workspace_id: order.workspace.id,
@@ -193,7 +197,7 @@ async fn launched(
         };
         launch::launch(session, order).await
     };
-    Ok(launch.await.map_err(refused)?.run)
+    Ok(launch.await?.run)
 }
 
 /// The files that an input names. They have to be in the project: whoever asks from afar is given nothing else.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentos_store::sqlite::{OpenError, Options, SqliteStore};
-use agentos_store::unified::{Source, UnifiedView, Worktree, Worktrees};
+use agentos_store::unified::{Source, UnifiedView, Unreadable, Worktree, Worktrees};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -29,6 +29,8 @@ struct Known {
     /// What was found around each room, and what tells that it is as it was.
     found: Vec<(Uuid, Places, Vec<Mark>)>,
     doubts: Vec<String>,
+    /// Those that were named as missing.
+    unserved: Vec<Unreadable>,
 }
 
 impl Views {
@@ -46,14 +48,22 @@ impl Views {
         Arc::clone(&self.sender.borrow())
     }
 
-    /// Looks whether something has come or gone, and opens it if so. Blocks.
-    pub(super) fn look_around(&self, rooms: &[Arc<Room>]) {
+    /// Looks whether something has come or gone, and opens it if so. Those that no room could be made of are named as
+    /// missing. Blocks.
+    pub(super) fn look_around(&self, rooms: &[Arc<Room>], unserved: &[Unreadable]) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.is_current(rooms) {
+        if known.unserved == unserved && known.is_current(rooms) {
             return;
         }
         let all = known.find(rooms);
-        let view = Arc::new(known.open(rooms, &all));
+        let mut view = known.open(rooms, &all);
+        known.unserved = unserved.to_vec();
+        for missing in unserved {
+            if view.source(&missing.path).is_none() {
+                view.tell_missing(&missing.path, missing.reason.clone());
+            }
+        }
+        let view = Arc::new(view);
         let in_use: Vec<&Path> = view.sources().iter().map(Source::path).collect();
         known.stores.retain(|path, _| in_use.contains(&path.as_path()));
         self.sender.send_replace(view);

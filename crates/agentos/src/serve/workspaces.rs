@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use agentos_engine::workspaces::workspace_of;
 use agentos_store::records::Workspace as Row;
+use agentos_store::unified::Unreadable;
 use agentos_workspace::workspace::id::WorkspaceId;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::room::Room;
+use super::room::{Room, naming};
 use super::rooms::Rooms;
 use crate::commands::workspace::{list, not_found};
 use crate::databases::folders;
@@ -17,9 +18,13 @@ use crate::session::Session;
 use crate::workspace::desk::Desk;
 use crate::workspace::removal;
 
-/// Those of one project, or of all.
-pub(super) async fn all(rooms: &Rooms, project: Option<Uuid>, all: bool) -> Result<Vec<Value>> {
-    let mut found = Vec::new();
+/// Those of one project, or of all. Of all, those in a database that can't be read are left out, and it is named.
+pub(super) async fn all(
+    rooms: &Rooms,
+    project: Option<Uuid>,
+    all: bool,
+) -> Result<(Vec<Value>, Vec<Unreadable>)> {
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     let mut databases = Vec::new();
     let rooms = rooms.all();
     for room in rooms.iter().filter(|room| project.is_none_or(|project| project == room.id)) {
@@ -28,23 +33,48 @@ pub(super) async fn all(rooms: &Rooms, project: Option<Uuid>, all: bool) -> Resu
         if is_seen && project.is_none() {
             continue;
         }
+        let rows = match rows_of(room, all).await {
+            Ok(rows) => rows,
+            Err(error) if project.is_some() => return Err(error),
+            Err(error) => {
+                let path = room.store().path().to_owned();
+                unreadable.push(Unreadable { path, reason: error.message });
+                continue;
+            }
+        };
         databases.push(room.store().path().to_owned());
-        let rows = list::rows(&room.session(), all).await?;
         let is_its = |row: &&Row| project.is_none_or(|project| row.project_id == Some(project));
         found.extend(rows.iter().filter(is_its).map(list::item));
     }
-    Ok(found)
+    unreadable.dedup_by(|one, other| one.path == other.path);
+    Ok((found, unreadable))
+}
+
+async fn rows_of(room: &Room, all: bool) -> Result<Vec<Row>> {
+    let rows = list::rows(&room.session(), all).await;
+    rows.map_err(|error| naming(room.store().path(), error))
 }
 
 /// The workspace of this id, and the project in whose database it is.
 async fn find(rooms: &Rooms, id: &str) -> Result<(Arc<Room>, Row)> {
+    let mut unreadable = Vec::new();
     for room in rooms.all() {
-        let rows = list::rows(&room.session(), true).await?;
-        if let Some(row) = rows.into_iter().find(|row| row.id == id) {
-            return Ok((room, row));
+        match rows_of(&room, true).await {
+            Ok(rows) => {
+                if let Some(row) = rows.into_iter().find(|row| row.id == id) {
+                    return Ok((room, row));
+                }
+            }
+            Err(_) => unreadable.push(room.store().path().display().to_string()),
         }
     }
-    Err(not_found(id))
+    match unreadable.is_empty() {
+        true => Err(not_found(id)),
+        false => {
+            let unreadable = unreadable.join(", ");
+            Err(not_found(id).api_hint(format!("{unreadable} can't be read; it may be in there")))
+        }
+    }
 }
 
 fn desk_of(session: &Session, room: &Room) -> Result<Desk> {

@@ -3,9 +3,11 @@
 
 mod artifacts;
 mod catalog;
+mod damaged;
 mod deeds;
 mod fuzzed;
 pub(crate) mod http;
+mod leaving;
 mod life;
 mod listing;
 mod live;

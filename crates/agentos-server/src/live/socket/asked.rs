@@ -68,25 +68,22 @@ impl Client {
         if !self.runs.contains_key(&run) {
             self.has_room()?;
         }
-        self.state.live.subscribe(&found, &self.mailbox, progress).await;
-        let store = found.source.store;
-        // From here on it is unsubscribed from in any case.
-        let place = Place::new(store.clone(), run, after.unwrap_or(0) + 1);
-        let subscription = Subscription { place, is_behind: true, has_lost: false };
-        self.runs.insert(run, subscription);
+        let store = &found.source.store;
         let rows = store.touched_rows(run, Touched::default()).await?;
         let head = rows.run.seq;
         let after = after.unwrap_or(head);
+        // Until here nothing is changed: whoever is refused keeps the subscription that it has.
         if after > head {
-            self.forget(run);
             let detail = format!("is {after}, and the log of the run has {head} entries");
             return Err(Problem::field("/data/after", detail).into());
         }
-        if let Some(subscription) = self.runs.get_mut(&run) {
-            subscription.place.next = after + 1;
-        }
+        // Known here before the hub knows it, so that it is unsubscribed from whatever happens. What is committed until
+        // then is read from the log.
+        let place = Place::new(store.clone(), run, after + 1);
+        self.runs.insert(run, Subscription { place, is_behind: true, has_lost: false });
         self.behind.retain(|known| *known != run);
         self.behind.push_back(run);
+        self.state.live.subscribe(&found, &self.mailbox, progress).await;
         let data = document(&rows.run);
         let said = json!({
             "type": "workflow:subscribed", "id": id, "execution_id": run, "seq": after, "data": data,

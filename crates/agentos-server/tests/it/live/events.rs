@@ -63,6 +63,25 @@ async fn the_log_is_read_page_by_page() {
 }
 
 #[tokio::test]
+async fn a_stream_does_not_begin_behind_the_end_of_the_log() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let mut writer = Writer::start(&open(&path), 1).await;
+    let server = Server::over(&[path]).await;
+    let address = format!("/api/executions/{}/events", writer.run);
+    let stream = ("accept", "text/event-stream");
+    let behind = get(server.address, &address, &[stream, ("last-event-id", "2")]).await;
+    assert_eq!(behind.status(), 400);
+    let behind = get(server.address, &format!("{address}?after=500"), &[stream]).await;
+    assert_eq!(behind.status(), 400);
+    let mut at_the_end =
+        lines(get(server.address, &address, &[stream, ("last-event-id", "1")]).await);
+    writer.end().await;
+    assert_eq!(at_the_end.next().await.unwrap(), "id: 2");
+    while at_the_end.next().await.is_some() {}
+}
+
+#[tokio::test]
 async fn a_stream_has_every_entry_goes_on_where_it_was_and_ends_with_the_run() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("x.db");

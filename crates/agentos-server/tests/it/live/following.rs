@@ -130,6 +130,10 @@ async fn what_can_not_be_done_is_said_and_the_connection_stays() {
             json!({ "type": "workflow:subscribe", "id": 3, "data": { "executionId": writer.run, "after": 99 } }),
             422,
         ),
+        (
+            json!({ "type": "workflow:subscribe", "id": 7, "data": { "executionId": writer.run, "after": u64::MAX } }),
+            422,
+        ),
         (json!({ "type": "workflow:subscribe", "id": 4, "data": { "projectId": run_id(9) } }), 404),
         (json!({ "type": "workflow:cancel", "id": 5, "data": { "executionId": run_id(9) } }), 404),
         (json!({ "type": "workflow:nothing", "id": 6 }), 422),
@@ -148,6 +152,24 @@ async fn what_can_not_be_done_is_said_and_the_connection_stays() {
     client.subscribe(writer.run, None).await;
     writer.note(&["x"]).await;
     assert_eq!(client.entries(1).await[0]["seq"], 2);
+}
+
+#[tokio::test]
+async fn whoever_is_refused_another_place_keeps_the_subscription_that_it_has() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let mut writer = Writer::start(&open(&path), 1).await;
+    let server = Server::over(&[path]).await;
+    let mut client = server.connect().await;
+    client.subscribe(writer.run, Some(0)).await;
+    assert_eq!(client.entries(1).await[0]["seq"], 1);
+    for (seq, after) in [(2, 999_999), (3, u64::MAX)] {
+        let data = json!({ "executionId": writer.run, "after": after });
+        client.say(json!({ "type": "workflow:subscribe", "data": data })).await;
+        assert_eq!(client.next().await.unwrap()["type"], "workflow:error");
+        writer.note(&[&after.to_string()]).await;
+        assert_eq!(client.entries(1).await[0]["seq"], seq, "it goes on where it was");
+    }
 }
 
 #[tokio::test]

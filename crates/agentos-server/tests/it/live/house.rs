@@ -14,7 +14,7 @@ use agentos_store::folder::RunFolder;
 use agentos_store::records::{ArtifactRecord, Records as _};
 use agentos_store::registry::Scope;
 use agentos_store::sqlite::SqliteStore;
-use agentos_store::unified::{Found, UnifiedView, Worktrees};
+use agentos_store::unified::{Found, UnifiedView, Unreadable, Worktrees};
 use async_trait::async_trait;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -103,7 +103,7 @@ impl House for Databases {
         nobody()
     }
 
-    async fn workspaces(&self, _: Option<Uuid>, _: bool) -> Answer<Vec<Value>> {
+    async fn workspaces(&self, _: Option<Uuid>, _: bool) -> Answer<(Vec<Value>, Vec<Unreadable>)> {
         nobody()
     }
 

@@ -106,6 +106,43 @@ async fn whoever_follows_gets_every_line_until_the_run_has_ended() {
 }
 
 #[tokio::test]
+async fn whoever_comes_back_to_a_stream_of_lines_goes_on_behind_the_last() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let (mut writer, mut logs) = with_logs(folder.path(), &path).await;
+    logs.append(&[
+        line(1, LogLevel::Info, None, "one"),
+        line(2, LogLevel::Trace, None, "quiet"),
+        line(3, LogLevel::Info, None, "two"),
+        line(4, LogLevel::Info, None, "three"),
+    ])
+    .unwrap();
+    writer.end().await;
+    let server = Server::over(&[path]).await;
+    let address = format!("/api/executions/{}/logs?follow=true&level=info", writer.run);
+    let ask = async |last: &str| {
+        let headers = [("accept", "text/event-stream"), ("last-event-id", last)];
+        get(server.address, &address, &headers).await
+    };
+    let mut last = String::new();
+    for left in [&["one", "two", "three"][..], &["two", "three"], &["three"], &[]] {
+        let mut stream = lines(ask(&last).await);
+        let (mut ids, mut heard) = (Vec::new(), Vec::new());
+        while let Some(said) = stream.next().await {
+            ids.extend(said.strip_prefix("id: ").map(str::to_owned));
+            heard.extend(said.strip_prefix("data: ").map(|text| {
+                serde_json::from_str::<Value>(text).unwrap()["msg"].as_str().unwrap().to_owned()
+            }));
+        }
+        assert_eq!(heard, left);
+        last = ids.into_iter().next().unwrap_or_default();
+    }
+    for wrong in ["x", "-1", "9223372036854775808"] {
+        assert_eq!(ask(wrong).await.status(), 400, "{wrong}");
+    }
+}
+
+#[tokio::test]
 async fn lines_are_progress_on_the_socket_for_whoever_wants_them() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("x.db");
@@ -142,6 +179,38 @@ async fn lines_are_progress_on_the_socket_for_whoever_wants_them() {
         "workflow:execution:completed",
         "it hears no lines"
     );
+}
+
+#[tokio::test]
+async fn whoever_comes_and_goes_hears_every_line_once() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let (writer, mut logs) = with_logs(folder.path(), &path).await;
+    let server = Server::over(&[path]).await;
+    let mut client = server.connect().await;
+    let data = json!({ "executionId": writer.run });
+    for _ in 0..20 {
+        client.say(json!({ "type": "workflow:subscribe", "data": data })).await;
+        client.say(json!({ "type": "workflow:unsubscribe", "data": data })).await;
+        client.until(|said| said["type"] == "workflow:unsubscribed").await;
+    }
+    client.say(json!({ "type": "workflow:subscribe", "data": data })).await;
+    client.until(|said| said["type"] == "workflow:subscribed").await;
+    // Whoever reads looks a few times a second. So many looks are enough for a second reader to be heard, too.
+    let (mut number, mut looks, mut heard) = (0, 0, Vec::new());
+    while looks < 5 {
+        number += 1;
+        assert!(number < 200, "lines are heard");
+        logs.append(&[line(number, LogLevel::Info, None, &number.to_string())]).unwrap();
+        let wait = std::time::Duration::from_millis(300);
+        if let Ok(said) = tokio::time::timeout(wait, client.next()).await {
+            let lines = said.unwrap()["data"]["lines"].take();
+            heard.extend(lines.as_array().unwrap().iter().map(|line| line["n"].as_u64().unwrap()));
+            looks += 1;
+        }
+    }
+    let first = heard[0];
+    assert_eq!(heard, (first..first + heard.len() as u64).collect::<Vec<_>>());
 }
 
 #[tokio::test]

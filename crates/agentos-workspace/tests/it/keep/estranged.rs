@@ -23,7 +23,10 @@ fn is_kept(place: &Place, made: &Workspace, way_out: &str) {
     let released =
         ground.yard(&NoPoints).release(&mut made.clone(), &Ending::default(), NOW).unwrap_err();
     let told = released.to_string();
-    assert!(told.contains(way_out) && told.contains("cleaning the workspace fix-1 by force"), "{told}");
+    assert!(
+        told.contains(way_out) && told.contains("cleaning the workspace fix-1 by force"),
+        "{told}"
+    );
     clean(place, "fix-1", true).unwrap();
     sweep(place);
     let back = restore(place, "fix-1");

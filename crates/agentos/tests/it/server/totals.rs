@@ -198,7 +198,8 @@ fn figures_are_in_the_format_of_prometheus_and_count_what_happens() {
     let (mut socket, _) = tungstenite::client(url, stream).expect("it speaks WebSocket");
     let wish = json!({ "type": "workflow:subscribe", "data": { "executionId": listens } });
     socket.send(Message::Text(wish.to_string().into())).expect("it listens");
-    socket.read().expect("it is confirmed");
+    let said = socket.read().expect("it answers").to_string();
+    assert!(said.contains("workflow:subscribed"), "{said}");
     let all = figures(&server);
     let number = |name: &str, label| value(&all, name, label);
     assert_eq!(number("agentos_websockets", None), 1.0);

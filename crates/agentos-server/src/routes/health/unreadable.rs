@@ -1,0 +1,56 @@
+//! Databases that can't be read while others can: they are named, and take nothing from the rest.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use agentos_store::unified::{Source, UnifiedView, Unreadable as Told};
+use axum::http::StatusCode;
+
+use crate::documents::Unreadable;
+use crate::problem::Problem;
+
+/// What is missing from an answer.
+pub(in crate::routes) struct Missing(Vec<Unreadable>);
+
+impl Missing {
+    /// The databases that could not be opened.
+    pub(in crate::routes) fn of(view: &UnifiedView) -> Self {
+        Self(view.unreadable().iter().cloned().map(Unreadable::from).collect())
+    }
+
+    /// One more, that was open and did not answer.
+    pub(in crate::routes) fn add(&mut self, source: &Source, why: &impl Display) {
+        let told = Told { path: source.path().to_owned(), reason: why.to_string() };
+        self.0.push(told.into());
+    }
+
+    pub(in crate::routes) const fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// For a page.
+    pub(in crate::routes) fn listed(self) -> Vec<Unreadable> {
+        self.0
+    }
+
+    /// What was not found may be in one of them; or whatever else there is to say.
+    pub(in crate::routes) fn hint(&self, otherwise: Option<&str>) -> Option<String> {
+        let paths: Vec<&str> = self.0.iter().map(|found| found.path.as_str()).collect();
+        match paths.is_empty() {
+            true => otherwise.map(str::to_owned),
+            false => Some(format!("{} can't be read; it may be in there", paths.join(", "))),
+        }
+    }
+}
+
+/// The same problem; if it is that the database can't be used, with which one: there are several.
+pub(in crate::routes) fn naming<E: Into<Problem>>(database: &Path) -> impl Fn(E) -> Problem {
+    let name = database.display().to_string();
+    move |error| {
+        let mut problem = error.into();
+        if problem.status == StatusCode::SERVICE_UNAVAILABLE && !problem.detail.contains(&name) {
+            problem.detail = format!("{name}: {}", problem.detail);
+        }
+        problem
+    }
+}
