@@ -12,10 +12,10 @@ use agentos_core::id::RunId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// How many keys are kept; the oldest go first.
+/// From so many keys on, old ones are forgotten.
 const MOST: usize = 10_000;
 
-/// How long a key is kept at least, if there are too many.
+/// How long a key is kept at least, however many there are.
 const KEPT_FOR: Duration = Duration::from_secs(24 * 3_600);
 
 /// Keys of one database.

@@ -198,7 +198,12 @@ fn figures_are_in_the_format_of_prometheus_and_count_what_happens() {
     let (mut socket, _) = tungstenite::client(url, stream).expect("it speaks WebSocket");
     let wish = json!({ "type": "workflow:subscribe", "data": { "executionId": listens } });
     socket.send(Message::Text(wish.to_string().into())).expect("it listens");
-    let said = socket.read().expect("it answers").to_string();
+    // A heartbeat may come first.
+    let said = loop {
+        if let Message::Text(text) = socket.read().expect("it answers") {
+            break text;
+        }
+    };
     assert!(said.contains("workflow:subscribed"), "{said}");
     let all = figures(&server);
     let number = |name: &str, label| value(&all, name, label);
