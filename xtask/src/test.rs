@@ -46,7 +46,7 @@ pub(crate) fn run(profile: Profile) -> Result<()> {
             check: Box::new(|| tools::ensure_packaged("direnv")),
         },
         suite("tests", Minutes(15), runner),
-        Suite { name: "ui", budget: Minutes(4), check: Box::new(ui::test) },
+        Suite { name: "ui", budget: Minutes(6), check: Box::new(ui::test) },
         suite("doctests", Minutes(5), doctests()),
         suite("docs", Minutes(5), rustdoc()),
     ])

@@ -99,7 +99,10 @@ describe('a run that goes on', () => {
     page.on('request', (request) => asked.push(`${request.headers()['range'] ?? 'all'} ${new URL(request.url()).pathname}`));
     await page.getByRole('tab', { name: 'Agent' }).click();
     await page.getByRole('listitem').filter({ hasText: 'API' }).first().waitFor();
-    const said = await page.getByText('I will read the code before I plan.').elementHandle();
+    // While the session goes on its log is shown in this place; what is read once is the transcript.
+    const turns = page.locator('ol.turns');
+    await turns.waitFor();
+    const said = await turns.getByText('I will read the code before I plan.').elementHandle();
     await page.getByRole('treeitem').filter({ hasText: 'integration tests' }).first().waitFor();
     await page.locator('header').getByText('Completed', { exact: true }).waitFor();
     // What stood there stands there, and was asked for once at most.
