@@ -9,6 +9,7 @@ pub(crate) mod metrics;
 mod projects;
 mod refusals;
 mod totals;
+mod unreadable;
 mod workflows;
 mod workspaces;
 

@@ -15,9 +15,9 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::executions::document;
-use super::health::unreadable::{Missing, naming};
 use super::projects::id_of;
 use super::refusals::{Compares, Finds};
+use super::unreadable::{Missing, naming};
 use crate::access::may::{May, Read};
 use crate::asked::{Asked, TheRun};
 use crate::documents::{Artifact, PAGING, Page, Paging};

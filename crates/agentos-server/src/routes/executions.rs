@@ -4,7 +4,6 @@ use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::list::RunCursor;
 use agentos_store::projection::{WaitKind, WorkflowStatus};
 use agentos_store::records::{Paging, Records as _, RunDetail, RunQuery, Sort};
-use agentos_store::registry::Scope;
 use agentos_store::since;
 use agentos_store::unified::{Found, UnifiedListing, UnifiedRun, UnifiedView};
 use axum::Json;
@@ -15,7 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::refusals::{Finds, Lists};
-use crate::access::Caller;
+use crate::access::may::{May, Read};
 use crate::asked::Asked;
 use crate::documents::{Execution, ExecutionDetail, Page, Unreadable};
 use crate::problem::Problem;
@@ -69,10 +68,9 @@ const PARAMETERS: &[&str] = &[
 )]
 async fn list(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
     asked: Asked,
 ) -> Result<Json<Page<UnifiedRun>>, Problem> {
-    caller.may(Scope::Read)?;
     let view = state.view();
     let query = query(&view, &asked)?;
     let page = match query.paging {
@@ -170,11 +168,10 @@ pub(super) fn document(of: &impl Serialize) -> Result<Value, Problem> {
 )]
 async fn show(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
     Path(id): Path<String>,
     asked: Asked,
 ) -> Result<Json<Shown>, Problem> {
-    caller.may(Scope::Read)?;
     asked.only(&[])?;
     let found = state.find_run(&id).await?;
     shown(&state, found).await.map(Json)

@@ -1,9 +1,6 @@
 //! Whether the server lives, and whether it can do its work.
 
-pub(super) mod unreadable;
-
 use agentos_store::records::Records as _;
-use agentos_store::registry::Scope;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -12,8 +9,8 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::unreadable::Missing;
-use crate::access::Caller;
+use super::unreadable::Missing;
+use crate::access::may::{May, Read};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -63,9 +60,8 @@ async fn lives() -> Json<Health> {
 )]
 async fn is_ready(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
 ) -> Result<(StatusCode, Json<Readiness>), Problem> {
-    caller.may(Scope::Read)?;
     let view = state.view();
     let mut missing = Missing::of(&view);
     for source in view.sources() {

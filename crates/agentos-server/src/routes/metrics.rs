@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_store::registry::Scope;
 use agentos_store::sqlite::Figures;
 use axum::extract::State;
 use axum::http::header;
@@ -16,9 +15,9 @@ use tokio::time::Instant;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::health::unreadable::Missing;
 use super::refusals::Lists;
-use crate::access::Caller;
+use super::unreadable::Missing;
+use crate::access::may::{May, Read};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -38,9 +37,8 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 )]
 async fn metrics(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
 ) -> Result<impl IntoResponse, Problem> {
-    caller.may(Scope::Read)?;
     let mut told = state.figures.lock().await;
     let text = match &*told {
         Some((at, text)) if at.elapsed() < FRESH => text.clone(),

@@ -1,6 +1,5 @@
 //! Sums over runs: how many there are of each kind, and what their agents have used.
 
-use agentos_store::registry::Scope;
 use axum::Json;
 use axum::extract::State;
 use utoipa_axum::router::OpenApiRouter;
@@ -8,7 +7,7 @@ use utoipa_axum::routes;
 
 use super::executions::which;
 use super::refusals::Lists;
-use crate::access::Caller;
+use crate::access::may::{May, Read};
 use crate::asked::Asked;
 use crate::documents::Totals;
 use crate::problem::Problem;
@@ -33,10 +32,9 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 )]
 async fn totals(
     State(state): State<AppState>,
-    caller: Caller,
+    _: May<Read>,
     asked: Asked,
 ) -> Result<Json<Totals>, Problem> {
-    caller.may(Scope::Read)?;
     asked.only(&["workflowId", "projectId", "worktreeId", "since", "q"])?;
     let view = state.view();
     let query = which(&view, &asked)?;

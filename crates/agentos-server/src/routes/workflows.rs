@@ -14,9 +14,9 @@ use uuid::Uuid;
 
 use super::deeds::created;
 use super::executions::document;
-use super::health::unreadable::{Missing, naming};
 use super::projects::id_of;
 use super::refusals::{Acts, Lists, Means, Removes};
+use super::unreadable::{Missing, naming};
 use crate::access::may::{Admin, May, Read, Run};
 use crate::asked::{Asked, Given, Nothing};
 use crate::documents::{

@@ -10,31 +10,31 @@ use crate::documents::Unreadable;
 use crate::problem::Problem;
 
 /// What is missing from an answer.
-pub(in crate::routes) struct Missing(Vec<Unreadable>);
+pub(super) struct Missing(Vec<Unreadable>);
 
 impl Missing {
     /// The databases that could not be opened.
-    pub(in crate::routes) fn of(view: &UnifiedView) -> Self {
+    pub(super) fn of(view: &UnifiedView) -> Self {
         Self(view.unreadable().iter().cloned().map(Unreadable::from).collect())
     }
 
     /// One more, that was open and did not answer.
-    pub(in crate::routes) fn add(&mut self, source: &Source, why: &impl Display) {
+    pub(super) fn add(&mut self, source: &Source, why: &impl Display) {
         let told = Told { path: source.path().to_owned(), reason: why.to_string() };
         self.0.push(told.into());
     }
 
-    pub(in crate::routes) const fn count(&self) -> usize {
+    pub(super) const fn count(&self) -> usize {
         self.0.len()
     }
 
     /// For a page.
-    pub(in crate::routes) fn listed(self) -> Vec<Unreadable> {
+    pub(super) fn listed(self) -> Vec<Unreadable> {
         self.0
     }
 
     /// What was not found may be in one of them; or whatever else there is to say.
-    pub(in crate::routes) fn hint(&self, otherwise: Option<&str>) -> Option<String> {
+    pub(super) fn hint(&self, otherwise: Option<&str>) -> Option<String> {
         let paths: Vec<&str> = self.0.iter().map(|found| found.path.as_str()).collect();
         match paths.is_empty() {
             true => otherwise.map(str::to_owned),
@@ -44,7 +44,7 @@ impl Missing {
 }
 
 /// The same problem; if it is that the database can't be used, with which one: there are several.
-pub(in crate::routes) fn naming<E: Into<Problem>>(database: &Path) -> impl Fn(E) -> Problem {
+pub(super) fn naming<E: Into<Problem>>(database: &Path) -> impl Fn(E) -> Problem {
     let name = database.display().to_string();
     move |error| {
         let mut problem = error.into();
