@@ -40,6 +40,9 @@ describe('a person with a browser', () => {
     await seen.page.getByRole('link', { name: /^feature/ }).click();
     const title = seen.page.getByLabel('Title');
     await title.fill('ab');
+    // As the template has them, and not in the order of their letters.
+    const labels = (await seen.page.locator('form > .input label').allInnerTexts()).map((label) => label.replace(/\s*\*$/, '').trim());
+    expect(labels).toEqual(['Title', 'Brief', 'Priority', 'Reviewers', 'Ask before it is done', 'Pause']);
     await seen.page.getByRole('button', { name: 'Start', exact: true }).click();
     await seen.page.getByText('At least 3 characters.').waitFor();
     expect(await title.getAttribute('aria-invalid')).toBe('true');
