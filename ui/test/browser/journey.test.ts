@@ -1,29 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { launch, Watched } from './browser.ts';
-import { Stage, until, type RunDocument } from './stage.ts';
+import { describe, expect, test } from 'vitest';
+import { seen, setScene, stage, stands } from './scene.ts';
+import { until, type RunDocument } from './stage.ts';
 
-let stage: Stage;
-let browser: Browser;
-let seen: Watched;
-
-beforeAll(async () => {
-  stage = await Stage.set();
-  await stage.serve();
-  browser = await launch();
-  seen = await Watched.open(browser, stage.url);
-});
-afterAll(async () => {
-  await browser?.close();
-  await stage?.strike();
-});
-
-/** The run that is looked at stands like this. */
-function stands(how: string): Promise<void> {
-  return seen.page.locator('header').getByText(how, { exact: true }).waitFor();
-}
+setScene();
 
 describe('a person with a browser', () => {
   let name = '';

@@ -192,7 +192,7 @@ export default createWorkflow({ name: "works", agents: { planner: "nobody" } }, 
     // Whoever starts a run goes by it at once; the engine as soon as nothing is at work.
     until("the engine goes by it, too", || {
         let run = id(&execute().is(201).json());
-        let mut document = serde_json::Value::Null;
+        let mut document = Value::Null;
         until("it has ended", || {
             document = server.get(&format!("/api/executions/{run}")).is(200).json();
             document["completed_at"].is_string()
