@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use super::house::Server;
+use super::http::{get, json as body};
 use super::writer::{Writer, open};
 
 pub(super) fn requested(step: &str, number: u32) -> Entry {
@@ -218,4 +219,29 @@ async fn what_a_person_remarks_is_told_of_to_whoever_is_there() {
     assert_eq!((said.get("seq"), &said["ephemeral"]), (None, &json!(true)));
     writer.note(&["x"]).await;
     assert_eq!(client.next().await.unwrap()["seq"], 2, "it is told of once");
+}
+
+#[tokio::test]
+async fn a_run_with_more_to_tell_than_gets_a_tag_is_answered_whole() {
+    const BYTES: usize = 5 << 20;
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let mut writer = Writer::start(&open(&path), 1).await;
+    for number in 1..=7 {
+        let step = format!("/build#{number}");
+        let output = json!("x".repeat(BYTES));
+        let first = started(&format!("{step}@1"));
+        writer.commit(vec![requested(&step, number), first, ended(&step, output)]).await;
+    }
+    let server = Server::over(&[path]).await;
+    let answer = get(server.address, &format!("/api/executions/{}", writer.run), &[]).await;
+    assert_eq!(answer.headers().get("etag"), None, "it would have to be kept twice");
+    let run = body(answer).await;
+    let sizes: Vec<usize> = run["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["output"].as_str().unwrap().len())
+        .collect();
+    assert_eq!(sizes, [BYTES; 7]);
 }
