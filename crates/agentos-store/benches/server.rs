@@ -39,7 +39,7 @@ const RUN: &str = "r.key, r.id, r.run_id, (SELECT d.id FROM workflow_definitions
     r.forked_from, r.created_at, r.updated_at, r.head, r.owner, r.error, s.id, s.step_number, s.name, s.phase, \
     s.status, s.started_at, s.completed_at, s.duration, s.error, s.attempt_number, s.max_attempts, s.log_file_path, \
     s.created_at, s.updated_at, s.path";
-const RUNS: &str =
+const FROM: &str =
     "workflow_runs r LEFT JOIN workflow_steps s ON s.key = r.current_workflow_step_id";
 const LATEST: &str =
     "ORDER BY coalesce(r.started_at, 9223372036854775807) DESC, r.id DESC LIMIT 50";
@@ -134,7 +134,7 @@ fn reading(file: &Path, client: &mut Client, report: &mut Report) {
             let path = format!("/api/executions?{query}");
             report.add(what, "µs", timed_us(&mut || client.read(&path)));
         }
-        let list = format!("SELECT {RUN} FROM {RUNS} {LATEST}");
+        let list = format!("SELECT {RUN} FROM {FROM} {LATEST}");
         for (what, sql) in [(SQL_LIST, list.as_str()), (SQL_WIDE, WIDE_LIST)] {
             let took = timed_us(&mut || {
                 rows(&bare, sql, ());
@@ -147,7 +147,7 @@ fn reading(file: &Path, client: &mut Client, report: &mut Report) {
         report.add("detail over REST", "µs", took);
         all.push(took);
         let detail =
-            format!("SELECT {RUN}, r.input, r.output, r.state FROM {RUNS} WHERE r.id = ?1");
+            format!("SELECT {RUN}, r.input, r.output, r.state FROM {FROM} WHERE r.id = ?1");
         let took = timed_us(&mut || {
             bare.prepare_cached("BEGIN").and_then(|mut sql| sql.execute(())).expect("it begins");
             let key = rows(&bare, &detail, [&run]);
