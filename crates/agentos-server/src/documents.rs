@@ -10,6 +10,7 @@ mod page;
 mod step_name;
 mod totals;
 mod wanted;
+mod written;
 
 pub use catalog::{
     Backup, Finding, Integrated, Keeping, Project, Statistics, Verdict, Weight, Workflow,
@@ -26,3 +27,4 @@ pub use wanted::{
     ApproveRequest, CancelRequest, CleanRequest, CommentRequest, ExecuteRequest, ForkRequest,
     ProjectRequest, RestoreRequest, ResumeRequest, RetryRequest, SignalRequest, WorkspaceRequest,
 };
+pub(crate) use written::Written;

@@ -39,9 +39,9 @@ impl Door {
     pub(super) async fn answer(
         &self,
         link: &Arc<Link>,
-        request: hyper::Request<Incoming>,
+        mut request: hyper::Request<Incoming>,
     ) -> Response {
-        let telling = Telling::begin(link, &request);
+        let telling = Telling::begin(link, &mut request);
         let is_chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
         let mut response = match self.let_in(link, request).await {
             Ok(request) => self.within_time(request).await,

@@ -26,9 +26,12 @@ pub(super) struct Telling {
 }
 
 impl Telling {
-    pub(super) fn begin<B>(link: &Arc<Link>, request: &axum::http::Request<B>) -> Self {
+    /// Whatever else is told about the request is told under the same id.
+    pub(super) fn begin<B>(link: &Arc<Link>, request: &mut axum::http::Request<B>) -> Self {
+        let id = brought_id(request.headers()).unwrap_or_else(new_id);
+        request.headers_mut().insert(REQUEST_ID, id.clone());
         Self {
-            id: brought_id(request.headers()).unwrap_or_else(new_id),
+            id,
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             peer: link.clone(),

@@ -6,7 +6,6 @@ use agentos_store::projection::{WaitKind, WorkflowStatus};
 use agentos_store::records::{Paging, Records as _, RunDetail, RunQuery, Sort};
 use agentos_store::since;
 use agentos_store::unified::{Found, UnifiedListing, UnifiedRun, UnifiedView};
-use axum::Json;
 use axum::extract::{Path, State};
 use serde::Serialize;
 use serde_json::Value;
@@ -16,7 +15,7 @@ use utoipa_axum::routes;
 use super::refusals::{OfRun, Refuses};
 use crate::access::may::{May, Read};
 use crate::asked::Asked;
-use crate::documents::{Execution, ExecutionDetail, Page, Unreadable};
+use crate::documents::{Execution, ExecutionDetail, Page, Unreadable, Written};
 use crate::house::errors::OperationsError;
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -71,7 +70,7 @@ async fn list(
     State(state): State<AppState>,
     _: May<Read>,
     asked: Asked,
-) -> Result<Json<Page<UnifiedRun>>, Problem> {
+) -> Result<Written<Page<UnifiedRun>>, Problem> {
     let view = state.view();
     let query = query(&view, &asked)?;
     let page = match query.paging {
@@ -81,7 +80,7 @@ async fn list(
     let limit = query.limit as u64;
     let UnifiedListing { runs, total, next, unreadable } = view.query_runs(query).await?;
     let unreadable = unreadable.into_iter().map(Unreadable::from);
-    Ok(Json(Page {
+    Ok(Written(Page {
         items: runs,
         page,
         limit,
@@ -172,10 +171,10 @@ async fn show(
     _: May<Read>,
     Path(id): Path<String>,
     asked: Asked,
-) -> Result<Json<Shown>, Problem> {
+) -> Result<Written<Shown>, Problem> {
     asked.only(&[])?;
     let found = state.find_run(&id).await?;
-    shown(&state, found).await.map(Json)
+    shown(&state, found).await.map(Written)
 }
 
 /// A run as every interface shows it.
