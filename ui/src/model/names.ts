@@ -7,14 +7,19 @@ import type { Step } from '../api/types';
 import type { Node } from './journal';
 import { partOf } from './path';
 
+/** Without the characters that turn the direction of writing around: with them a name reads as another one. */
+export function plainly(text: string): string {
+  return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+}
+
 export function nameOfNode(node: Pick<Node, 'operation' | 'name' | 'args'>): string {
-  return called(node.operation, node.name, node.args);
+  return plainly(called(node.operation, node.name, node.args));
 }
 
 export function nameOfStep(step: Pick<Step, 'name' | 'path' | 'input'>): string {
   const part = partOf(step.path);
   const input = typeof step.input === 'object' && step.input !== null ? (step.input as Record<string, unknown>) : null;
-  return called(part.operation, step.name, input);
+  return plainly(called(part.operation, step.name, input));
 }
 
 const HASH = /^[0-9a-f]{16}$/;

@@ -3,7 +3,7 @@ import { filesOf } from '../../src/lib/diff';
 import { briefly, nameOfStep } from '../../src/model/names';
 import { filtersOf, queryOf, STATUSES, totalsOf } from '../../src/model/filters';
 import { standingOfRun } from '../../src/model/standing';
-import { modulesOf, moduleOf, siteOf, successOf } from '../../src/model/statistics';
+import { modulesOf, sourceOf, siteOf, successOf } from '../../src/model/statistics';
 import { isSafe, weighed } from '../../src/model/verdict';
 
 describe('how a run stands', () => {
@@ -40,9 +40,9 @@ test('the module that an error is in is found', () => {
   expect(modules.map((module) => module.text)).toEqual(['a', 'b']);
   const site = siteOf('templates/lib/more.ts:20:55');
   expect(site).toEqual({ file: 'templates/lib/more.ts', line: 20 });
-  expect(moduleOf(modules, site!.file)?.text).toBe('b');
-  expect(moduleOf(modules, 'lib/more.ts')?.text).toBe('b');
-  expect([siteOf(null), siteOf('nowhere'), moduleOf([], 'x')]).toEqual([null, null, null]);
+  expect(sourceOf(modules, { ...site!, line: 1 })?.text).toBe('b');
+  expect(sourceOf(modules, { file: 'lib/more.ts', line: 1 })?.text).toBe('b');
+  expect([siteOf(null), siteOf('nowhere'), sourceOf(modules, site!)]).toEqual([null, null, null]);
 });
 
 test('a verdict says what would be lost', () => {
