@@ -119,6 +119,11 @@ export function money(usd: number | null | undefined): string {
   return `$${usd.toFixed(2)}`;
 }
 
+/** Without the characters that turn the direction of writing around: with them a name reads as another one. */
+export function plainly(text: string): string {
+  return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+}
+
 /** `1 file`, `2 files`. */
 export function plural(value: number, word: string): string {
   return `${value.toLocaleString('en')} ${word}${value === 1 ? '' : 's'}`;

@@ -4,13 +4,9 @@
  */
 
 import type { Step } from '../api/types';
+import { plainly } from '../lib/format';
 import type { Node } from './journal';
 import { partOf } from './path';
-
-/** Without the characters that turn the direction of writing around: with them a name reads as another one. */
-export function plainly(text: string): string {
-  return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
-}
 
 export function nameOfNode(node: Pick<Node, 'operation' | 'name' | 'args'>): string {
   return plainly(called(node.operation, node.name, node.args));

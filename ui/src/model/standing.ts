@@ -1,7 +1,7 @@
 /** How runs, steps and sessions stand, in one vocabulary of words, colours and shapes. Never a colour alone. */
 
 import type { Run, RunDetail, Waiting } from '../api/types';
-import { plainly } from './names';
+import { plainly } from '../lib/format';
 
 export type Shade = 'running' | 'done' | 'failed' | 'waiting' | 'quiet';
 export interface Standing {
