@@ -142,7 +142,7 @@ describe('a person with a browser', () => {
     await page.waitForURL((url) => !url.pathname.endsWith(name));
     await page.getByRole('listitem').filter({ hasText: 'goes on from' }).getByRole('link', { name }).waitFor();
     await page.getByRole('listitem').filter({ hasText: /at \d+ integration tests/ }).waitFor();
-    await page.locator('.axis').getByText('fork', { exact: true }).waitFor({ state: 'attached' });
+    await page.locator('.axis .fold.isFork').waitFor({ state: 'attached' });
     await stands('Needs you');
     const fork = await stage.api<RunDocument>(`/api/executions/${new URL(page.url()).pathname.split('/').pop()!}`);
     const origin = await stage.api<RunDocument>(`/api/executions/${name}`);
