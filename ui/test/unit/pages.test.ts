@@ -64,10 +64,10 @@ test('a diff has files, and lines with their numbers', async () => {
 
 describe('what runs add up to', () => {
   const sums = (runs: Record<string, number>, input: number, cost_usd: number) => ({ runs, waiting: { approval: 2, timer: 5 }, tokens: { input, output: 80, cached: 900 }, cost_usd });
-  const all = sums({ RUNNING: 3, PENDING: 1, FAILED: 9, COMPLETED: 40 }, 1200, 12.5);
+  const all = sums({ RUNNING: 9, PENDING: 1, FAILED: 9, COMPLETED: 40 }, 1200, 12.5);
   const recent = sums({ RUNNING: 1, FAILED: 2, TIMED_OUT: 1 }, 100, 0.25);
   test('is how things stand, and what the day has brought, with what is cached counted once', () => {
-    expect(totalsOf(all, recent, true)).toEqual({ running: 4, waiting: 2, failed: 3, tokens: 180, cost: 0.25, ever: { tokens: 1280, cost: 12.5 } });
+    expect(totalsOf(all, recent, true)).toEqual({ running: 3, resting: 7, waiting: 2, failed: 3, tokens: 180, cost: 0.25, ever: { tokens: 1280, cost: 12.5 } });
     expect(totalsOf(recent, recent, false).ever).toBeNull();
   });
   test('is asked for with the filters that the list has', () => {
