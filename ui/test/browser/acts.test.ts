@@ -164,7 +164,7 @@ test('an answer says what it is, also when it is no', async () => {
   // Its workspace is not taken away from it by the way.
   await page.goto('/workspaces?lost=used');
   await page.getByRole('button', { name: `Clean ${run.run_id}` }).click();
-  await page.getByRole('dialog').getByText('needs it: the run is not over (needs you).').waitFor();
+  await page.getByRole('dialog').getByText('needs it: the run is not over').waitFor();
   const remove = page.getByRole('button', { name: 'Back up and remove' });
   expect(await remove.isDisabled()).toBe(true);
   await page.getByLabel('Take it away from the run all the same').check();
