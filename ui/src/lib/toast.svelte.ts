@@ -34,14 +34,8 @@ export const toasts = new Toasts();
 export async function copy(text: string, what = 'Copied'): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    toasts.say(`${what}: ${shortly(text)}`);
+    toasts.say(`${what}: ${text}`);
   } catch {
     toasts.say(text);
   }
-}
-
-/** Enough to see what it was. */
-function shortly(text: string): string {
-  const line = text.split('\n')[0]!;
-  return line.length < text.length || line.length > 120 ? `${line.slice(0, 120)}…` : text;
 }
