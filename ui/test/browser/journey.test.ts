@@ -29,7 +29,7 @@ describe('a person with a browser', () => {
     expect(await title.getAttribute('aria-invalid')).toBe('true');
     // Whoever has pressed the button below is brought to what is wrong above it.
     expect(await title.evaluate((node) => node === document.activeElement)).toBe(true);
-    await seen.page.getByText('1 to 5.').waitFor();
+    await seen.page.getByText('1 to 5', { exact: true }).waitFor();
     await seen.page.locator('form').getByText(`in shop ${stage.repository}`).waitFor();
     expect(await seen.page.getByLabel('Reviewers').inputValue()).toBe('2');
     expect((await stage.api<{ total: number }>('/api/executions')).total).toBe(0);
