@@ -13,10 +13,11 @@ use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::refusals::{Finds, Lists};
+use super::refusals::{OfRun, Refuses};
 use crate::access::may::{May, Read};
 use crate::asked::Asked;
 use crate::documents::{Execution, ExecutionDetail, Page, Unreadable};
+use crate::house::errors::OperationsError;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -63,7 +64,7 @@ const PARAMETERS: &[&str] = &[
     ),
     responses(
         (status = 200, description = "One page of runs.", body = Page<Execution>),
-        Lists
+        Refuses
     )
 )]
 async fn list(
@@ -163,7 +164,7 @@ pub(super) fn document(of: &impl Serialize) -> Result<Value, Problem> {
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     responses(
         (status = 200, description = "The run.", body = ExecutionDetail),
-        Finds
+        Refuses<(OfRun, OperationsError)>
     )
 )]
 async fn show(
