@@ -1,6 +1,9 @@
 /** Notifications of the browser: when a run needs a person, or ends. Only if the user has asked for them. */
 
-import type { Run } from '../api/types';
+import { read } from '../api/client';
+import type { Run, RunDetail } from '../api/types';
+import { questionOf } from '../model/about';
+import { briefly } from '../model/names';
 import { needsPerson, isOver, standingOfRun } from '../model/standing';
 import { moment } from './format';
 import { go } from './router.svelte';
@@ -34,7 +37,7 @@ class Notify {
       const stand: Stand = needsPerson(run) ? 'asks' : isOver(run.status) ? 'over' : 'goes on';
       const before = this.#known.get(run.id) ?? this.#first(run, stand);
       this.#known.set(run.id, stand);
-      if (before !== stand && stand !== 'goes on') this.#tell(run);
+      if (before !== stand && stand !== 'goes on') void this.#tell(run);
     }
   }
 
@@ -43,14 +46,21 @@ class Notify {
     return (moment(run.created_at) ?? 0) > this.#since ? 'goes on' : stand;
   }
 
-  #tell(run: Run): void {
+  async #tell(run: Run): Promise<void> {
     if (!this.isOn || document.visibilityState === 'visible') return;
-    const note = new Notification(`${run.run_id}: ${standingOfRun(run).label}`, { tag: run.id, icon: '/icon.svg' });
+    const body = await this.#more(run).catch(() => null);
+    const note = new Notification(`${run.run_id}: ${standingOfRun(run).label}`, { tag: run.id, icon: '/icon.svg', body: body ?? run.workflow });
     note.onclick = () => {
       window.focus();
       go(`/runs/${encodeURIComponent(run.run_id)}`);
       note.close();
     };
+  }
+
+  /** What is asked, or what is wrong: whoever reads that knows whether it can wait. */
+  async #more(run: Run): Promise<string | null> {
+    if (needsPerson(run)) return questionOf(await read<RunDetail>(`/api/executions/${run.id}`));
+    return run.error?.message ? briefly(run.error.message) : null;
   }
 }
 
