@@ -25,6 +25,6 @@ pub use step_name::StepName;
 pub(crate) use totals::Totals;
 pub use wanted::{
     ApproveRequest, CancelRequest, CleanRequest, CommentRequest, ExecuteRequest, ForkRequest,
-    ProjectRequest, RestoreRequest, ResumeRequest, SignalRequest, WorkspaceRequest,
+    ProjectRequest, RestoreRequest, ResumeRequest, RetryRequest, SignalRequest, WorkspaceRequest,
 };
 pub(crate) use written::Written;

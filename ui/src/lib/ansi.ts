@@ -1,5 +1,6 @@
 /** Colours of a terminal, as pieces of text with a look. Pieces are drawn as text: a log can't become markup. */
 
+import { plainly } from './format';
 import { createAnsiSequenceParser, type ParseToken } from 'ansi-sequence-parser';
 
 export interface Piece {
@@ -25,7 +26,7 @@ export function pieces(line: string): Piece[] {
 
 /** What a carriage return would have painted over is gone, as in a terminal. */
 function tidy(line: string): string {
-  const text = line.replace(OTHER, '').replace(/\r+$/, '');
+  const text = plainly(line.replace(OTHER, '').replace(/\r+$/, ''));
   return text.includes('\r') ? text.slice(text.lastIndexOf('\r') + 1) : text;
 }
 

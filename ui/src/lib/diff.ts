@@ -1,7 +1,8 @@
 /** A unified diff, understood: files, and lines with their numbers. */
 
 export interface DiffLine {
-  kind: 'add' | 'del' | 'normal' | 'hunk';
+  /** A note is the diff's own word about the line above it. */
+  kind: 'add' | 'del' | 'normal' | 'hunk' | 'note';
   before: number | null;
   after: number | null;
   text: string;
@@ -25,7 +26,8 @@ export async function filesOf(text: string): Promise<DiffFile[]> {
       lines.push({ kind: 'hunk', before: null, after: null, text: chunk.content });
       for (const change of chunk.changes) {
         const text = change.content.slice(1);
-        if (change.type === 'add') lines.push({ kind: 'add', before: null, after: change.ln, text });
+        if (change.content.startsWith('\\')) lines.push({ kind: 'note', before: null, after: null, text: text.trim() });
+        else if (change.type === 'add') lines.push({ kind: 'add', before: null, after: change.ln, text });
         else if (change.type === 'del') lines.push({ kind: 'del', before: change.ln, after: null, text });
         else lines.push({ kind: 'normal', before: change.ln1, after: change.ln2, text });
       }

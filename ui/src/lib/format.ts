@@ -42,6 +42,20 @@ export function ago(at: string | number | null | undefined, now: number): string
   return `${date.getDate()} ${MONTHS[date.getMonth()]}${year}`;
 }
 
+/** A moment to come, with how far away it is: `in 2 days · Thu 19 Nov 08:21`, `in 9 min · 08:59`, and `now` when it is due. */
+export function due(at: string | number | null | undefined, now: number): string {
+  const then = moment(at);
+  if (then === null) return '–';
+  if (then <= now) return 'now';
+  const date = new Date(then);
+  const today = new Date(now);
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
+  const year = date.getFullYear() === today.getFullYear() ? '' : ` ${date.getFullYear()}`;
+  const day = date.toDateString() === today.toDateString() ? '' : `${DAYS[date.getDay()]} ${date.getDate()} ${MONTHS[date.getMonth()]}${year} `;
+  return `in ${rough(then - now)} · ${day}${time}`;
+}
+
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 function rough(ms: number): string {
@@ -103,6 +117,11 @@ export function money(usd: number | null | undefined): string {
   if (usd === null || usd === undefined) return '–';
   if (usd > 0 && usd < 0.01) return '< $0.01';
   return `$${usd.toFixed(2)}`;
+}
+
+/** Without the characters that turn the direction of writing around: with them a name reads as another one. */
+export function plainly(text: string): string {
+  return text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
 }
 
 /** `1 file`, `2 files`. */

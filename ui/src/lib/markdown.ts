@@ -1,11 +1,16 @@
 /**
- * Markdown as HTML that can do nothing: no scripts, no styles, no forms, no frames, nothing loaded from elsewhere.
+ * Markdown as HTML that can do nothing: no scripts, no styles, no forms, no frames, nothing loaded from elsewhere. HTML in
+ * it is shown as it was written: what an agent says about `<script>` must not vanish.
  * Both libraries are large, so they are loaded when the first text is shown.
  */
 
-export async function rendered(text: string): Promise<string> {
-  const [{ marked }, { default: purify }] = await Promise.all([import('marked'), import('dompurify')]);
-  const html = await marked.parse(text, { gfm: true, async: true });
+import type { Marked as MarkedType } from 'marked';
+
+type Parser = typeof MarkedType;
+
+export async function rendered(text: string, isInline = false): Promise<string> {
+  const [{ Marked }, { default: purify }] = await Promise.all([import('marked'), import('dompurify')]);
+  const html = await htmlOf(text, isInline, Marked);
   purify.removeAllHooks();
   purify.addHook('afterSanitizeAttributes', (node) => {
     if (node.tagName === 'A') {
@@ -21,4 +26,20 @@ export async function rendered(text: string): Promise<string> {
     FORBID_ATTR: ['style', 'class', 'id', 'name', 'srcset', 'background', 'action', 'formaction'],
     ALLOW_DATA_ATTR: false,
   });
+}
+
+export async function htmlOf(text: string, isInline: boolean, Marked: Parser): Promise<string> {
+  const marked = new Marked({
+    gfm: true,
+    renderer: {
+      html: ({ text }) => escaped(text),
+      // A box to tick would be a part of a form.
+      checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
+    },
+  });
+  return isInline ? marked.parseInline(text) : marked.parse(text);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

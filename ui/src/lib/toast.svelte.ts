@@ -30,11 +30,17 @@ class Toasts {
 
 export const toasts = new Toasts();
 
+/** What was copied is known: enough of it to know it again. */
+function briefly(text: string): string {
+  const line = text.trim().split('\n', 1)[0]!;
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line === text.trim() ? line : `${line} …`;
+}
+
 /** Puts a text on the clipboard and says so. */
 export async function copy(text: string, what = 'Copied'): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    toasts.say(`${what}: ${text}`);
+    toasts.say(`${what}: ${briefly(text)}`);
   } catch {
     toasts.say(text);
   }

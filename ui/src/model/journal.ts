@@ -56,6 +56,12 @@ export interface Node {
   depth: number;
 }
 
+/** A time in which there was no run: between what a fork was forked from and the fork itself. */
+export interface Gap {
+  from: number;
+  to: number;
+}
+
 /** Kinds that take no time and would only be noise in a timeline. */
 const NOTES = new Set(['set', 'comment']);
 
@@ -67,6 +73,12 @@ export class Journal {
   /** The position of the last entry; they are counted from 1. */
   last = 0;
   lastAt: number | null = null;
+  readonly gaps: Gap[] = [];
+  /** That somebody has asked for the run's end, and why. */
+  cancelled: { at: number; reason: string | null } | null = null;
+  /** The first step that this run has done itself, if it goes on from where another one stood. */
+  resumesWith: Node | null = null;
+  #isFork = false;
 
   /** Applies an entry, unless it was applied before. */
   apply(entry: Entry): void {
@@ -84,6 +96,12 @@ export class Journal {
         return;
       case 'run.ended':
         this.end = at;
+        return;
+      case 'run.rebased':
+        this.#live(at, Number(entry['away_ms'] ?? 0));
+        return;
+      case 'run.cancel_requested':
+        this.cancelled ??= { at, reason: text(entry, 'reason') || null };
         return;
       case 'step.requested':
         this.#open(text(entry, 'step'), entry, at);
@@ -143,6 +161,24 @@ export class Journal {
     }
   }
 
+  /**
+   * What stands before was taken over from another run; from here on this one does its own work. What was open is done
+   * anew from here, unless a part of it was taken over as well: then the time in between is cut out of it.
+   */
+  #live(at: number, away: number): void {
+    if (away > 0) this.gaps.push({ from: at - away, to: at });
+    this.#isFork = true;
+    this.resumesWith = null;
+    for (const node of this.nodes.values()) {
+      if (node.end !== null) continue;
+      const isBegun = node.kind === 'phase' || node.children.some((child) => child.end !== null) || node.attempts.some((attempt) => attempt.end !== null);
+      if (!isBegun) node.start = at;
+      if (node.number !== null) this.resumesWith ??= node;
+      const attempt = node.attempts.at(-1);
+      if (attempt && attempt.end === null && !node.children.some((child) => child.end !== null && child.within === attempt.number)) attempt.start = at;
+    }
+  }
+
   #open(path: string, entry: Entry, at: number): void {
     const part = partOf(path);
     if (part.operation !== null && NOTES.has(part.operation)) return;
@@ -174,6 +210,7 @@ export class Journal {
     };
     this.nodes.set(path, node);
     (parent?.children ?? this.roots).push(node);
+    if (this.#isFork && node.number !== null) this.resumesWith ??= node;
   }
 
   #close(path: string, outcome: Record<string, unknown>, at: number): void {
@@ -210,6 +247,12 @@ function text(entry: Record<string, unknown>, name: string): string {
 
 function record(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
+/** How long something took, without the times in which there was no run. */
+export function lengthOfNode(node: Pick<Node, 'start' | 'end'>, gaps: readonly Gap[], now: number): number {
+  const end = node.end ?? now;
+  return gaps.reduce((rest, gap) => rest - Math.max(0, Math.min(gap.to, end) - Math.max(gap.from, node.start)), end - node.start);
 }
 
 /** Whether an operation only waits: for a time, a signal, a person or another run. */

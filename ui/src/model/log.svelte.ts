@@ -44,8 +44,9 @@ export class LiveLog {
   async #readOn(): Promise<void> {
     const from = this.lines.bytes;
     try {
-      // The last byte is asked for again: there is always something to answer then, and nothing new is no error.
-      const headers: Record<string, string> = from > 0 ? { Accept: '*/*', Range: `bytes=${from - 1}-` } : { Accept: '*/*' };
+      // The last byte is asked for again: there is always something to answer then, and nothing new is no error. A browser
+      // that has kept that byte would answer with it alone, so that every other look would find nothing.
+      const headers: Record<string, string> = { Accept: '*/*', 'Cache-Control': 'no-cache', ...(from > 0 ? { Range: `bytes=${from - 1}-` } : {}) };
       const answer = await ask('GET', this.path, { query: this.query, headers, signal: this.#stopped.signal });
       // A server that does not know ranges sends everything again.
       await this.#take(answer, from === 0 ? 0 : answer.status === 206 ? 1 : from);

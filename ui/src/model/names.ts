@@ -4,17 +4,18 @@
  */
 
 import type { Step } from '../api/types';
+import { plainly } from '../lib/format';
 import type { Node } from './journal';
 import { partOf } from './path';
 
 export function nameOfNode(node: Pick<Node, 'operation' | 'name' | 'args'>): string {
-  return called(node.operation, node.name, node.args);
+  return plainly(called(node.operation, node.name, node.args));
 }
 
 export function nameOfStep(step: Pick<Step, 'name' | 'path' | 'input'>): string {
   const part = partOf(step.path);
   const input = typeof step.input === 'object' && step.input !== null ? (step.input as Record<string, unknown>) : null;
-  return called(part.operation, step.name, input);
+  return plainly(called(part.operation, step.name, input));
 }
 
 const HASH = /^[0-9a-f]{16}$/;

@@ -1,6 +1,7 @@
 /** How runs, steps and sessions stand, in one vocabulary of words, colours and shapes. Never a colour alone. */
 
-import type { Run, Waiting } from '../api/types';
+import type { Run, RunDetail, Waiting } from '../api/types';
+import { plainly } from '../lib/format';
 
 export type Shade = 'running' | 'done' | 'failed' | 'waiting' | 'quiet';
 export interface Standing {
@@ -39,6 +40,15 @@ export function standingOfRun(run: Pick<Run, 'status' | 'waiting' | 'interrupted
   if (run.interrupted) return { label: 'Interrupted', shade: 'waiting', icon: 'bolt' };
   if (run.status === 'RUNNING' && run.waiting) return WAITING[run.waiting.kind] ?? standingOf(run.status);
   return standingOf(run.status);
+}
+
+/** The same of a run of which more is known: which event it waits for. */
+export function standingOfDetail(run: Pick<RunDetail, 'status' | 'waiting' | 'interrupted' | 'operations'>): Standing {
+  const standing = standingOfRun(run);
+  const events = run.operations.filter((one) => one.kind === 'wait');
+  if (standing !== WAITING.signal || events.length !== 1) return standing;
+  const name = plainly(events[0]!.name);
+  return { ...standing, label: `Waiting for ${name.length > 40 ? `${name.slice(0, 39)}…` : name}` };
 }
 
 export function isOver(status: string): boolean {

@@ -38,8 +38,9 @@ export function siteOf(site: string | null): { file: string; line: number } | nu
   return match ? { file: match[1]!, line: Number(match[2]) } : null;
 }
 
-/** The module that a site is in. */
-export function moduleOf(modules: readonly Module[], file: string): Module | null {
+/** The module that a place is in, if it is one of these and long enough. */
+export function sourceOf(modules: readonly Module[], place: { file: string; line: number }): Module | null {
   const fits = (one: string, other: string) => one === other || one.endsWith(`/${other}`) || other.endsWith(`/${one}`);
-  return modules.find((module) => fits(module.path, file)) ?? (modules.length === 1 ? modules[0]! : null);
+  const found = modules.find((module) => fits(module.path, place.file));
+  return found && place.line <= found.text.split('\n').length ? found : null;
 }

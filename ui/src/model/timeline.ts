@@ -6,7 +6,8 @@
 
 import type { Step } from '../api/types';
 import { moment } from '../lib/format';
-import { isWait, type Node, type Outcome } from './journal';
+import { isWait, type Gap, type Node, type Outcome } from './journal';
+import { nameOfNode } from './names';
 import { partOf, stepOfScope } from './path';
 
 export type Tone = 'running' | 'done' | 'failed' | 'waiting' | 'quiet' | 'phase' | 'agent' | 'gap';
@@ -33,7 +34,7 @@ export interface Choice {
   chosen: ReadonlyMap<string, boolean>;
   /** How many nodes there are in all. */
   size: number;
-  /** Only what has this in its name, with what is around it. */
+  /** Only what has this in its name, as it is shown or as the log knows it, with what is around it. */
   text?: string;
 }
 
@@ -53,7 +54,7 @@ export function rowsOf(roots: readonly Node[], choice: Choice): Row[] {
     const canOpen = node.children.length > 0;
     const open = canOpen && (wanted ? true : isOpen(node, choice));
     rows.push({ node, depth, canOpen, isOpen: open });
-    let found = !wanted || node.name.toLowerCase().includes(wanted);
+    let found = !wanted || [node.name, nameOfNode(node)].some((name) => name.toLowerCase().includes(wanted));
     if (open) for (const child of node.children) found = visit(child, depth + 1) || found;
     if (!found) rows.length = at;
     return found;
@@ -107,6 +108,14 @@ export function barsOf(node: Node, isRowOpen: boolean): Bar[] {
   return bars;
 }
 
+/** The same without the times in which there was no run. */
+export function cutAt<T extends { start: number; end: number | null }>(bars: readonly T[], gaps: readonly Gap[]): T[] {
+  return gaps.reduce<T[]>(
+    (rest, gap) => rest.flatMap((bar) => (bar.start < gap.from && (bar.end ?? Infinity) > gap.to ? [{ ...bar, end: gap.from }, { ...bar, start: gap.to }] : [bar])),
+    [...bars],
+  );
+}
+
 function* descendants(node: Node): Generator<Node> {
   for (const child of node.children) {
     yield child;
@@ -131,6 +140,21 @@ export function ticks(from: number, to: number, most: number, step = stepFor(Mat
   const marks: number[] = [];
   for (let at = Math.ceil(from / step) * step; at <= to; at += step) marks.push(at);
   return marks;
+}
+
+interface Room {
+  from: number;
+  to: number;
+}
+
+/** Those that have room: from left to right, not on what is taken, and not beyond the edge. */
+export function apart<T extends Room>(marks: readonly T[], taken: readonly Room[], edge: number): T[] {
+  let free = -Infinity;
+  return marks.filter((mark) => {
+    const fits = mark.from >= free && mark.to <= edge && taken.every((room) => mark.to <= room.from || mark.from >= room.to);
+    if (fits) free = mark.to;
+    return fits;
+  });
 }
 
 export interface Lane {

@@ -4,6 +4,9 @@
  * left out.
  */
 
+import type { AgentSession, Step } from '../api/types';
+import type { Node } from './journal';
+
 export type Turn =
   | { kind: 'text'; text: string }
   | { kind: 'thinking'; text: string }
@@ -21,6 +24,24 @@ export interface Change {
 }
 
 type Fields = Record<string, unknown>;
+
+/**
+ * What a session was asked, from the run's log: agents do not repeat it. Sessions of one name in one step follow each
+ * other as their operations do.
+ */
+export function promptOf(session: AgentSession, sessions: readonly AgentSession[], steps: readonly Step[], nodes: Iterable<Node>): string | null {
+  const step = steps.find((one) => one.id === session.workflow_step_id);
+  if (!step) return null;
+  const isSame = (one: AgentSession) => one.workflow_step_id === session.workflow_step_id && one.name === session.name;
+  const at = sessions.filter(isSame).findIndex((one) => one.id === session.id);
+  const asked: Node[] = [];
+  for (const node of nodes) {
+    const isWithin = node.path === step.path || node.path.startsWith(`${step.path}@`);
+    if (node.operation === 'agent' && node.name === session.name && isWithin) asked.push(node);
+  }
+  const prompt = asked[at]?.args?.['prompt'];
+  return typeof prompt === 'string' && prompt.trim() ? prompt : null;
+}
 
 export function turnsOf(stream: string): Turn[] {
   const turns: Turn[] = [];

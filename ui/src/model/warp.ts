@@ -1,6 +1,7 @@
 /**
  * Time as the timeline shows it: long stretches in which a run only waits are folded to a narrow gap, so that a night
- * before somebody answers does not make everything else a hair's breadth. Moments are milliseconds since 1970; places
+ * before somebody answers does not make everything else a hair's breadth. So is, always, the time between a run and its
+ * fork, which is nobody's. Moments are milliseconds since 1970; places
  * are milliseconds of shown time since the run began.
  */
 
@@ -13,6 +14,8 @@ export interface Fold {
   /** Where it is, as places. */
   start: number;
   end: number;
+  /** Whether another run ended at its beginning, and this one began at its end. */
+  isFork: boolean;
 }
 
 interface Span {
@@ -31,8 +34,10 @@ export class Warp {
   readonly #spans: { from: number; to: number; start: number; end: number }[] = [];
   readonly length: number;
 
-  constructor(start: number, end: number, busy: readonly Span[]) {
-    const work = busy.reduce((sum, span) => sum + span.to - span.from, 0);
+  constructor(start: number, end: number, busy: readonly Span[], gaps: readonly Span[] = []) {
+    const sum = (spans: readonly Span[]) => spans.reduce((sum, span) => sum + span.to - span.from, 0);
+    const work = sum(busy);
+    const width = Math.max((work || end - start - sum(gaps)) * WIDTH, 1);
     const long = Math.max(LONG_MS, work * LONG_SHARE);
     let from = start;
     let place = 0;
@@ -42,20 +47,24 @@ export class Warp {
       place += to - from;
       from = to;
     };
-    const fold = (to: number) => {
-      const width = Math.max(work * WIDTH, 1);
-      const folded = { from, to, start: place, end: place + width };
+    const fold = (to: number, isFork: boolean) => {
+      const folded = { from, to, start: place, end: place + width, isFork };
       this.#spans.push(folded);
       this.folds.push(folded);
       place += width;
       from = to;
     };
     let free = start;
-    for (const span of [...busy, { from: end, to: end }]) {
+    const spans = [...busy, ...gaps].sort((one, other) => one.from - other.from);
+    for (const span of [...spans, { from: end, to: end }]) {
       // Without work there is nothing to make room for.
       if (work > 0 && span.from - free > long) {
         plain(free);
-        fold(span.from);
+        fold(span.from, false);
+      }
+      if (gaps.includes(span) && span.to > free) {
+        plain(Math.max(span.from, free));
+        fold(span.to, true);
       }
       free = Math.max(free, span.to);
     }
@@ -73,9 +82,14 @@ export class Warp {
     return this.length + (moment - this.#spans.at(-1)!.to);
   }
 
+  /** When the run whose time a moment belongs to began: this one, or the one that it was forked from. */
+  beginning(moment: number): number {
+    return this.folds.findLast((fold) => fold.isFork && fold.to <= moment)?.to ?? this.#spans[0]?.from ?? moment;
+  }
+
   /** The stretches that are not folded, as places, with the moment at which each begins. */
   get plain(): { start: number; end: number; from: number }[] {
-    return this.#spans.filter((span) => !this.folds.includes(span)).map(({ start, end, from }) => ({ start, end, from }));
+    return this.#spans.filter((span) => !this.folds.some((fold) => fold === span)).map(({ start, end, from }) => ({ start, end, from }));
   }
 }
 

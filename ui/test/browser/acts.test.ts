@@ -40,6 +40,33 @@ test('a failed run is tried again, and what was finished is not done again', asy
   expect(log).not.toContain('"msg":"prep"');
 });
 
+test('a run leads to the one that it calls and back, is sent what it waits for, and tells the line that threw', async () => {
+  const { page } = seen;
+  const run = await stage.start('release');
+  await page.goto(`/runs/${run.run_id}`);
+  await stands('Waiting for deployed');
+  // What has no log shows what is known of it.
+  await page.getByRole('treeitem').filter({ hasText: 'steps' }).click();
+  await page.getByRole('tabpanel').getByRole('link', { name: /^steps-/ }).click();
+  await page.waitForURL(/\/runs\/steps-/);
+  await page.getByRole('listitem').filter({ hasText: 'called by' }).getByRole('link', { name: run.run_id }).click();
+  await stands('Waiting for deployed');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Find anything' }).fill('send deployed');
+  await page.getByRole('option').filter({ hasText: 'Send deployed' }).waitFor();
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('What it carries').fill('{"ok": false, "why": "no disk"}');
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await stands('Failed');
+  const error = page.getByRole('region', { name: 'Error' });
+  await error.getByText('the deployment went wrong: no disk').waitFor();
+  await error.getByText('templates/release.ts:4', { exact: true }).waitFor();
+  expect(await error.getByRole('group', { name: 'Source' }).locator('.marked').textContent()).toContain('throw new Error');
+  await error.getByText('Stack').click();
+  await error.getByText(/at judge/).waitFor();
+});
+
 test('a run that somebody has stopped rests, and goes on when it is told to', async () => {
   const { page } = seen;
   const run = await resting();

@@ -57,9 +57,10 @@ describe('a person with a browser', () => {
     const ok = log.getByText('ok', { exact: true });
     expect(await ok.evaluate((node) => getComputedStyle(node).color)).not.toBe(await log.evaluate((node) => getComputedStyle(node).color));
     await page.getByPlaceholder('Search the log').fill('CONNECTION REFUSED');
-    await page.getByText('–/2').waitFor();
-    await page.getByPlaceholder('Search the log').press('Enter');
+    // The first match is in sight at once.
     await page.getByText('1/2').waitFor();
+    await page.getByPlaceholder('Search the log').press('Enter');
+    await page.getByText('2/2').waitFor();
     expect(await log.locator('mark').first().textContent()).toBe('connection refused');
     await page.getByPlaceholder('Search the log').fill('');
     await page.getByLabel('At least this level').selectOption({ label: 'error and above' });
@@ -72,6 +73,7 @@ describe('a person with a browser', () => {
     await page.getByRole('treeitem').filter({ hasText: 'plan' }).nth(1).click();
     await page.getByRole('tab', { name: 'Agent' }).click();
     await page.getByText('I will read the code before I plan.').waitFor();
+    await page.getByRole('region', { name: 'Prompt' }).getByText('Plan: Dark mode').waitFor();
     await page.getByRole('listitem').filter({ hasText: 'API' }).first().waitFor();
     await page.getByText('Read', { exact: true }).waitFor();
     await page.getByText('$0.04').waitFor();
@@ -121,17 +123,33 @@ describe('a person with a browser', () => {
 
   test('forks the run from a step, with the files as they were', async () => {
     const { page } = seen;
+    // Who answered, and what was said, is the first thing about the question.
+    await page.getByLabel('Find a step').fill('pull request');
+    await page.getByRole('treeitem').filter({ hasText: 'Open a pull request' }).click();
+    await page.getByRole('tabpanel').getByText('Well done').waitFor();
+    await page.getByRole('tabpanel').getByText('Approved by').waitFor();
+    await page.getByLabel('Find a step').fill('');
     await page.getByRole('treeitem').filter({ hasText: 'integration tests' }).first().click();
     await page.getByRole('button', { name: 'Fork' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.getByLabel('From step').locator('option:checked').textContent()).toContain('integration tests');
+    // What is not understood is not left out in silence: the run would be another agent's.
+    await dialog.getByLabel('Agents in the place of others').fill('scripted');
+    await dialog.getByRole('button', { name: 'Fork' }).click();
+    await dialog.getByText('“scripted” does not say who is replaced by whom').waitFor();
+    await dialog.getByLabel('Agents in the place of others').fill('');
     await dialog.getByRole('button', { name: 'Fork' }).click();
     await page.waitForURL((url) => !url.pathname.endsWith(name));
-    await page.getByRole('link', { name: 'forked' }).waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'goes on from' }).getByRole('link', { name }).waitFor();
+    await page.getByRole('listitem').filter({ hasText: /at \d+ integration tests/ }).waitFor();
+    await page.locator('.axis .fold.isFork').waitFor({ state: 'attached' });
     await stands('Needs you');
     const fork = await stage.api<RunDocument>(`/api/executions/${new URL(page.url()).pathname.split('/').pop()!}`);
     const origin = await stage.api<RunDocument>(`/api/executions/${name}`);
     expect(String(fork['forked_from'])).toBe(origin.id);
+    // And the way back: from the one to the other.
+    await page.getByRole('listitem').filter({ hasText: 'goes on from' }).getByRole('link').click();
+    await page.getByRole('listitem').filter({ hasText: 'goes on in' }).getByRole('link', { name: fork.run_id }).waitFor();
   });
 
   test('cancels a run, and its processes end', async () => {
@@ -146,6 +164,8 @@ describe('a person with a browser', () => {
     await page.getByRole('button', { name: 'Cancel the run' }).click();
     await stands('Cancelled');
     expect((await stage.api<RunDocument>(`/api/executions/${slow.id}`)).status).toBe('CANCELLED');
+    await page.getByRole('tab', { name: 'Overview' }).click();
+    await page.getByRole('tabpanel').getByText('enough', { exact: true }).waitFor();
   });
 
   test('sees the last lines of a run that ends while it is looked at', async () => {
@@ -155,7 +175,7 @@ describe('a person with a browser', () => {
     await page.getByRole('log').getByText('I will read the code').waitFor();
     await stands('Completed');
     await page.getByPlaceholder('Search the log').fill('42 passed');
-    await page.getByText('–/1').waitFor();
+    await page.getByText('1/1').waitFor();
     await page.getByText(/\d+ lines/).waitFor();
     expect(await page.getByText('live', { exact: true }).count()).toBe(0);
   });

@@ -102,9 +102,8 @@ test('a log of 50 MB is read, searched and scrolled without being in the page', 
   figures['longest frame in the log, ms'] = Math.round(longest);
   const searched = Date.now();
   await page.getByPlaceholder('Search the log').fill('needle in the haystack');
-  await page.getByText('–/1').waitFor();
+  await page.getByText('1/1').waitFor();
   figures['log searched after, ms'] = Date.now() - searched;
-  await page.getByPlaceholder('Search the log').press('Enter');
   await page.getByRole('log').locator('mark').waitFor();
   await page.getByRole('button', { name: 'Error' }).click();
   await page.getByRole('log').getByText('the needle in the haystack').waitFor();

@@ -174,6 +174,11 @@ describe('the keyboard', () => {
     await page.getByRole('dialog').getByText('Show a tab').waitFor();
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('DIALOG');
     await page.keyboard.press('Escape');
+    // Whoever asks for the box by its key types into it.
+    await page.keyboard.press('c');
+    await page.getByLabel('Comment', { exact: true }).waitFor();
+    await page.keyboard.type('next, and X');
+    expect(await page.getByLabel('Comment', { exact: true }).inputValue()).toBe('next, and X');
     await stage.api(`/api/executions/${slow.id}/cancel`, {});
   });
 });

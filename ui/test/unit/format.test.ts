@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ago, bytes, clock, count, duration, full, moment, money, plural, tick } from '../../src/lib/format';
+import { ago, bytes, clock, count, due, duration, full, moment, money, plural, tick } from '../../src/lib/format';
 
 describe('lengths of time', () => {
   test('are written with two units at most', () => {
@@ -23,6 +23,13 @@ describe('moments', () => {
       'just now', '24 s ago', '4 min ago', '2 h ago', '1 day ago', '3 days ago',
     ]);
     expect(ago(now + 90_000, now)).toBe('in 1 min');
+  });
+  test('to come have a date unless they are today', () => {
+    const local = new Date(2026, 10, 16, 8, 0).getTime();
+    expect([59_000, 9.5 * 60_000, 3 * 86_400_000 + 60_000, -5].map((ms) => due(local + ms, local))).toEqual([
+      'in 59 s · 08:00', 'in 9 min · 08:09', 'in 3 days · Thu 19 Nov 08:01', 'now',
+    ]);
+    expect(due(new Date(2027, 0, 2, 9, 5).getTime(), local)).toBe('in 47 days · Sat 2 Jan 2027 09:05');
   });
   test('long ago have a date', () => {
     expect(ago('2026-11-03T12:00:00Z', now)).toBe('3 Nov');

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/api/types';
-import { Journal } from '../../src/model/journal';
+import { Journal, lengthOfNode } from '../../src/model/journal';
 import { attemptOfScope, partOf, stepOfScope } from '../../src/model/path';
-import { barsOf, lanesOf, moved, rowsOf, sketch, ticks, zoomed } from '../../src/model/timeline';
+import { apart, barsOf, cutAt, lanesOf, moved, rowsOf, sketch, ticks, zoomed } from '../../src/model/timeline';
 
 /** A log as the engine writes it: a phase with a step that fails once and is tried again, then a question. */
 function log(): Entry[] {
@@ -74,6 +74,20 @@ describe('the journal', () => {
     const answered = folded([...log(), { seq: 16, at: 300, kind: 'approval.given', operation: '/approve:fedcba9876543210#1', approved: false, by: 'me' }]);
     expect(answered.nodes.get('/approve:fedcba9876543210#1')).toMatchObject({ end: 300, outcome: 'completed', value: { approved: false, by: 'me' } });
   });
+  test('counts what a fork does from its own beginning, and leaves out the time before', () => {
+    // Forked while its step was tried for the second time, a thousand later.
+    const fork = folded([...log().slice(0, 10), { seq: 11, at: 1110, kind: 'run.rebased', away_ms: 1000 }, ...log().slice(10).map((entry) => ({ ...entry, seq: entry.seq + 1, at: Number(entry.at) + 1000 }))]);
+    const step = fork.nodes.get('/~build#1@1/check#1')!;
+    expect(fork.gaps).toEqual([{ from: 110, to: 1110 }]);
+    expect(fork.resumesWith).toBe(step);
+    expect(fork.nodes.get('/~build#1@1/check#1@2/agent:fix#1')).toMatchObject({ start: 1110, end: 1170 });
+    expect(step.attempts.map(({ start, end }) => [start, end])).toEqual([[10, 60], [1110, 1170]]);
+    expect(lengthOfNode(step, fork.gaps, 0)).toBe(160);
+    expect(cutAt([{ start: step.start, end: step.end }], fork.gaps)).toEqual([{ start: 10, end: 110 }, { start: 1110, end: 1170 }]);
+  });
+  test('knows why it was cancelled', () => {
+    expect(folded([...log(), { seq: 16, at: 300, kind: 'run.cancel_requested', reason: 'enough' }]).cancelled).toEqual({ at: 300, reason: 'enough' });
+  });
   test('remembers what held an operation up', () => {
     const entries: Entry[] = [
       { seq: 1, at: 1, kind: 'operation.ordered', operation: '/shell:x#1', number: 1, args: {} },
@@ -102,6 +116,8 @@ describe('rows', () => {
   test('that are searched for come with what is around them', () => {
     expect(rowsOf(journal.roots, { ...choice, size: 5000, text: 'FIX' }).map((row) => row.node.name)).toEqual(['build', 'check', 'fix']);
     expect(rowsOf(journal.roots, { ...choice, text: 'nothing like it' })).toEqual([]);
+    // By what is read in the row, not only by what the log calls it.
+    expect(rowsOf(journal.roots, { ...choice, text: 'go?' }).map((row) => row.node.operation)).toEqual(['approve']);
   });
 });
 
@@ -126,6 +142,11 @@ describe('bars', () => {
 });
 
 describe('the axis and the overview', () => {
+  test('have no marks that stand on each other, on a fold, or beyond the edge', () => {
+    const marks = [0, 30, 60, 90, 130].map((from) => ({ from, to: from + 40 }));
+    expect(apart(marks, [{ from: 95, to: 120 }], 180).map(({ from }) => from)).toEqual([0, 130]);
+    expect(apart(marks, [], 140).map(({ from }) => from)).toEqual([0, 60]);
+  });
   test('have few and round marks', () => {
     expect(ticks(0, 6_100, 6)).toEqual([0, 2000, 4000, 6000]);
     expect(ticks(900, 1_100, 4)).toEqual([900, 950, 1000, 1050, 1100]);

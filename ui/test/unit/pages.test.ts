@@ -1,18 +1,21 @@
 import { describe, expect, test } from 'vitest';
+import type { Finding, RunDetail, Verdict } from '../../src/api/types';
 import { filesOf } from '../../src/lib/diff';
 import { briefly, nameOfStep } from '../../src/model/names';
 import { filtersOf, queryOf, STATUSES, totalsOf } from '../../src/model/filters';
-import { standingOfRun } from '../../src/model/standing';
-import { modulesOf, moduleOf, siteOf, successOf } from '../../src/model/statistics';
-import type { Finding, Verdict } from '../../src/api/types';
+import { standingOfDetail, standingOfRun } from '../../src/model/standing';
+import { modulesOf, sourceOf, siteOf, successOf } from '../../src/model/statistics';
 import { removalOf, weighed } from '../../src/model/verdict';
 
 describe('how a run stands', () => {
-  const waiting = (kind: 'approval' | 'timer') => ({ status: 'RUNNING' as const, interrupted: false, waiting: { kind, since: '', until: null } });
+  const waiting = (kind: 'approval' | 'timer' | 'signal') => ({ status: 'RUNNING' as const, interrupted: false, waiting: { kind, since: '', until: null } });
   test('is told with a shape of its own for each', () => {
     expect(standingOfRun(waiting('approval'))).toMatchObject({ label: 'Needs you', icon: 'hand', shade: 'waiting' });
     expect(standingOfRun(waiting('timer'))).toMatchObject({ label: 'Sleeping' });
     expect(standingOfRun({ status: 'RUNNING', interrupted: true, waiting: null })).toMatchObject({ label: 'Interrupted', icon: 'bolt' });
+    const operations = [{ kind: 'wait', name: 'deployed' }] as RunDetail['operations'];
+    expect(standingOfDetail({ ...waiting('signal'), operations })).toMatchObject({ label: 'Waiting for deployed', icon: 'pause' });
+    expect(standingOfDetail({ ...waiting('approval'), operations }).label).toBe('Needs you');
     expect(standingOfRun({ status: 'TIMED_OUT', interrupted: false, waiting: null })).toMatchObject({ label: 'Timed out', shade: 'failed', icon: 'clock' });
   });
 });
@@ -41,9 +44,9 @@ test('the module that an error is in is found', () => {
   expect(modules.map((module) => module.text)).toEqual(['a', 'b']);
   const site = siteOf('templates/lib/more.ts:20:55');
   expect(site).toEqual({ file: 'templates/lib/more.ts', line: 20 });
-  expect(moduleOf(modules, site!.file)?.text).toBe('b');
-  expect(moduleOf(modules, 'lib/more.ts')?.text).toBe('b');
-  expect([siteOf(null), siteOf('nowhere'), moduleOf([], 'x')]).toEqual([null, null, null]);
+  expect(sourceOf(modules, { ...site!, line: 1 })?.text).toBe('b');
+  expect(sourceOf(modules, { file: 'lib/more.ts', line: 1 })?.text).toBe('b');
+  expect([siteOf(null), siteOf('nowhere'), sourceOf(modules, site!)]).toEqual([null, null, null]);
 });
 
 test('a verdict says what would be lost', () => {
@@ -64,6 +67,15 @@ test('a diff has files, and lines with their numbers', async () => {
   expect(files[0]?.lines.map((line) => [line.kind, line.before, line.after, line.text])).toEqual([
     ['hunk', null, null, '@@ -1,2 +1,2 @@'], ['normal', 1, 1, 'fn main() {'], ['del', 2, null, 'old'], ['add', null, 2, 'new <b>'],
   ]);
+});
+
+test('that a file ends without a line break is no line of it', async () => {
+  const text = 'diff --git a/n b/n\n--- a/n\n+++ b/n\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n';
+  const [file] = await filesOf(text);
+  expect(file?.lines.slice(1).map((line) => [line.kind, line.before, line.after, line.text])).toEqual([
+    ['del', 1, null, 'a'], ['note', null, null, 'No newline at end of file'], ['add', null, 1, 'b'], ['note', null, null, 'No newline at end of file'],
+  ]);
+  expect([file?.added, file?.removed]).toEqual([1, 1]);
 });
 
 describe('what runs add up to', () => {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { turnsOf, type Turn } from '../../src/model/transcript';
+import type { AgentSession, Step } from '../../src/api/types';
+import { Journal } from '../../src/model/journal';
+import { promptOf, turnsOf, type Turn } from '../../src/model/transcript';
 
 /** What the real agents wrote, recorded for the tests of the translators. */
 const recorded = (name: string) => readFileSync(new URL(`../../../crates/agentos-agent/fixtures/${name}.jsonl`, import.meta.url), 'utf8');
@@ -31,4 +33,16 @@ describe('a transcript', () => {
     const turns = turnsOf('{"type":"thinking","text":"hm"}\nno json\n{"id":"1","input":{"file":"a","find":"x","replace":"y"},"name":"patch","type":"tool_call"}\n{"id":"1","ok":false,"output":"no","type":"tool_result"}\n');
     expect(turns).toMatchObject([{ kind: 'thinking' }, { kind: 'tool', ok: false, output: 'no', change: { before: 'x', after: 'y' } }]);
   });
+});
+
+test('what a session was asked is in the run’s log', () => {
+  const journal = new Journal();
+  const ask = (seq: number, path: string, prompt: string) => journal.apply({ seq, at: seq, kind: 'operation.ordered', operation: path, args: { agent: 'claude', prompt } });
+  ask(1, '/a#1@1/agent:fix#1', 'one');
+  ask(2, '/a#1@2/agent:fix#1', 'two');
+  ask(3, '/ab#1@1/agent:fix#1', 'other');
+  const steps = [{ id: 's', path: '/a#1' }] as Step[];
+  const sessions = ['x', 'y'].map((id) => ({ id, name: 'fix', workflow_step_id: 's' })) as AgentSession[];
+  expect(sessions.map((session) => promptOf(session, sessions, steps, journal.nodes.values()))).toEqual(['one', 'two']);
+  expect(promptOf({ ...sessions[0]!, workflow_step_id: null }, sessions, steps, journal.nodes.values())).toBeNull();
 });

@@ -83,7 +83,7 @@ fn in_words(response: Response) -> Response {
         return response;
     }
     let reason = status.canonical_reason().unwrap_or("it did not work").to_lowercase();
-    let problem = Problem::new(status, format!("the request was not answered: {reason}"));
+    let problem = Problem::plain(status, format!("the request was not answered: {reason}"));
     let mut answer = problem.into_response();
     // Whatever else was said still holds: what is allowed, when to come again, what to upgrade to.
     for (name, value) in response.headers() {

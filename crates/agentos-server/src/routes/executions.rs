@@ -12,10 +12,11 @@ use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::refusals::{Finds, Lists};
+use super::refusals::{OfRun, Refuses};
 use crate::access::may::{May, Read};
 use crate::asked::Asked;
 use crate::documents::{Execution, ExecutionDetail, Page, Unreadable, Written};
+use crate::house::errors::OperationsError;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -62,7 +63,7 @@ const PARAMETERS: &[&str] = &[
     ),
     responses(
         (status = 200, description = "One page of runs.", body = Page<Execution>),
-        Lists
+        Refuses
     )
 )]
 async fn list(
@@ -162,7 +163,7 @@ pub(super) fn document(of: &impl Serialize) -> Result<Value, Problem> {
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     responses(
         (status = 200, description = "The run.", body = ExecutionDetail),
-        Finds
+        Refuses<(OfRun, OperationsError)>
     )
 )]
 async fn show(

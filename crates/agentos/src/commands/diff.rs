@@ -11,7 +11,7 @@ use agentos_workspace::version_control::Diff;
 use agentos_workspace::workspace::snapshot::Comparison;
 use serde::Serialize;
 
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::names;
 use crate::session::Session;
 use crate::travel::past::Past;
@@ -172,6 +172,6 @@ fn print(
 
 impl From<crate::travel::range::Unknown> for CommandError {
     fn from(unknown: crate::travel::range::Unknown) -> Self {
-        Self::refused(unknown.to_string())
+        Self::refused(unknown.to_string()).because(Cause::FilesNotKept)
     }
 }

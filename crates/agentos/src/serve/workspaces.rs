@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use agentos_engine::workspaces::workspace_of;
+use agentos_server::house::Words;
+use agentos_server::house::errors::{CleanError, RestoreError};
 use agentos_store::records::Workspace as Row;
 use agentos_store::unified::Unreadable;
 use agentos_workspace::workspace::id::WorkspaceId;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::refused::words;
 use super::room::{Room, naming};
 use super::rooms::Rooms;
 use crate::commands::workspace::{list, not_found};
 use crate::databases::folders;
-use crate::error::{CommandError, ErrorKind, Result};
+use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::session::Session;
 use crate::workspace::desk::Desk;
 use crate::workspace::removal;
@@ -57,7 +60,9 @@ async fn rows_of(room: &Room, all: bool) -> Result<Vec<Row>> {
 
 /// The workspace of this id, and the project in whose database it is.
 async fn find(rooms: &Rooms, id: &str) -> Result<(Arc<Room>, Row)> {
-    let mut unreadable = Vec::new();
+    let unserved = rooms.unserved().into_iter();
+    let mut unreadable: Vec<String> =
+        unserved.map(|unserved| unserved.path.display().to_string()).collect();
     for room in rooms.all() {
         match rows_of(&room, true).await {
             Ok(rows) => {
@@ -68,13 +73,11 @@ async fn find(rooms: &Rooms, id: &str) -> Result<(Arc<Room>, Row)> {
             Err(_) => unreadable.push(room.store().path().display().to_string()),
         }
     }
-    match unreadable.is_empty() {
-        true => Err(not_found(id)),
-        false => {
-            let unreadable = unreadable.join(", ");
-            Err(not_found(id).api_hint(format!("{unreadable} can't be read; it may be in there")))
-        }
+    if unreadable.is_empty() {
+        return Err(not_found(id));
     }
+    let Words { message, hint, .. } = Words::hidden("workspace", id, &unreadable);
+    Err(CommandError { api_hint: hint, ..CommandError::new(ErrorKind::Unusable, message) })
 }
 
 fn desk_of(session: &Session, room: &Room) -> Result<Desk> {
@@ -102,25 +105,29 @@ pub(super) async fn show(rooms: &Rooms, id: &str) -> Result<Value> {
 }
 
 /// Removes one of them.
-pub(super) async fn clean(rooms: &Rooms, id: &str, force: bool) -> Result<Value> {
+pub(super) async fn clean(rooms: &Rooms, id: &str, force: bool) -> Result<Value, CleanError> {
     let (room, row) = find(rooms, id).await?;
     let session = room.session();
     let desk = desk_of(&session, &room)?;
     let workspace = workspace_of(&row).filter(|found| found.state.is_there());
     let workspace = workspace.ok_or_else(|| {
-        CommandError::refused(format!("the workspace {id} is not there any more"))
-            .hint("it can be brought back if there is a backup of it")
+        let words = Words::new(format!("the workspace {id} is not there any more"));
+        CleanError::WorkspaceGone(words.hint("it can be brought back if there is a backup of it"))
     })?;
     let outcome = removal::clean(&desk, workspace, force).await?;
     if let Some(refusal) = outcome.refusal() {
-        return Err(refusal.clone());
+        return Err(refusal.clone().into());
     }
     removal::sweep_later(&session, desk.root());
     Ok(outcome.document())
 }
 
 /// Brings one of them back.
-pub(super) async fn restore(rooms: &Rooms, id: &str, backup: Option<u32>) -> Result<Value> {
+pub(super) async fn restore(
+    rooms: &Rooms,
+    id: &str,
+    backup: Option<u32>,
+) -> Result<Value, RestoreError> {
     let (room, row) = find(rooms, id).await?;
     let mut desk = desk_of(&room.session(), &room)?;
     if let Some(known) = workspace_of(&row) {
@@ -128,11 +135,12 @@ pub(super) async fn restore(rooms: &Rooms, id: &str, backup: Option<u32>) -> Res
     }
     let id: WorkspaceId = id.parse().map_err(|error| CommandError::usage(format!("{error}")))?;
     let restored = desk.work(move |yard| yard.restore(&id, backup)).await;
-    let (workspace, backup) = restored.map_err(|error| match (error.kind, backup) {
-        (ErrorKind::NotFound, Some(_)) => error.field("/backup"),
-        // The workspace is known, and there is nothing to bring it back from.
-        (ErrorKind::NotFound, None) => CommandError { kind: ErrorKind::Refused, ..error },
-        _ => error,
+    let (workspace, backup) = restored.map_err(|error| match (error.cause, backup) {
+        // There may be others.
+        (Some(Cause::NoBackup), Some(_)) => {
+            RestoreError::WrongBackup(words(error.field("/backup")))
+        }
+        _ => error.into(),
     })?;
     Ok(json!({ "workspace_id": workspace.id, "path": workspace.path, "backup": backup }))
 }
