@@ -41,8 +41,17 @@ pub(crate) async fn at_run(session: &Session, name: &str) -> Result<Option<Sessi
 
 /// The checkout that the run was started from, or any that uses its database. If none is left, the database alone.
 pub(crate) fn session_of(session: &Session, view: &UnifiedView, found: &Found) -> Result<Session> {
-    let database = found.source.path();
     let started_in = found.run.work_dir.as_ref().map(PathBuf::from);
+    session_at(session, view, found.source.path(), started_in)
+}
+
+/// This checkout if it uses the database, or else any that does. If none is left, the database alone.
+pub(crate) fn session_at(
+    session: &Session,
+    view: &UnifiedView,
+    database: &Path,
+    started_in: Option<PathBuf>,
+) -> Result<Session> {
     let users = view.worktrees().all().iter().map(|worktree| worktree.path.clone());
     let there = started_in.into_iter().chain(users).find_map(|root| {
         let surroundings = Surroundings { cwd: Some(root), ..session.surroundings.clone() };

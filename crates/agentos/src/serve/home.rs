@@ -22,6 +22,7 @@ use uuid::Uuid;
 use super::room::{Room, naming};
 use super::rooms::Rooms;
 use super::views::Views;
+use super::workspaces::Everywhere;
 use super::{attendant, deeds, discovery, recovery, start, workspaces};
 use crate::commands::artifacts::project_of;
 use crate::commands::{diff, logs};
@@ -135,6 +136,10 @@ async fn take_care(inner: Arc<Inner>, stop: CancellationToken) {
 }
 
 impl Inner {
+    fn all(&self) -> Everywhere {
+        Everywhere { rooms: self.rooms.all(), view: self.views.current() }
+    }
+
     fn look_around(&self) {
         self.views.look_around(&self.rooms.all(), &self.rooms.unserved());
     }
@@ -213,9 +218,9 @@ impl House for Home {
     }
 
     async fn projects(&self) -> Answer<Vec<Value>> {
-        let mut all = Vec::new();
+        let (mut all, view) = (Vec::new(), self.inner.views.current());
         for room in self.inner.rooms.all() {
-            all.push(room.document().await.map_err(refused)?);
+            all.push(room.document(&view).await.map_err(refused)?);
         }
         Ok(all)
     }
@@ -232,7 +237,7 @@ impl House for Home {
                 }
             }
             inner.look_around();
-            Ok((room.document().await.map_err(refused)?, is_new))
+            Ok((room.document(&inner.views.current()).await.map_err(refused)?, is_new))
         })
         .await
     }
@@ -349,28 +354,28 @@ impl House for Home {
         all: bool,
     ) -> Answer<(Vec<Value>, Vec<Unreadable>)> {
         self.work(move |inner| async move {
-            workspaces::all(&inner.rooms, project, all).await.map_err(refused)
+            workspaces::all(&inner.all(), project, all).await.map_err(refused)
         })
         .await
     }
 
     async fn workspace(&self, id: String) -> Answer<Value> {
         self.work(
-            move |inner| async move { workspaces::show(&inner.rooms, &id).await.map_err(refused) },
+            move |inner| async move { workspaces::show(&inner.all(), &id).await.map_err(refused) },
         )
         .await
     }
 
     async fn clean(&self, id: String, force: bool) -> Answer<Value> {
         self.work(move |inner| async move {
-            workspaces::clean(&inner.rooms, &id, force).await.map_err(refused)
+            workspaces::clean(&inner.all(), &id, force).await.map_err(refused)
         })
         .await
     }
 
     async fn restore(&self, id: String, backup: Option<u32>) -> Answer<Value> {
         self.work(move |inner| async move {
-            workspaces::restore(&inner.rooms, &id, backup).await.map_err(refused)
+            workspaces::restore(&inner.all(), &id, backup).await.map_err(refused)
         })
         .await
     }

@@ -17,3 +17,4 @@ mod readiness;
 pub(crate) mod stage;
 mod starting;
 mod totals;
+mod worktrees;
