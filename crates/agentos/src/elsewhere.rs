@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agentos_store::unified::{FindError, Found, UnifiedView};
+use agentos_store::unified::{FindError, Found, UnifiedView, Worktree};
 use agentos_workspace::named;
 use agentos_workspace::state::{StateLocation, Why};
 use agentos_workspace::surroundings::Surroundings;
@@ -52,7 +52,10 @@ pub(crate) fn session_at(
     database: &Path,
     started_in: Option<PathBuf>,
 ) -> Result<Session> {
-    let users = view.worktrees().all().iter().map(|worktree| worktree.path.clone());
+    // A workspace is a place of last resort: it may be what is dealt with.
+    let (made, own): (Vec<&Worktree>, Vec<&Worktree>) =
+        view.worktrees().all().iter().partition(|worktree| worktree.is_workspace);
+    let users = own.into_iter().chain(made).map(|worktree| worktree.path.clone());
     let there = started_in.into_iter().chain(users).find_map(|root| {
         let surroundings = Surroundings { cwd: Some(root), ..session.surroundings.clone() };
         let location = StateLocation::find(&surroundings).ok()?;

@@ -162,6 +162,9 @@ pub struct WorkspaceDetail {
     pub size_bytes: Option<u64>,
     /// What would be lost with it; null if it is not there.
     pub verdict: Option<Verdict>,
+    /// The short name of the run that works in it and has not ended: removed by force, it is missing to that run until it is
+    /// brought back, by somebody or by the run itself when it goes on. Null if no run needs it.
+    pub needed_by: Option<String>,
 }
 
 /// What would be lost with a workspace.

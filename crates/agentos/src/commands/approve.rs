@@ -230,7 +230,7 @@ pub(crate) fn user(session: &Session) -> String {
 
 /// What the system calls whoever this process belongs to; a number if it knows no name.
 fn known_user() -> String {
-    let id = nix::unistd::Uid::current();
-    let known = nix::unistd::User::from_uid(id).ok().flatten();
-    known.map_or_else(|| format!("uid {id}"), |known| known.name)
+    let id = rustix::process::getuid().as_raw();
+    let known = uzers::get_user_by_uid(id);
+    known.map_or_else(|| format!("uid {id}"), |known| known.name().to_string_lossy().into_owned())
 }

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentos_core::id::RunId;
 use agentos_engine::workspaces::workspace_of;
+use agentos_store::log::ReadError;
 use agentos_store::records::{Records as _, Workspace as Row};
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::unified::{Source, UnifiedView, Unreadable};
 use agentos_workspace::workspace::id::WorkspaceId;
+use agentos_workspace::workspace::{State, Workspace};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -142,6 +145,10 @@ pub(super) async fn show(everywhere: &Everywhere, id: &str) -> Result<Value> {
     let Known { session, store, row } = everywhere.find(id).await?;
     let mut document = everywhere.item(&row);
     let workspace = workspace_of(&row).filter(|found| found.state.is_there());
+    let needed_by = match &workspace {
+        Some(workspace) => needed_by(&store, workspace).await?,
+        None => None,
+    };
     let (mut size, mut verdict) = (Value::Null, Value::Null);
     if let Some(workspace) = workspace.filter(|workspace| workspace.path.is_dir()) {
         let desk = Desk::open(&session, &store)?.at(&workspace)?;
@@ -153,8 +160,22 @@ pub(super) async fn show(everywhere: &Everywhere, id: &str) -> Result<Value> {
     if let Some(fields) = document.as_object_mut() {
         fields.insert("size_bytes".to_owned(), size);
         fields.insert("verdict".to_owned(), verdict);
+        fields.insert("needed_by".to_owned(), needed_by.into());
     }
     Ok(document)
+}
+
+/// The run that works in it and has not ended, by the name that people know.
+async fn needed_by(store: &SqliteStore, workspace: &Workspace) -> Result<Option<String>> {
+    let run = workspace.run.as_ref().filter(|_| workspace.state == State::InUse);
+    let Some(run) = run.and_then(|run| run.parse().ok()) else { return Ok(None) };
+    match store.run_detail(RunId(run)).await {
+        Ok(found) => {
+            Ok(Some(found.run).filter(|run| run.completed_at.is_none()).map(|run| run.run_id))
+        }
+        Err(ReadError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Removes one of them.

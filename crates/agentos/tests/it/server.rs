@@ -16,5 +16,6 @@ mod places;
 mod readiness;
 pub(crate) mod stage;
 mod starting;
+mod telling;
 mod totals;
 mod worktrees;

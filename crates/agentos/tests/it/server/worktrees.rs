@@ -8,7 +8,7 @@ use super::stage::{Server, id, template};
 use crate::support::{Stand, until};
 
 const WORKS: &str = r#"import { createWorkflow } from "agentos";
-export default createWorkflow({ name: "works", workspace: "worktree" }, async (ctx) => {
+export default createWorkflow({ name: "works" }, async (ctx) => {
     await ctx.run("write", async () => { await ctx.files.write("made.txt", "one\n"); });
 });"#;
 
@@ -17,7 +17,8 @@ fn worktree_with_a_run(stand: &Stand, root: &Path) -> (PathBuf, Value) {
     let other = stand.at("repo-wt");
     stand.git(root, &["worktree", "add", "-q", other.to_str().expect("a path")]);
     template(&other, "works", WORKS);
-    let run = stand.run(&other, &["run", "works", "--json"]).exits(0).document();
+    let run = ["run", "works", "--workspace", "worktree", "--json"];
+    let run = stand.run(&other, &run).exits(0).document();
     (other, run)
 }
 
@@ -42,7 +43,7 @@ fn runs_of_another_worktree_are_told_as_the_projects_and_found_by_it() {
     let shown = server.get(&format!("/api/executions/{run}")).is(200).json();
     assert_eq!(shown["project_id"], project.as_str());
     let totals = server.get(&format!("/api/totals?projectId={project}")).is(200).json();
-    assert_eq!(totals["runs"], 2, "{totals}");
+    assert_eq!(totals["runs"]["COMPLETED"], 2, "{totals}");
 
     let served = server.get(&format!("/api/projects/{project}")).is(200).json();
     let worktrees = served["worktrees"].as_array().expect("a list").clone();
