@@ -48,8 +48,8 @@ fn a_child_that_waits_goes_on_as_it_began_though_its_file_is_gone() {
     let run = stand.run(&root, &["run", "parent", "--detach", "--json"]).exits(0).document();
     let mut child = Value::Null;
     until("the child waits", || {
-        let children = stand.runs(&root).into_iter().filter(|run| run["workflow"] == "child");
-        child = children.last().unwrap_or_default();
+        let found = stand.runs(&root).into_iter().find(|run| run["workflow"] == "child");
+        child = found.unwrap_or_default();
         child["waiting"]["kind"] == "signal"
     });
     for pid in stand.executors() {
