@@ -9,7 +9,7 @@ use agentos_core::time::Millis;
 use agentos_core::value::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::limits;
+use crate::{limits, order};
 
 /// The config of a workflow, as its author wrote it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,8 +29,8 @@ pub struct WorkflowConfig {
     /// How long a run may take at all, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Milliseconds>,
-    /// A JSON schema for the input.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// A JSON schema for the input, which says the order of its properties: see [`order`].
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "order::noted")]
     pub input: Option<Value>,
     /// Where it works: a kind of workspace, or more about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

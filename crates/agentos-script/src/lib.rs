@@ -24,6 +24,7 @@ pub mod files;
 mod graph;
 pub mod limits;
 mod operations;
+pub mod order;
 pub mod position;
 pub mod program;
 pub mod run;

@@ -134,6 +134,9 @@ impl Workflow {
     }
 
     /// A JSON schema for the input. A run is started only with an input that fits.
+    ///
+    /// Help and forms ask for its properties in the order of their letters, unless the schema says another: a map of
+    /// `serde_json` does not remember how it was written. `"x-order": ["title", "folder"]` beside `"properties"` does.
     #[must_use]
     pub fn input(mut self, schema: Value) -> Self {
         self.config.input = Some(schema);

@@ -41,6 +41,7 @@ pub(crate) fn workflow() -> Workflow {
             "type": "object",
             "required": ["title"],
             "additionalProperties": false,
+            "x-order": ["title", "folder", "pause", "ask"],
             "properties": {
                 "title": { "type": "string", "minLength": 1, "description": "The heading" },
                 "folder": { "type": "string", "default": "notes", "description": "Where the notes are" },

@@ -1458,7 +1458,7 @@ export interface components {
                 file_path?: string | null;
                 /** @description What `createWorkflow` was given. */
                 config?: unknown;
-                /** @description The JSON Schema of its input. */
+                /** @description The JSON Schema of its input. Its properties were written in the order of `x-order`, where that is there. */
                 input?: unknown;
                 /** @description Whether it can be started here. */
                 is_active: boolean;
@@ -1931,7 +1931,7 @@ export interface components {
             file_path?: string | null;
             /** @description What `createWorkflow` was given. */
             config?: unknown;
-            /** @description The JSON Schema of its input. */
+            /** @description The JSON Schema of its input. Its properties were written in the order of `x-order`, where that is there. */
             input?: unknown;
             /** @description Whether it can be started here. */
             is_active: boolean;

@@ -45,19 +45,8 @@ export type Statistics = Told<Schemas['Statistics']>;
 export type WorkflowVersion = Told<Schemas['WorkflowVersion']>;
 export type WorkflowDetail = Workflow & { source: Json; versions: WorkflowVersion[]; statistics: Statistics };
 
-export interface Finding {
-  what: string;
-  weight: string;
-  kept: string;
-  count: number;
-  bytes: number;
-  examples: string[];
-}
-export interface Verdict {
-  findings: Finding[];
-  integrated?: { how: string; into: string } | null;
-  branch?: string | null;
-}
+export type Finding = Told<Schemas['Finding']>;
+export type Verdict = With<Schemas['Verdict'], { findings: Finding[] }>;
 export type Workspace = Told<Schemas['Workspace']>;
 export type WorkspaceDetail = Workspace & { size_bytes: number | null; verdict: Verdict | null };
 

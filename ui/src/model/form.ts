@@ -26,6 +26,8 @@ export interface Schema {
   multipleOf?: number;
   minItems?: number;
   maxItems?: number;
+  /** The order of the properties, as their author has written them: an object of JSON has none. */
+  'x-order'?: unknown;
 }
 
 export type FieldKind = 'text' | 'long' | 'number' | 'integer' | 'boolean' | 'choice' | 'list' | 'file' | 'json';
@@ -42,17 +44,21 @@ export interface Field {
 export type Values = Record<string, string | boolean>;
 
 export function fieldsOf(schema: Schema | null | undefined): Field[] {
-  const properties = schema?.properties ?? {};
   const required = new Set(schema?.required ?? []);
-  const fields = Object.entries(properties).map(([name, part]) => ({
+  return propertiesOf(schema ?? {}).map(([name, part]) => ({
     name,
     label: part.title ?? name,
     kind: kindOf(part),
     isRequired: required.has(name),
     schema: part,
   }));
-  // What has to be filled in comes first; otherwise the author's order counts.
-  return fields.sort((one, other) => Number(other.isRequired) - Number(one.isRequired));
+}
+
+/** The properties in their author's order. Those that it does not name come last, as they are. */
+function propertiesOf(schema: Schema): [string, Schema][] {
+  const order: unknown[] = Array.isArray(schema['x-order']) ? schema['x-order'] : [];
+  const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return Object.entries(schema.properties ?? {}).sort(([one], [other]) => place(one) - place(other));
 }
 
 function kindOf(schema: Schema): FieldKind {

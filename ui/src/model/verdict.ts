@@ -20,7 +20,7 @@ export interface Weighed {
 export function weighed(verdict: Verdict | null): Weighed[] {
   const found: Weighed[] = [];
   for (const finding of verdict?.findings ?? []) {
-    const weight = { text: textOf(finding), examples: examples(finding), blocks: finding.weight === 'blocks' || finding.weight === 'refuses' };
+    const weight = { text: textOf(finding), examples: examples(finding), blocks: finding.weight === 'blocks' || finding.weight === 'forbids' };
     // It may be in use in two ways: that is one thing to say, with two reasons.
     const same = found.find((other) => other.text === weight.text);
     if (same) Object.assign(same, { examples: `${same.examples}, ${weight.examples}`, blocks: same.blocks || weight.blocks });
@@ -31,17 +31,20 @@ export function weighed(verdict: Verdict | null): Weighed[] {
 
 function textOf({ what, count, bytes: size }: Finding): string {
   // It is in use or not; there is nothing to count.
-  if (what === 'in_use') return 'in use by a run';
-  return `${count} ${WHAT[what] ?? String(what).replaceAll('_', ' ')}${size ? `, ${bytes(size)}` : ''}`;
+  if (what === 'in_use') return 'in use';
+  return `${count} ${WHAT[what] ?? what.replaceAll('_', ' ')}${size ? `, ${bytes(size)}` : ''}`;
 }
 
 function examples(finding: Finding): string {
-  const named = (finding.examples ?? []).slice(0, 4);
-  const rest = (finding.count ?? named.length) - named.length;
+  const named = finding.examples.slice(0, 4);
+  const rest = finding.count - named.length;
   return named.join(', ') + (rest > 0 && named.length > 0 ? `, and ${plural(rest, 'other')}` : '');
 }
 
-/** Whether it can go without anything being lost. */
-export function isSafe(verdict: Verdict | null): boolean {
-  return !weighed(verdict).some((finding) => finding.blocks);
+/** How it can be removed: as it is, only after a backup, or not at all while it is like this. */
+export type Removal = 'free' | 'backup' | 'never';
+
+export function removalOf(verdict: Verdict | null): Removal {
+  if (verdict === null || verdict.is_free) return 'free';
+  return verdict.findings.some((finding) => finding.weight === 'forbids') ? 'never' : 'backup';
 }

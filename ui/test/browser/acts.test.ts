@@ -1,28 +1,12 @@
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launch, Watched } from './browser.ts';
-import { Stage, until, type RunDocument } from './stage.ts';
+import { expect, test } from 'vitest';
+import { seen, setScene, stage, stands } from './scene.ts';
+import { until, type RunDocument } from './stage.ts';
 
-let stage: Stage;
-let browser: Browser;
-let seen: Watched;
+setScene();
 
-beforeAll(async () => {
-  stage = await Stage.set();
-  await stage.serve();
-  browser = await launch();
-  seen = await Watched.open(browser, stage.url);
-});
-afterAll(async () => {
-  await browser?.close();
-  await stage?.strike();
-});
-
-function stands(how: string): Promise<void> {
-  return seen.page.locator('header').getByText(how, { exact: true }).waitFor();
-}
 const document = (run: string) => stage.api<RunDocument & { input: unknown }>(`/api/executions/${run}`);
 const shown = () => new URL(seen.page.url()).pathname.split('/').pop()!;
 
@@ -127,6 +111,31 @@ test('a workspace goes only after it was shown what would be lost, and all of it
   await page.getByText(`${run.run_id} is back`).waitFor();
   expect(readFileSync(file, 'utf8')).toBe(work);
   await page.getByRole('row').filter({ hasText: run.run_id }).getByText('3 untracked').waitFor();
+});
+
+test('a workspace that somebody is in is not offered to be removed', async () => {
+  const { page } = seen;
+  const run = await stage.start('steps', { steps: 1 });
+  const { workspace_dir } = await stage.waitFor(run, ({ status }) => status === 'COMPLETED');
+  const somebody = spawn('sleep', ['600'], { cwd: String(workspace_dir), stdio: 'ignore' });
+  try {
+    await page.goto('/workspaces');
+    await page.getByRole('row').filter({ hasText: run.run_id }).getByText('in use', { exact: true }).waitFor();
+    await page.getByRole('button', { name: `Clean ${run.run_id}` }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText("It can't be removed while this is so.").waitFor();
+    await dialog.getByText(`process ${somebody.pid} (sleep)`).waitFor();
+    expect(await dialog.getByRole('button', { name: /remove/i }).count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Leave it' }).click();
+  } finally {
+    const gone = new Promise((resolve) => somebody.once('exit', resolve));
+    somebody.kill();
+    await gone;
+  }
+  await page.getByRole('button', { name: `Clean ${run.run_id}` }).click();
+  await page.getByRole('dialog').getByText('Nothing would be lost.').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+  await page.getByText(`${run.run_id} was removed`).waitFor();
 });
 
 test('a run is started with what another one was started with', async () => {

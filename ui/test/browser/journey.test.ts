@@ -1,29 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { launch, Watched } from './browser.ts';
-import { Stage, until, type RunDocument } from './stage.ts';
+import { describe, expect, test } from 'vitest';
+import { seen, setScene, stage, stands } from './scene.ts';
+import { until, type RunDocument } from './stage.ts';
 
-let stage: Stage;
-let browser: Browser;
-let seen: Watched;
-
-beforeAll(async () => {
-  stage = await Stage.set();
-  await stage.serve();
-  browser = await launch();
-  seen = await Watched.open(browser, stage.url);
-});
-afterAll(async () => {
-  await browser?.close();
-  await stage?.strike();
-});
-
-/** The run that is looked at stands like this. */
-function stands(how: string): Promise<void> {
-  return seen.page.locator('header').getByText(how, { exact: true }).waitFor();
-}
+setScene();
 
 describe('a person with a browser', () => {
   let name = '';
@@ -40,6 +21,9 @@ describe('a person with a browser', () => {
     await seen.page.getByRole('link', { name: /^feature/ }).click();
     const title = seen.page.getByLabel('Title');
     await title.fill('ab');
+    // As the template has them, and not in the order of their letters.
+    const labels = (await seen.page.locator('form > .input label').allInnerTexts()).map((label) => label.replace(/\s*\*$/, '').trim());
+    expect(labels).toEqual(['Title', 'Brief', 'Priority', 'Reviewers', 'Ask before it is done', 'Pause']);
     await seen.page.getByRole('button', { name: 'Start', exact: true }).click();
     await seen.page.getByText('At least 3 characters.').waitFor();
     expect(await title.getAttribute('aria-invalid')).toBe('true');

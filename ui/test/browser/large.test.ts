@@ -1,32 +1,22 @@
 import { gzipSync } from 'node:zlib';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launch, Watched } from './browser.ts';
-import { Stage, until, type RunDocument } from './stage.ts';
+import { seen, setScene, stage } from './scene.ts';
+import { until, type RunDocument } from './stage.ts';
 
 /** What is measured is told; what a slow machine can't keep is not asserted. */
 const figures: Record<string, number> = {};
 const STEPS = 2000;
 const MEGABYTES = 50;
 
-let stage: Stage;
-let browser: Browser;
-let seen: Watched;
 let run: RunDocument;
 
+setScene();
 beforeAll(async () => {
-  stage = await Stage.set();
-  await stage.serve();
-  browser = await launch();
-  seen = await Watched.open(browser, stage.url);
   run = await stage.start('steps', { steps: STEPS, megabytes: MEGABYTES });
 });
-afterAll(async () => {
-  console.log('figures', figures);
-  await browser?.close();
-  await stage?.strike();
-});
+afterAll(() => console.log('figures', figures));
 
 /** How many frames were drawn in each second while something was done, and the longest time without one. */
 async function frames(page: Page, work: () => Promise<void>): Promise<{ rate: number; longest: number }> {

@@ -1,26 +1,16 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { launch, PHONE, Watched } from './browser.ts';
-import { Stage, until, type RunDocument } from './stage.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { PHONE, Watched } from './browser.ts';
+import { browser, seen, setScene, stage } from './scene.ts';
+import { until, type RunDocument } from './stage.ts';
 
-let stage: Stage;
-let browser: Browser;
-let seen: Watched;
 let runs: RunDocument[];
 
+setScene({ viewport: { width: 1440, height: 600 } });
 beforeAll(async () => {
-  stage = await Stage.set();
-  await stage.serve();
-  browser = await launch();
   runs = [];
   for (let time = 0; time < 24; time++) runs.push(await quick());
   for (const run of runs) await stage.waitFor(run, ({ status }) => status === 'COMPLETED');
-  seen = await Watched.open(browser, stage.url, { viewport: { width: 1440, height: 600 } });
 }, 180_000);
-afterAll(async () => {
-  await browser?.close();
-  await stage?.strike();
-});
 
 /** A run that is soon over, in the checkout itself. */
 const quick = () => stage.start('steps', { steps: 4 }, { workspace: { kind: 'none' } });

@@ -1,20 +1,14 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launch, Watched } from './browser.ts';
-import { Stage, until, type RunDocument } from './stage.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { seen, setScene, stage } from './scene.ts';
+import { until, type RunDocument } from './stage.ts';
 
-let stage: Stage;
-let browser: Browser;
-let seen: Watched;
 let asking: RunDocument;
 const HERE = { workspace: { kind: 'none' } };
 /** More than fit on one page of anything. */
 const MANY = 130;
 
+setScene();
 beforeAll(async () => {
-  stage = await Stage.set();
-  await stage.serve();
-  browser = await launch();
   asking = await stage.start('feature', { title: 'Dark mode' });
   await stage.waitFor(asking, ({ waiting }) => waiting !== null);
   const failed = await stage.start('broken');
@@ -24,12 +18,7 @@ beforeAll(async () => {
   for (let time = 0; time < MANY; time++) last = await stage.start('steps', { steps: 1 }, HERE);
   await stage.waitFor(last, ({ status }) => status === 'COMPLETED');
   await stage.start('slow');
-  seen = await Watched.open(browser, stage.url);
 }, 240_000);
-afterAll(async () => {
-  await browser?.close();
-  await stage?.strike();
-});
 
 const value = (label: string) => seen.page.locator('.totals li').filter({ hasText: label }).locator('.value').first();
 const says = (label: string, wanted: string) => until(`${label} is ${wanted}`, async () => ((await value(label).textContent())?.startsWith(wanted) ? true : null));

@@ -18,11 +18,21 @@ const schema: Schema = {
 const fields = fieldsOf(schema);
 
 describe('a form', () => {
-  test('has a field for each property, what is needed first', () => {
+  test('has a field for each property', () => {
     expect(fields.map((field) => [field.name, field.kind])).toEqual([
-      ['title', 'text'], ['brief', 'long'], ['count', 'integer'], ['deep', 'json'], ['gate', 'boolean'], ['labels', 'list'], ['level', 'choice'], ['notes', 'file'],
+      ['brief', 'long'], ['count', 'integer'], ['deep', 'json'], ['gate', 'boolean'], ['labels', 'list'], ['level', 'choice'], ['notes', 'file'], ['title', 'text'],
     ]);
-    expect(fields[0]).toMatchObject({ label: 'Title of it', isRequired: true });
+    expect(fields.at(-1)).toMatchObject({ label: 'Title of it', isRequired: true });
+  });
+  test.each([
+    [['title', 'brief', 'notes', 'level', 'labels', 'gate', 'deep', 'count'], ['title', 'brief', 'notes', 'level', 'labels', 'gate', 'deep', 'count']],
+    [['title', 'gone', 'gate', 'title'], ['title', 'gate', 'brief', 'count', 'deep', 'labels', 'level', 'notes']],
+    ['title first', ['brief', 'count', 'deep', 'gate', 'labels', 'level', 'notes', 'title']],
+  ])('asks in the order that the schema gives: %j', (order, names) => {
+    expect(fieldsOf({ ...schema, 'x-order': order }).map((field) => field.name)).toEqual(names);
+  });
+  test('asks for numbered fields in their author\'s order, too', () => {
+    expect(fieldsOf({ properties: { 1: {}, 2: {}, first: {} }, 'x-order': ['first', '2', '1'] }).map((field) => field.name)).toEqual(['first', '2', '1']);
   });
   test('of a workflow without a schema is empty', () => {
     expect([fieldsOf(null), fieldsOf({}), judge([], {})]).toEqual([[], [], { input: {}, errors: {} }]);

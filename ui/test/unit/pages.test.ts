@@ -4,7 +4,8 @@ import { briefly, nameOfStep } from '../../src/model/names';
 import { filtersOf, queryOf, STATUSES, totalsOf } from '../../src/model/filters';
 import { standingOfRun } from '../../src/model/standing';
 import { modulesOf, moduleOf, siteOf, successOf } from '../../src/model/statistics';
-import { isSafe, weighed } from '../../src/model/verdict';
+import type { Finding, Verdict } from '../../src/api/types';
+import { removalOf, weighed } from '../../src/model/verdict';
 
 describe('how a run stands', () => {
   const waiting = (kind: 'approval' | 'timer') => ({ status: 'RUNNING' as const, interrupted: false, waiting: { kind, since: '', until: null } });
@@ -46,11 +47,14 @@ test('the module that an error is in is found', () => {
 });
 
 test('a verdict says what would be lost', () => {
-  const finding = { what: 'untracked', weight: 'blocks', kept: 'backup', count: 7, bytes: 61, examples: ['a', 'b', 'c', 'd', 'e'] };
-  expect(weighed({ findings: [finding] })).toEqual([{ text: '7 untracked, 61 B', examples: 'a, b, c, d, and 3 others', blocks: true }]);
-  const used = (example: string) => ({ what: 'in_use', weight: 'blocks', kept: 'in_place', count: 1, bytes: 0, examples: [example] });
-  expect(weighed({ findings: [used('somebody works in it'), used('process 7')] })).toEqual([{ text: 'in use by a run', examples: 'somebody works in it, process 7', blocks: true }]);
-  expect([isSafe({ findings: [finding] }), isSafe({ findings: [{ ...finding, weight: 'tells' }] }), isSafe(null)]).toEqual([false, true, true]);
+  const verdict = (...findings: Finding[]): Verdict => ({ workspace_id: 'w', path: '/w', kind: 'worktree', branch: null, integrated: null, findings, is_free: findings.every(({ weight }) => weight === 'free' || weight === 'saved') });
+  const finding: Finding = { what: 'untracked', weight: 'blocks', kept: 'backup', count: 7, bytes: 61, examples: ['a', 'b', 'c', 'd', 'e'] };
+  expect(weighed(verdict(finding))).toEqual([{ text: '7 untracked, 61 B', examples: 'a, b, c, d, and 3 others', blocks: true }]);
+  const used = (weight: Finding['weight'], example: string): Finding => ({ what: 'in_use', weight, kept: 'in_place', count: 1, bytes: null, examples: [example] });
+  const inUse = verdict(used('forbids', 'process 7 (bash)'), used('blocks', 'somebody works in it'));
+  expect(weighed(inUse)).toEqual([{ text: 'in use', examples: 'process 7 (bash), somebody works in it', blocks: true }]);
+  expect(weighed(verdict(used('forbids', 'process 7 (bash)')))[0]?.blocks).toBe(true);
+  expect([verdict(finding), verdict({ ...finding, weight: 'saved' }), inUse, null].map(removalOf)).toEqual(['backup', 'free', 'never', 'free']);
 });
 
 test('a diff has files, and lines with their numbers', async () => {

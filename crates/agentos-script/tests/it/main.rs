@@ -6,6 +6,7 @@ mod lints;
 mod moves;
 mod npm;
 mod operations;
+mod order;
 mod random;
 mod sandbox;
 mod steps;

@@ -65,7 +65,7 @@ pub struct Workflow {
     pub file_path: Option<String>,
     /// What `createWorkflow` was given.
     pub config: Option<Value>,
-    /// The JSON Schema of its input.
+    /// The JSON Schema of its input. Its properties were written in the order of `x-order`, where that is there.
     pub input: Option<Value>,
     /// Whether it can be started here.
     pub is_active: bool,

@@ -67,7 +67,7 @@ async fn is_ready(
     for source in view.sources() {
         let checked = match source.store.check_file() {
             // A file can be where it was, and be damaged.
-            Ok(()) => source.store.projects().await.map(drop),
+            Ok(()) => source.store.definitions(None).await.map(drop),
             Err(error) => Err(error),
         };
         if let Err(error) = checked {

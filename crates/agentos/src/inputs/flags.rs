@@ -1,6 +1,7 @@
 //! Inputs as flags: `--brief notes.md` for the property `brief` of a workflow's schema.
 
 use agentos_core::value::Value;
+use agentos_script::order::property_names;
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
@@ -18,11 +19,10 @@ pub(crate) struct Flag {
     pub(crate) long: String,
 }
 
-/// The flags that a schema makes, but for those whose names are taken.
+/// The flags that a schema makes, in the order of its properties, but for those whose names are taken.
 pub(crate) fn flags(schema: &Value, is_taken: impl Fn(&str) -> bool) -> Vec<Flag> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let names = properties.into_iter().flat_map(|properties| properties.keys());
-    let flags = names.map(|name| Flag { property: name.clone(), long: kebab(name) });
+    let names = property_names(schema).into_iter();
+    let flags = names.map(|name| Flag { property: name.to_owned(), long: kebab(name) });
     flags.filter(|flag| !flag.long.is_empty() && !is_taken(&flag.long)).collect()
 }
 

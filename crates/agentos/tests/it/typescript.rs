@@ -49,6 +49,27 @@ fn init_writes_what_a_repository_needs_and_changes_nothing_that_is_there() {
 }
 
 #[test]
+fn help_lists_inputs_in_the_order_in_which_their_author_wrote_them() {
+    let (stand, root) = Stand::with_repository();
+    let input = "{ properties: { title: {}, json: {}, brief: {}, base: {}, author: {} } }";
+    let text = format!(
+        "import {{ createWorkflow }} from \"agentos\";\n\
+         export default createWorkflow({{ name: \"ordered\", input: {input} }}, async () => 1);\n"
+    );
+    write(&root, "ordered.ts", &text);
+    let help = run(&stand, &root, &["run", "ordered", "--help"]).exits(0).out;
+    let inputs = help.split_once("\nInputs:").expect("they are listed").1;
+    let words = inputs.split_whitespace().map(|word| word.trim_start_matches("--"));
+    let names = words.filter_map(|word| {
+        ["title", "json", "brief", "base", "author"]
+            .into_iter()
+            .find(|name| word.trim_end_matches("=VALUE") == *name)
+    });
+    // The names of our own flags come last, since they are none of the workflow's.
+    assert_eq!(names.collect::<Vec<_>>(), ["title", "brief", "author", "json", "base"], "{help}");
+}
+
+#[test]
 fn the_first_workflow_runs_at_once_and_its_inputs_are_flags() {
     let (stand, root) = Stand::with_repository();
     run(&stand, &root, &["init"]).exits(0);

@@ -29,8 +29,10 @@ pub(crate) async fn get(
 }
 
 pub(crate) async fn json(response: Response<Incoming>) -> Value {
-    assert_eq!(response.status(), 200);
-    serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
+    let status = response.status();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+    serde_json::from_slice(&body).unwrap()
 }
 
 /// The lines of a body as they come.

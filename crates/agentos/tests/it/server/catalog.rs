@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::stage::{Server, id, template};
 use crate::support::{Stand, until};
@@ -56,6 +56,37 @@ fn a_project_is_registered_served_and_served_again_after_a_restart() {
     server.stop();
     let kept = stand.runs(&other);
     assert_eq!(kept.len(), 1, "its runs stay");
+}
+
+const ORDERED: &str = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "ordered", input: { type: "object", additionalProperties: false, required: ["title"],
+  properties: {
+    title: { type: "string" }, brief: { type: "string" }, author: { type: "object", properties: { name: {}, email: {} } },
+  } } }, async (ctx) => ctx.input.title);"#;
+
+#[test]
+fn inputs_are_told_in_the_order_in_which_their_author_wrote_them() {
+    let (stand, root) = Stand::with_repository();
+    template(&root, "ordered", ORDERED);
+    let server = Server::start(&stand, &root);
+    let path = format!("/api/workflows/{}", id(&server.workflow("ordered")));
+    let shown = server.get(&path).is(200).json();
+    let input = &shown["input"];
+    assert_eq!(input["x-order"], json!(["title", "brief", "author"]));
+    assert_eq!(input["properties"]["author"]["x-order"], json!(["name", "email"]));
+    assert_eq!(&shown["config"]["input"], input);
+    assert_eq!(&server.workflow("ordered")["input"], input, "the list says the same");
+    // It is about the schema, and nothing that an input is checked against.
+    let none = json!({ "kind": "none" });
+    let execute = |input: Value| {
+        server.post(&format!("{path}/execute"), &json!({ "input": input, "workspace": none }))
+    };
+    let author = json!({ "email": "ada@example.org", "name": "Ada" });
+    let run = execute(json!({ "title": "First", "author": author })).is(201).json();
+    assert_eq!(server.until_status(&id(&run), "COMPLETED")["output"], "First");
+    let refused = execute(json!({ "title": "Second", "x-order": ["title"] })).is(422).json();
+    assert_eq!(refused["errors"][0]["pointer"], "/input/x-order");
+    server.stop();
 }
 
 #[test]
@@ -161,7 +192,7 @@ export default createWorkflow({ name: "works", agents: { planner: "nobody" } }, 
     // Whoever starts a run goes by it at once; the engine as soon as nothing is at work.
     until("the engine goes by it, too", || {
         let run = id(&execute().is(201).json());
-        let mut document = serde_json::Value::Null;
+        let mut document = Value::Null;
         until("it has ended", || {
             document = server.get(&format!("/api/executions/{run}")).is(200).json();
             document["completed_at"].is_string()
