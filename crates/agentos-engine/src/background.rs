@@ -18,6 +18,7 @@ use agentos_store::backend::BackendError;
 use agentos_store::due::Except;
 use agentos_store::store::Store;
 use thiserror::Error;
+use tokio::sync::Notify;
 
 use crate::clock::Clock;
 use crate::engine::Engine;
@@ -155,10 +156,11 @@ pub async fn attend(
     start: impl Fn() -> io::Result<Engine>,
     told: impl Future<Output = Depart>,
 ) -> Result<Attended, AttendError> {
-    attend_for(IDLE_FOR, (database, store), clock, start, told).await
+    attend_for(IDLE_FOR, (database, store), clock, start, (told, &Notify::new())).await
 }
 
-/// As [`attend`], for somebody who stays anyway and so may wait longer for the next thing to do.
+/// As [`attend`], for somebody who stays anyway and so may wait longer for the next thing to do. Whoever brings something in
+/// the same process says so by `brought`: the store's own bell may be at rest.
 ///
 /// # Errors
 /// [`AttendError`]
@@ -167,7 +169,7 @@ pub async fn attend_for(
     (database, store): (&Path, &dyn Store),
     clock: &impl Clock,
     start: impl Fn() -> io::Result<Engine>,
-    told: impl Future<Output = Depart>,
+    (told, brought): (impl Future<Output = Depart>, &Notify),
 ) -> Result<Attended, AttendError> {
     tokio::pin!(told);
     loop {
@@ -175,6 +177,12 @@ pub async fn attend_for(
             return Ok(Attended::Another);
         };
         let engine = start()?;
+        let listening = async {
+            loop {
+                brought.notified().await;
+                engine.look_again();
+            }
+        };
         tokio::select! {
             biased;
             () = engine.dying() => {
@@ -189,6 +197,7 @@ pub async fn attend_for(
                 return Ok(Attended::Told);
             }
             () = engine.idle(idle_for) => {}
+            () = listening => {}
         }
         let hopeless = engine.resting();
         engine.leave().await;

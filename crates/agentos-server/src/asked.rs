@@ -14,7 +14,7 @@ use axum::http::request::Parts;
 
 use crate::problem::Problem;
 pub(crate) use body::Given;
-pub(crate) use named::TheRun;
+pub(crate) use named::{Named, TheRun};
 
 /// The longest value of a parameter, in bytes.
 const LONGEST: usize = 4_096;

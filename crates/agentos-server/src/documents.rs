@@ -10,6 +10,7 @@ mod page;
 mod step_name;
 mod totals;
 mod wanted;
+mod written;
 
 pub use catalog::{
     Backup, Finding, Integrated, Keeping, Project, Statistics, Verdict, Weight, Workflow,
@@ -24,5 +25,6 @@ pub use step_name::StepName;
 pub(crate) use totals::Totals;
 pub use wanted::{
     ApproveRequest, CancelRequest, CleanRequest, CommentRequest, ExecuteRequest, ForkRequest,
-    ProjectRequest, RestoreRequest, ResumeRequest, SignalRequest, WorkspaceRequest,
+    ProjectRequest, RestoreRequest, ResumeRequest, RetryRequest, SignalRequest, WorkspaceRequest,
 };
+pub(crate) use written::Written;

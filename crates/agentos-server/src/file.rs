@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use tokio_util::io::ReaderStream;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 
 /// An open file.
 pub(crate) struct FileAnswer {
@@ -80,7 +80,7 @@ impl FileAnswer {
 
 fn unsatisfiable(length: u64) -> Response {
     let detail = format!("there are no such bytes: the file has {length}");
-    let mut response = Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, detail).into_response();
+    let mut response = Problem::new(ProblemKind::NoSuchBytes, detail).into_response();
     if let Ok(range) = HeaderValue::from_str(&format!("bytes */{length}")) {
         response.headers_mut().insert(header::CONTENT_RANGE, range);
     }

@@ -1,7 +1,10 @@
 //! What the program does for the server: everything that is not reading a store or streaming.
 //!
 //! The server sees no processes, no agents and no working copies. Whoever starts it hands over a house, in which the same
-//! functions are called as the command line calls. What the house refuses comes with a kind, words, and what to do next.
+//! functions are called as the command line calls. Why the house refuses something is told by an enum of the
+//! [operation's own](errors).
+
+pub mod errors;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,45 +19,13 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-/// What kind of refusal it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefusalKind {
-    /// It was asked for wrongly.
-    Wrong,
-    /// There is no such thing.
-    NotFound,
-    /// It can't be done as things stand.
-    Conflict,
-    /// Whoever asks may not.
-    Forbidden,
-    /// It was tried, and did not work.
-    Failed,
-    /// A database can't be used now.
-    Unavailable,
-}
-
-/// Why something was not done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// What kind of refusal it is.
-    pub kind: RefusalKind,
-    /// What is wrong.
-    pub message: String,
-    /// What to do next.
-    pub hint: Option<String>,
-    /// Fields of the request that are wrong: JSON pointers, and how.
-    pub fields: Vec<(String, String)>,
-}
-
-impl Refusal {
-    /// One that says just this.
-    pub fn new(kind: RefusalKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None, fields: Vec::new() }
-    }
-}
-
-/// The answer of the house.
-pub type Answer<T> = Result<T, Refusal>;
+use errors::{
+    AddProjectError, ApproveError, CancelError, CleanError, CommentError, DiffError, ExecuteError,
+    ForkError, ListProjectsError, ListWorkspacesError, OpenArtifactError, OpenLogError,
+    OperationsError, RemoveProjectError, RemoveWorkflowError, RestoreError, ResumeError,
+    RetryError, ShowWorkspaceError, SignalError,
+};
+pub use errors::{Refusal, Words};
 
 /// A run to be started.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,61 +64,63 @@ pub struct Started {
     pub is_replayed: bool,
 }
 
-/// What is to become of a run.
+/// How a run goes on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Resumption {
+    /// With the workflow as it is now.
+    pub latest: bool,
+    /// Somebody who hangs is ended first.
+    pub take_over: bool,
+}
+
+/// A new run that goes on from before some step of another.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fork {
+    /// The step: its number, or its name.
+    pub step: String,
+    /// Who works in the place of which agent.
+    pub agents: BTreeMap<String, String>,
+    /// Inputs that are others in the new run.
+    pub input: BTreeMap<String, Value>,
+    /// How the new run's workspace is kept apart.
+    pub workspace: Option<String>,
+}
+
+/// An event for a run.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Deed {
-    /// It ends, with what it has started.
-    Cancel {
-        /// Why.
-        reason: Option<String>,
-    },
-    /// It goes on.
-    Resume {
-        /// With the workflow as it is now.
-        latest: bool,
-        /// Somebody who hangs is ended first.
-        take_over: bool,
-    },
-    /// A new run mends it.
-    Retry,
-    /// A new run goes on from before some step.
-    Fork {
-        /// The step: its number, or its name.
-        step: String,
-        /// Who works in the place of which agent.
-        agents: BTreeMap<String, String>,
-        /// Inputs that are others in the new run.
-        input: BTreeMap<String, Value>,
-        /// How the new run's workspace is kept apart.
-        workspace: Option<String>,
-    },
-    /// An event for it.
-    Signal {
-        /// What it waits for.
-        event: String,
-        /// What the event carries.
-        payload: Value,
-        /// Sent twice under one key, it counts once.
-        key: Option<String>,
-    },
-    /// An answer to a question.
-    Approve {
-        /// Yes or no.
-        approved: bool,
-        /// Which question, if there are several.
-        question: Option<String>,
-        /// What is said with it.
-        comment: Option<String>,
-    },
-    /// A remark.
-    Comment {
-        /// The step that it is about, by its number.
-        step: Option<u32>,
-        /// The remark.
-        message: String,
-        /// Whatever else is said.
-        metadata: Option<Value>,
-    },
+pub struct Event {
+    /// What the run waits for.
+    pub name: String,
+    /// What the event carries.
+    pub payload: Value,
+    /// Sent twice under one key, it counts once.
+    pub key: Option<String>,
+}
+
+/// An answer to a question of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// Yes or no.
+    pub approved: bool,
+    /// Which question, if there are several.
+    pub question: Option<String>,
+    /// What is said with it.
+    pub comment: Option<String>,
+    /// Who answers, for the record.
+    pub by: String,
+}
+
+/// A remark on a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remark {
+    /// The step that it is about, by its number.
+    pub step: Option<u32>,
+    /// What is said.
+    pub message: String,
+    /// Whatever else is said.
+    pub metadata: Option<Value>,
+    /// Who says it.
+    pub by: String,
 }
 
 /// A file kept with a run, opened in a way that can't lead out of the run's folder.
@@ -167,34 +140,60 @@ pub trait House: Send + Sync + 'static {
     fn views(&self) -> watch::Receiver<Arc<UnifiedView>>;
 
     /// The projects that are served.
-    async fn projects(&self) -> Answer<Vec<Value>>;
+    async fn projects(&self) -> Result<Vec<Value>, ListProjectsError>;
 
     /// Serves one more: the checkout that this path is in. Whether it was not served before.
-    async fn add_project(&self, path: PathBuf) -> Answer<(Value, bool)>;
+    async fn add_project(&self, path: PathBuf) -> Result<(Value, bool), AddProjectError>;
 
     /// Serves it no more. With `purge`, its runs are deleted first.
-    async fn remove_project(&self, project: Uuid, purge: bool) -> Answer<()>;
+    async fn remove_project(&self, project: Uuid, purge: bool) -> Result<(), RemoveProjectError>;
 
     /// Removes a workflow that nobody can start any more.
-    async fn remove_workflow(&self, workflow: Uuid) -> Answer<()>;
+    async fn remove_workflow(&self, workflow: Uuid) -> Result<(), RemoveWorkflowError>;
 
     /// Starts a run.
-    async fn execute(&self, order: Order) -> Answer<Started>;
+    async fn execute(&self, order: Order) -> Result<Started, ExecuteError>;
 
-    /// Does something to a run, in somebody's name. The run that it is about afterwards.
-    async fn act(&self, found: Found, deed: Deed, by: String) -> Answer<RunId>;
+    /// Has a run end, with what it has started, and waits a while for that. One that has ended stays as it is.
+    async fn cancel(&self, found: Found, reason: Option<String>) -> Result<(), CancelError>;
+
+    /// Lets a run go on that nobody drives.
+    async fn resume(&self, found: Found, how: Resumption) -> Result<(), ResumeError>;
+
+    /// Makes a new run that mends this one.
+    async fn retry(&self, found: Found) -> Result<RunId, RetryError>;
+
+    /// Makes a new run that goes on from before some step of this one.
+    async fn fork(&self, found: Found, fork: Fork) -> Result<RunId, ForkError>;
+
+    /// Sends an event to a run.
+    async fn signal(&self, found: Found, event: Event) -> Result<(), SignalError>;
+
+    /// Answers a question of a run.
+    async fn approve(&self, found: Found, answer: Approval) -> Result<(), ApproveError>;
+
+    /// Leaves a remark on a run.
+    async fn comment(&self, found: Found, remark: Remark) -> Result<(), CommentError>;
 
     /// What is under way in a run, as documents.
-    async fn operations(&self, found: Found) -> Answer<Value>;
+    async fn operations(&self, found: Found) -> Result<Value, OperationsError>;
 
     /// What a run, or one of its steps, has done to the files.
-    async fn diff(&self, found: Found, step: Option<String>) -> Answer<Value>;
+    async fn diff(&self, found: Found, step: Option<String>) -> Result<Value, DiffError>;
 
     /// Opens a file that a run has kept.
-    async fn open_artifact(&self, found: Found, artifact: ArtifactRecord) -> Answer<Kept>;
+    async fn open_artifact(
+        &self,
+        found: Found,
+        artifact: ArtifactRecord,
+    ) -> Result<Kept, OpenArtifactError>;
 
     /// Opens a log of a run: of one step, or all of it. None if nothing was logged yet.
-    async fn open_log(&self, found: Found, step: Option<Uuid>) -> Answer<Option<File>>;
+    async fn open_log(
+        &self,
+        found: Found,
+        step: Option<Uuid>,
+    ) -> Result<Option<File>, OpenLogError>;
 
     /// The workspaces, of one project or all; also those that are gone, if that is asked. And the databases that could not be
     /// read, whose workspaces are missing.
@@ -202,14 +201,14 @@ pub trait House: Send + Sync + 'static {
         &self,
         project: Option<Uuid>,
         all: bool,
-    ) -> Answer<(Vec<Value>, Vec<Unreadable>)>;
+    ) -> Result<(Vec<Value>, Vec<Unreadable>), ListWorkspacesError>;
 
     /// One workspace, with its size and what would be lost with it.
-    async fn workspace(&self, id: String) -> Answer<Value>;
+    async fn workspace(&self, id: String) -> Result<Value, ShowWorkspaceError>;
 
     /// Removes a workspace. By force, what would be lost is backed up first.
-    async fn clean(&self, id: String, force: bool) -> Answer<Value>;
+    async fn clean(&self, id: String, force: bool) -> Result<Value, CleanError>;
 
     /// Brings a workspace back from a backup.
-    async fn restore(&self, id: String, backup: Option<u32>) -> Answer<Value>;
+    async fn restore(&self, id: String, backup: Option<u32>) -> Result<Value, RestoreError>;
 }

@@ -39,10 +39,11 @@ use crowd::{Crowd, Place};
 use wire::Wire;
 
 /// What is said to whoever finds no place, before anything of theirs is read.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
-    content-length: 134\r\nretry-after: 1\r\nconnection: close\r\n\r\n\
-    {\"type\":\"urn:agentos:problem:service-unavailable\",\"title\":\"Service Unavailable\",\"status\":503,\
-    \"detail\":\"too many connections are open\"}";
+const FULL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
+    content-length: 133\r\nretry-after: 1\r\nconnection: close\r\n\r\n\
+    {\"type\":\"urn:agentos:problem:busy\",\"title\":\"There is too much to do right now\",\
+    \"status\":503,\"detail\":\"too many connections are open\"}";
 
 /// How long nothing is accepted after the system has refused to: it is out of files, usually.
 const PAUSE: Duration = Duration::from_millis(100);

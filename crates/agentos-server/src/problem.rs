@@ -1,4 +1,7 @@
-//! What is answered instead of an answer: problem documents (RFC 9457), every one of them with a sentence for people.
+//! What is answered instead of an answer: problem documents (RFC 9457), every one of them with a sentence for people and a
+//! kind for programs.
+
+mod kind;
 
 use std::fmt;
 
@@ -8,12 +11,12 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use agentos_store::backend::BackendError;
+use agentos_store::backend::{BackendError, BackendErrorKind};
 use agentos_store::list::ListError;
 use agentos_store::log::ReadError;
-use agentos_store::records::RecordError;
 
-use crate::house::{Refusal, RefusalKind};
+pub(crate) use kind::PREFIX;
+pub use kind::ProblemKind;
 
 /// The media type of problem documents.
 pub const PROBLEM_JSON: &str = "application/problem+json";
@@ -21,11 +24,11 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 /// Why a request was not answered as it was meant: what is wrong, where, and what to do next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Problem {
-    /// Which kind of problem, the same for every one of its kind.
-    #[schema(example = "urn:agentos:problem:not-found")]
+    /// Which kind of problem, for programs: the same for every one of its kind.
+    #[schema(example = "urn:agentos:problem:unknown-run")]
     pub r#type: String,
     /// The kind of problem in words.
-    #[schema(example = "Not Found")]
+    #[schema(example = "There is no such run")]
     pub title: &'static str,
     /// The HTTP status.
     #[schema(minimum = 400, maximum = 599)]
@@ -60,38 +63,42 @@ pub struct FieldProblem {
 }
 
 impl Problem {
-    /// A problem of this status.
+    /// A problem of this kind.
     #[must_use]
-    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        let title = status.canonical_reason().unwrap_or("Problem");
-        let slug = title.to_lowercase().replace(' ', "-");
+    pub fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self {
-            r#type: format!("urn:agentos:problem:{slug}"),
-            title,
-            status: status.as_u16(),
+            r#type: format!("{PREFIX}{}", kind.slug()),
+            title: kind.title(),
+            status: kind.status().as_u16(),
             detail: detail.into(),
             hint: None,
             errors: Vec::new(),
         }
     }
 
-    /// There is no such thing.
+    /// A problem of which nothing is known but the status: it is of the only kind that has it, or of none.
     #[must_use]
-    pub fn not_found(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, detail)
+    pub fn plain(status: StatusCode, detail: impl Into<String>) -> Self {
+        let mut kinds = ProblemKind::ALL.iter().filter(|kind| kind.status() == status);
+        if let (Some(only), None) = (kinds.next(), kinds.next()) {
+            return Self::new(*only, detail);
+        }
+        let title = status.canonical_reason().unwrap_or("Problem");
+        let (r#type, status) = ("about:blank".to_owned(), status.as_u16());
+        Self { r#type, title, status, ..Self::new(ProblemKind::Failed, detail) }
     }
 
     /// The request can't be understood.
     #[must_use]
     pub fn bad_request(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, detail)
+        Self::new(ProblemKind::Unintelligible, detail)
     }
 
     /// A parameter is not what it has to be.
     #[must_use]
     pub fn parameter(name: &str, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        let mut problem = Self::bad_request(format!("`{name}` {detail}"));
+        let mut problem = Self::new(ProblemKind::WrongParameter, format!("`{name}` {detail}"));
         let parameter = Some(name.to_owned());
         problem.errors.push(FieldProblem { pointer: None, parameter, detail });
         problem
@@ -107,13 +114,13 @@ impl Problem {
     #[must_use]
     pub fn fields(errors: Vec<FieldProblem>) -> Self {
         let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Self { errors, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, told.join("; ")) }
+        Self { errors, ..Self::new(ProblemKind::WrongFields, told.join("; ")) }
     }
 
     /// It is our fault. What exactly went wrong is in the log.
     #[must_use]
     pub fn internal(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+        Self::new(ProblemKind::Failed, detail)
     }
 
     /// The same with what to do next.
@@ -155,41 +162,12 @@ impl IntoResponse for Problem {
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
-        let status = match refusal.kind {
-            RefusalKind::Wrong => StatusCode::UNPROCESSABLE_ENTITY,
-            RefusalKind::NotFound => StatusCode::NOT_FOUND,
-            RefusalKind::Conflict => StatusCode::CONFLICT,
-            RefusalKind::Forbidden => StatusCode::FORBIDDEN,
-            RefusalKind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
-            RefusalKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        let errors = refusal.fields.into_iter();
-        let errors = errors.map(|(pointer, detail)| FieldProblem::at(pointer, detail)).collect();
-        Self { hint: refusal.hint, errors, ..Self::new(status, refusal.message) }
-    }
-}
-
 impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::NotFound { .. } => Self::not_found(error.to_string()),
+            ReadError::NotFound { .. } => Self::new(ProblemKind::UnknownRun, error.to_string()),
             ReadError::Backend(error) => error.into(),
             _ => Self::internal(error.to_string()),
-        }
-    }
-}
-
-impl From<RecordError> for Problem {
-    fn from(error: RecordError) -> Self {
-        let detail = error.to_string();
-        match error {
-            RecordError::Backend(error) => error.into(),
-            RecordError::NotFound { .. } | RecordError::Ambiguous { .. } => Self::not_found(detail),
-            RecordError::InUse { .. } | RecordError::Outdated { .. } => {
-                Self::new(StatusCode::CONFLICT, detail)
-            }
         }
     }
 }
@@ -207,6 +185,25 @@ impl From<ListError> for Problem {
 impl From<BackendError> for Problem {
     /// A database that can't be used now may be there again later: `/readyz` tells.
     fn from(error: BackendError) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+        let hint = advice(error.kind);
+        Self::new(ProblemKind::DatabaseUnusable, error.to_string()).hint(hint)
+    }
+}
+
+/// What to do about a database, for whoever asks the server and may be far away from it.
+#[must_use]
+pub const fn advice(kind: BackendErrorKind) -> &'static str {
+    match kind {
+        BackendErrorKind::Transient => {
+            "ask again in a moment; `GET /readyz` tells when it can be used"
+        }
+        BackendErrorKind::Full => "ask again when somebody has made room on the server's disk",
+        BackendErrorKind::Damaged => {
+            "on the server's machine, have the file checked (db check), or bring it back from a copy; `GET /readyz` tells when \
+             it can be used"
+        }
+        BackendErrorKind::Permanent => {
+            "somebody has to look at the file on the server's machine; `GET /readyz` tells when it can be used"
+        }
     }
 }

@@ -7,7 +7,7 @@ mod executions;
 mod health;
 pub(crate) mod metrics;
 mod projects;
-mod refusals;
+pub(crate) mod refusals;
 mod totals;
 mod unreadable;
 mod workflows;
@@ -16,7 +16,7 @@ mod workspaces;
 use std::sync::{Arc, LazyLock};
 
 use axum::Router;
-use axum::http::{Method, StatusCode, Uri, header};
+use axum::http::{Method, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use utoipa::OpenApi as _;
 use utoipa::openapi::RefOr;
@@ -27,7 +27,7 @@ use utoipa_axum::routes;
 
 use crate::access::may::{May, Read};
 use crate::layers;
-use crate::problem::{FieldProblem, Problem};
+use crate::problem::{FieldProblem, Problem, ProblemKind};
 use crate::state::AppState;
 
 /// What the API is, for whoever reads its description.
@@ -36,8 +36,9 @@ use crate::state::AppState;
     info(
     title = "AgentOS",
     description = "Workflows that survive any crash: start them, watch them, answer them. Requests take camelCase \
-        (snake_case too), answers are snake_case. Errors are problem documents (RFC 9457). Runs are named by their id or \
-        their short name.",
+        (snake_case too), answers are snake_case. Errors are problem documents (RFC 9457): `type` is \
+        `urn:agentos:problem:` and the name of the cause, which each address lists. Runs are named by their id or their \
+        short name.",
     license(name = "MIT OR Apache-2.0")),
     components(schemas(Problem, FieldProblem)),
     tags(
@@ -75,6 +76,7 @@ fn streams() -> OpenApiRouter<AppState> {
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     let mut described = documents().merge(streams()).split_for_parts().1;
+    described.components.get_or_insert_default().responses.extend(refusals::shared());
     for item in described.paths.paths.values_mut() {
         let operations = [&mut item.get, &mut item.post, &mut item.delete].into_iter().flatten();
         let parameters = operations.filter_map(|operation| operation.parameters.as_mut());
@@ -98,7 +100,7 @@ fn never_null(parameter: &mut RefOr<Parameter>) {
 
 /// Describe the API
 #[utoipa::path(get, path = "/api/openapi.json", operation_id = "getOpenapi", tag = "health",
-    responses((status = 200, description = "This description.", body = serde_json::Value), refusals::Lists),
+    responses((status = 200, description = "This description.", body = serde_json::Value), refusals::Refuses),
 )]
 async fn description(_: May<Read>) -> Response {
     static TEXT: LazyLock<String> = LazyLock::new(|| openapi().to_json().unwrap_or_default());
@@ -117,5 +119,5 @@ pub fn router(state: AppState) -> Router {
 
 async fn another_method(method: Method, uri: Uri) -> Problem {
     let detail = format!("`{}` does not take {method}", uri.path());
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail)
+    Problem::new(ProblemKind::OtherMethod, detail)
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentos_store::unified::{FindError, Found, UnifiedView};
-use axum::http::StatusCode;
 
+use crate::asked::Named;
 use crate::house::House;
 use crate::live::Hub;
 use crate::problem::Problem;
@@ -43,18 +43,14 @@ impl AppState {
     /// # Errors
     /// 404 if there is none; 503 if the database that may have it can't be read.
     pub async fn find_run(&self, name: &str) -> Result<Found, Problem> {
-        let none = || Problem::not_found(format!("there is no run `{name}`"));
         match self.view().find_run(name).await {
             Ok(found) if found.run.is_exact => Ok(found),
-            Ok(_) | Err(FindError::Ambiguous { .. }) => Err(none()),
-            Err(FindError::NotFound { unreadable, .. }) => match unreadable.first() {
-                None => Err(none()),
-                Some(path) => {
-                    let message = format!("no database that can be read has a run `{name}`");
-                    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, message)
-                        .hint(format!("{} can't be read; the run may be in there", path.display())))
-                }
-            },
+            Ok(_) | Err(FindError::Ambiguous { .. }) => Err(Named::RUN.none(name)),
+            Err(FindError::NotFound { unreadable, .. }) => {
+                let unreadable: Vec<String> =
+                    unreadable.iter().map(|path| path.display().to_string()).collect();
+                Err(Named::RUN.not_seen(name, &unreadable))
+            }
         }
     }
 }

@@ -25,7 +25,9 @@ pub enum BackendErrorKind {
     Transient,
     /// No space is left: asking again helps once somebody has made room.
     Full,
-    /// Damaged, read-only, of another version: somebody has to look at it.
+    /// What is in the file is no database, or not all of one: somebody has to mend it, or bring it back.
+    Damaged,
+    /// Read-only, replaced, of another version: somebody has to look at it.
     Permanent,
 }
 
@@ -34,6 +36,7 @@ impl BackendErrorKind {
         match self {
             Self::Transient => "did not answer",
             Self::Full => "is full",
+            Self::Damaged => "is damaged",
             Self::Permanent => "is not usable",
         }
     }
@@ -50,7 +53,7 @@ impl BackendError {
     pub const fn retry(&self) -> Retry {
         match self.kind {
             BackendErrorKind::Transient | BackendErrorKind::Full => Retry::SameAgain,
-            BackendErrorKind::Permanent => Retry::Never,
+            BackendErrorKind::Damaged | BackendErrorKind::Permanent => Retry::Never,
         }
     }
 }

@@ -1,13 +1,17 @@
 //! Moments as people and other programs read them: RFC 3339, in UTC, to the millisecond.
 
 use agentos_core::time::Timestamp;
+use jiff::fmt::temporal::DateTimePrinter;
 use serde::Serializer;
+
+/// A page of runs has hundreds of moments, so they are printed without the detour by way of `Display`.
+const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 /// `2026-11-15T13:26:26.123Z`; a moment beyond the calendar is written as its number.
 #[must_use]
 pub fn written(at: Timestamp) -> String {
     match jiff::Timestamp::from_millisecond(at.0) {
-        Ok(moment) => format!("{moment:.3}"),
+        Ok(moment) => PRINTER.timestamp_to_string(&moment),
         Err(_) => at.0.to_string(),
     }
 }

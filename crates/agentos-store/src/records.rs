@@ -130,7 +130,7 @@ pub trait Records: Send + Sync {
     async fn delete_project(&self, project: Uuid) -> Result<(), RecordError>;
 
     /// Adds a definition, or a version to it if its hash is new. Answers with the version of that hash, which the
-    /// definition is at from now on.
+    /// definition is at from now on. One that is there just so stays as it is.
     ///
     /// # Errors
     /// [`RecordError::NotFound`] if there is no such project, [`RecordError::InUse`] if it is new and another definition

@@ -112,6 +112,8 @@ impl Options {
 #[derive(Clone)]
 pub struct SqliteStore {
     inner: Arc<Inner>,
+    /// Whether what is asked of this handle is always read by reader threads.
+    by_threads: bool,
 }
 
 struct Inner {
@@ -177,7 +179,12 @@ impl SqliteStore {
     }
 
     fn of(inner: Inner) -> Self {
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), by_threads: false }
+    }
+
+    /// The same store, for somebody who asks several at once and keeps no thread waiting for one of them.
+    pub(crate) fn by_threads(self) -> Self {
+        Self { by_threads: true, ..self }
     }
 
     /// The file, with every link in its path followed.
@@ -283,7 +290,11 @@ impl SqliteStore {
         &self,
         ask: impl Fn(&rusqlite::Connection) -> error::Done<Result<T, E>> + Send + 'static,
     ) -> Result<T, E> {
-        self.inner.readers.ask(ask).await.map_err(BackendError::from)?
+        let asked = match self.by_threads {
+            true => self.inner.readers.ask(ask).await,
+            false => self.inner.readers.ask_here(ask).await,
+        };
+        asked.map_err(BackendError::from)?
     }
 }
 

@@ -128,7 +128,9 @@ impl UnifiedView {
                 continue;
             }
             match open(path) {
-                Ok(store) => sources.push(Source { store }),
+                // Whoever asks reads the first itself, while threads are at the others.
+                Ok(store) if sources.is_empty() => sources.push(Source { store }),
+                Ok(store) => sources.push(Source { store: store.by_threads() }),
                 Err(OpenError::NotFound { .. }) => {}
                 Err(error) => {
                     unreadable.push(Unreadable { path: path.clone(), reason: error.to_string() });

@@ -21,7 +21,7 @@ use agentos_store::records::{Records as _, SessionRecord};
 use agentos_store::sqlite::SqliteStore;
 use async_trait::async_trait;
 
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::lines::FileLines;
 use crate::output;
 use crate::session::Session;
@@ -164,6 +164,7 @@ pub(crate) fn replacements(
     for said in said {
         let wrong = || {
             CommandError::usage(format!("`{said}` names no agents"))
+                .because(Cause::Agents)
                 .cli_hint("say `--agent NAME=OTHER`, or `--agent NAME=scripted:FILE`")
                 .api_hint("say `{\"NAME\": \"OTHER\"}`, or `{\"NAME\": \"scripted:FILE\"}`")
         };
@@ -177,11 +178,14 @@ pub(crate) fn replacements(
             let role = if roles.is_empty() { "" } else { "role or " };
             let known = known.join(", ");
             let wrong = format!("`{said}`: there is no {role}agent `{name}`; there are {known}");
-            return Err(CommandError::usage(wrong).field(field));
+            return Err(CommandError::usage(wrong).because(Cause::Agents).field(field));
         }
         if found.contains_key(name) {
             let wrong = format!("`{said}`: the place of `{name}` is taken already");
-            return Err(CommandError::usage(wrong).hint("say it once").field(field));
+            return Err(CommandError::usage(wrong)
+                .because(Cause::Agents)
+                .hint("say it once")
+                .field(field));
         }
         let other = match other.split_once(':') {
             Some((other, file)) => {
@@ -192,13 +196,16 @@ pub(crate) fn replacements(
         };
         found.insert(name.to_owned(), other);
         let member = roster.member(name, &found);
-        member.map_err(|error| CommandError::usage(error.to_string()).field(field))?;
+        member.map_err(|error| {
+            CommandError::usage(error.to_string()).because(Cause::Agents).field(field)
+        })?;
     }
     Ok(found)
 }
 
 /// A scenario that can be played, wherever the run is gone on with.
 fn scenario(path: &Path) -> Result<PathBuf> {
-    Scenario::load(path).map_err(|error| CommandError::usage(error.to_string()))?;
+    Scenario::load(path)
+        .map_err(|error| CommandError::usage(error.to_string()).because(Cause::Agents))?;
     Ok(path.canonicalize()?)
 }

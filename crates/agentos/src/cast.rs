@@ -8,7 +8,7 @@ use agentos_agent::roster::{Member, Roster};
 
 use crate::agents::roster;
 use crate::catalog::Listed;
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::session::Session;
 
 /// Gives every role of the workflow to an agent: to whom the command line says, else the configuration, else the workflow
@@ -28,7 +28,7 @@ pub(crate) fn cast(
         let name = if player.contains(':') { role } else { player };
         let member = roster.member(name, &cast).map_err(|error| {
             let message = format!("the role `{role}` of {}: {error}", workflow.name);
-            CommandError::usage(message).field(format!("/agents/{role}"))
+            CommandError::usage(message).because(Cause::Agents).field(format!("/agents/{role}"))
         })?;
         if !is_there(session, &member) {
             return Err(missing(session, &roster, (workflow, role), &member));
@@ -89,6 +89,7 @@ fn missing(
         )
     };
     CommandError::usage(message)
+        .because(Cause::Agents)
         .cli_hint(choose(&format!("--agent {role}={other}")))
         .api_hint(choose(&format!("\"agents\": {{\"{role}\": \"{other}\"}}")))
         .field(format!("/agents/{role}"))

@@ -28,7 +28,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::config::nearest;
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::templates::changes;
 
 /// A workflow, as far as it can be known without executing it.
@@ -167,12 +167,13 @@ impl Catalog {
         if let Some(broken) = broken {
             let message = format!("the workflow `{name}` can't be used\n{broken}");
             return CommandError::usage(message)
+                .because(Cause::Unstartable)
                 .cli_hint("`agentos check` tells of everything that is wrong");
         }
         let all = self.all();
         let names: Vec<&str> = all.iter().map(|listed| listed.name.as_str()).collect();
         let error = CommandError::not_found(format!("there is no workflow `{name}`"));
-        error.hint(match nearest(name, &names) {
+        error.because(Cause::Unstartable).hint(match nearest(name, &names) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("there are {}", names.join(", ")),
         })

@@ -2,13 +2,16 @@
 //!
 //! Everything below has error types of its own; here they become words for a person and a number for a script.
 
+mod cause;
+
 use std::fmt;
 use std::process::ExitCode;
 
 use agentos_engine::background::AttendError;
 use agentos_engine::fork::ForkError;
 use agentos_engine::takeover::TakeOverError;
-use agentos_store::backend::BackendError;
+use agentos_server::problem;
+use agentos_store::backend::{BackendError, BackendErrorKind};
 use agentos_store::inbox::SendError;
 use agentos_store::list::ListError;
 use agentos_store::log::ReadError;
@@ -17,8 +20,10 @@ use agentos_store::run::CreateError;
 use agentos_store::sqlite::OpenError;
 use agentos_workspace::checkout::CheckoutError;
 use agentos_workspace::state::{LocateError, PrepareError};
+use agentos_workspace::workspace::room;
 
 use crate::config::ConfigError;
+pub(crate) use cause::Cause;
 
 /// What kind of failure it is: the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +61,8 @@ impl ErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommandError {
     pub(crate) kind: ErrorKind,
+    /// Why, if somebody has to tell that apart.
+    pub(crate) cause: Option<Cause>,
     pub(crate) message: String,
     /// What to do next, for somebody at a terminal.
     pub(crate) hint: Option<String>,
@@ -70,11 +77,19 @@ pub(crate) type Result<T, E = CommandError> = std::result::Result<T, E>;
 
 impl CommandError {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None, api_hint: None, fields: Vec::new() }
+        let (message, fields) = (message.into(), Vec::new());
+        Self { kind, cause: None, message, hint: None, api_hint: None, fields }
     }
 
+    /// It did not work. If that is because the disk is full, making room helps, whoever could not write and whatever it was.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Failed, message)
+        let failed = Self::new(ErrorKind::Failed, message);
+        // SQLite's words; what the others say is known elsewhere.
+        let is_full = failed.message.contains("database or disk is full");
+        match is_full || room::is_full_disk(&failed.message) {
+            true => failed.because(Cause::DiskFull).hint("make room on that disk, then try again"),
+            false => failed,
+        }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -87,6 +102,12 @@ impl CommandError {
 
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Refused, message)
+    }
+
+    /// The same for a cause that is told apart.
+    pub(crate) const fn because(mut self, cause: Cause) -> Self {
+        self.cause = Some(cause);
+        self
     }
 
     /// The same with what to do next, by whatever door somebody came.
@@ -143,7 +164,7 @@ macro_rules! failed {
 
 impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> Self {
-        Self::usage(error.to_string())
+        Self::usage(error.to_string()).because(Cause::Project)
     }
 }
 
@@ -151,7 +172,17 @@ failed!(AttendError, PrepareError);
 
 impl From<BackendError> for CommandError {
     fn from(error: BackendError) -> Self {
-        Self::new(ErrorKind::Unusable, error.to_string())
+        let unusable = Self::new(ErrorKind::Unusable, error.to_string());
+        let unusable = unusable.api_hint(problem::advice(error.kind));
+        match error.kind {
+            BackendErrorKind::Full => unusable.because(Cause::DiskFull),
+            BackendErrorKind::Damaged => unusable
+                .because(Cause::Database)
+                .cli_hint("`agentos db check` tells what is wrong with it"),
+            BackendErrorKind::Transient | BackendErrorKind::Permanent => {
+                unusable.because(Cause::Database)
+            }
+        }
     }
 }
 
@@ -192,14 +223,14 @@ impl From<&LocateError> for CommandError {
             {
                 Self::usage(message)
             }
-            _ => Self::failed(message),
+            _ => Self::failed(message).because(Cause::Project),
         }
     }
 }
 
 impl From<OpenError> for CommandError {
     fn from(error: OpenError) -> Self {
-        match error {
+        let unusable = match error {
             // Somebody's data: not one byte of it is touched.
             OpenError::NotADatabase { .. }
             | OpenError::Foreign { .. }
@@ -207,6 +238,12 @@ impl From<OpenError> for CommandError {
             | OpenError::Truncated { .. }
             | OpenError::LogOnly { .. } => Self::refused(error.to_string()),
             _ => Self::failed(error.to_string()),
+        };
+        match unusable.cause {
+            Some(_) => unusable,
+            None => unusable
+                .because(Cause::Database)
+                .api_hint("somebody has to look at the file on the server's machine"),
         }
     }
 }
@@ -223,7 +260,9 @@ impl From<std::io::Error> for CommandError {
 impl From<ReadError> for CommandError {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::NotFound { .. } => Self::not_found(error.to_string()),
+            ReadError::NotFound { .. } => {
+                Self::not_found(error.to_string()).because(Cause::NoSuchRun)
+            }
             ReadError::Backend(error) => error.into(),
             _ => Self::failed(error.to_string()),
         }
@@ -235,7 +274,9 @@ impl From<RecordError> for CommandError {
         match error {
             RecordError::NotFound { .. } => Self::not_found(error.to_string()),
             RecordError::Ambiguous { .. } => Self::usage(error.to_string()),
-            RecordError::InUse { .. } => Self::refused(error.to_string()),
+            RecordError::InUse { .. } => {
+                Self::refused(error.to_string()).because(Cause::StillNeeded)
+            }
             RecordError::Outdated { .. } => Self::failed(error.to_string()),
             RecordError::Backend(error) => error.into(),
         }
@@ -245,9 +286,12 @@ impl From<RecordError> for CommandError {
 impl From<SendError> for CommandError {
     fn from(error: SendError) -> Self {
         match error {
-            SendError::NotFound { .. } => Self::not_found(error.to_string()),
+            SendError::NotFound { .. } => {
+                Self::not_found(error.to_string()).because(Cause::NoSuchRun)
+            }
             SendError::Backend(error) => error.into(),
-            SendError::Message { .. } | SendError::Ended { .. } => Self::usage(error.to_string()),
+            SendError::Message { .. } => Self::usage(error.to_string()).because(Cause::Event),
+            SendError::Ended { .. } => Self::usage(error.to_string()).because(Cause::RunHasEnded),
             _ => Self::failed(error.to_string()),
         }
     }
@@ -258,7 +302,7 @@ impl From<ForkError> for CommandError {
         match error {
             ForkError::Read(error) => error.into(),
             ForkError::Create(error) => error.into(),
-            ForkError::Rebase(_) => Self::refused(error.to_string()),
+            ForkError::Rebase(_) => Self::refused(error.to_string()).because(Cause::NotForkable),
             ForkError::Panicked => Self::failed(error.to_string()),
         }
     }
@@ -268,7 +312,7 @@ impl From<TakeOverError> for CommandError {
     fn from(error: TakeOverError) -> Self {
         match error {
             TakeOverError::Read(error) => error.into(),
-            TakeOverError::Owner(_) => Self::refused(error.to_string()),
+            TakeOverError::Owner(_) => Self::refused(error.to_string()).because(Cause::RunIsDriven),
             TakeOverError::Interrupted => Self::new(ErrorKind::Interrupted, error.to_string()),
         }
     }

@@ -13,6 +13,7 @@ use agentos_engine::held::{Held, Unheld};
 use agentos_process::detached::{Detached, leave_the_terminal};
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store;
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
@@ -113,15 +114,16 @@ pub(crate) async fn attend_to(session: &Session, store: &SqliteStore) -> Result<
             Wish::Leave => Depart::Leave,
         }
     };
-    attend_until(session, store, IDLE_FOR, told).await
+    attend_until(session, store, IDLE_FOR, (told, &Notify::new())).await
 }
 
-/// Attends to a store in this process, until nothing was to do for so long or somebody says how to go.
+/// Attends to a store in this process, until nothing was to do for so long or somebody says how to go. Others in this process
+/// may say that they have brought something.
 pub(crate) async fn attend_until(
     session: &Session,
     store: &SqliteStore,
     idle_for: Duration,
-    told: impl Future<Output = Depart>,
+    (told, brought): (impl Future<Output = Depart>, &Notify),
 ) -> Result<Attended> {
     let owners = std::cell::RefCell::new(Vec::new());
     let start = || {
@@ -132,7 +134,7 @@ pub(crate) async fn attend_until(
     };
     let seen = unheld(store);
     let place = (store.path(), &seen as &dyn Store);
-    Ok(attend_for(idle_for, place, &SystemClock, start, told).await?)
+    Ok(attend_for(idle_for, place, &SystemClock, start, (told, brought)).await?)
 }
 
 /// What was stopped on purpose is not gone on with.

@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use uuid::Uuid;
 
-use crate::error::{CommandError, ErrorKind, Result};
+use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::lines::{FileLines, Said, WAITING};
 use crate::scribe;
 use crate::session::Session;
@@ -132,6 +132,7 @@ fn is_ghost(store: &SqliteStore, owner: OwnerId) -> bool {
 pub(crate) async fn ended(store: &SqliteStore, run: RunId) -> CommandError {
     let name = short_name(store, run).await;
     CommandError::usage(format!("{name} has ended, and what has ended stays so"))
+        .because(Cause::RunHasEnded)
         .cli_hint(format!(
             "`agentos show {name}` tells how; `agentos retry {name}` mends a failed run"
         ))
@@ -147,6 +148,7 @@ pub(crate) async fn owned(store: &SqliteStore, run: RunId, by: OwnerId) -> Comma
         OwnerLife::Dead => "a process that has just ended".to_owned(),
     };
     CommandError::refused(format!("{name} is being run by {who}"))
+        .because(Cause::RunIsDriven)
         .cli_hint(format!(
             "`agentos logs -f {name}` watches it; `agentos resume --take-over {name}` ends that process if it hangs"
         ))

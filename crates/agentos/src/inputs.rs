@@ -10,8 +10,8 @@ mod flags;
 use agentos_core::value::Value;
 use serde_json::Map;
 
-use crate::error::{CommandError, Result};
-pub(crate) use files::{FileInput, files};
+use crate::error::{Cause, CommandError, Result};
+pub(crate) use files::{FileInput, files, files_within, is_inside};
 pub(crate) use flags::{add_flags, given_flags, without_flag};
 
 /// What was given, not understood yet.
@@ -73,7 +73,9 @@ fn merged(earlier: Option<Value>, later: Value, name: &str) -> Result<Value> {
         }
         _ => Err(CommandError::usage(format!(
             "what {name} gives can't be added to an input that is no object"
-        ))),
+        ))
+        .because(Cause::Input)
+        .field("/input")),
     }
 }
 

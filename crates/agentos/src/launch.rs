@@ -10,7 +10,7 @@ use agentos_store::sqlite::{Owner, SqliteStore};
 use uuid::Uuid;
 
 use crate::catalog::Listed;
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::inputs::FileInput;
 use crate::session::Session;
 use crate::start::{self, NewRunRequest, RunNames};
@@ -99,6 +99,7 @@ pub(crate) fn check(workflow: &str, schema: Option<&Value>, input: &Value) -> Re
     let Some(schema) = schema else { return Ok(()) };
     check_input(schema, input).map_err(|error| {
         let mut wrong = CommandError::usage(error.to_string())
+            .because(Cause::Input)
             .cli_hint(format!("`agentos run {workflow} --help` lists the inputs"))
             .api_hint(format!("`GET /api/workflows/{workflow}` has the schema of its input"));
         if let InputError::Invalid(problems) = error {

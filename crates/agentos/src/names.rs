@@ -4,7 +4,7 @@ use agentos_core::id::RunId;
 use agentos_store::records::{RecordError, Records as _, RunDetail};
 use agentos_store::sqlite::SqliteStore;
 
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 
 /// Finds the run of this name.
 pub(crate) async fn find(store: &SqliteStore, name: &str) -> Result<RunId> {
@@ -27,6 +27,7 @@ pub(crate) async fn find_detail(store: &SqliteStore, name: &str) -> Result<RunDe
 /// There is no such run.
 pub(crate) fn not_found(name: &str) -> CommandError {
     CommandError::not_found(format!("there is no run `{name}`"))
+        .because(Cause::NoSuchRun)
         .cli_hint("`agentos status --all` lists the runs of this repository")
         .api_hint("`GET /api/executions` lists the runs")
 }

@@ -1559,13 +1559,13 @@ export interface components {
         /** @description Why a request was not answered as it was meant: what is wrong, where, and what to do next. */
         Problem: {
             /**
-             * @description Which kind of problem, the same for every one of its kind.
-             * @example urn:agentos:problem:not-found
+             * @description Which kind of problem, for programs: the same for every one of its kind.
+             * @example urn:agentos:problem:unknown-run
              */
             type: string;
             /**
              * @description The kind of problem in words.
-             * @example Not Found
+             * @example There is no such run
              */
             title: string;
             /**
@@ -1680,6 +1680,8 @@ export interface components {
              */
             takeOver: boolean;
         };
+        /** @description How a run is mended. There is nothing to be said about it. */
+        RetryRequest: Record<string, never>;
         /**
          * @description How a session of an agent is shown.
          * @enum {string}
@@ -2060,7 +2062,92 @@ export interface components {
             path: string;
         };
     };
-    responses: never;
+    responses: {
+        /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. */
+        Problem400: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host";
+                };
+            };
+        };
+        /** @description `token-needed`: A token is needed. `token-invalid`: The token is not valid. */
+        Problem401: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    type?: "urn:agentos:problem:token-needed" | "urn:agentos:problem:token-invalid";
+                };
+            };
+        };
+        /** @description `foreign-page`: A page of another site asks. `scope-too-small`: The token is not good for this. `asked-by-run`: A run can't do this. `unknown-process`: It is not known which process asks. */
+        Problem403: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    type?: "urn:agentos:problem:foreign-page" | "urn:agentos:problem:scope-too-small" | "urn:agentos:problem:asked-by-run" | "urn:agentos:problem:unknown-process";
+                };
+            };
+        };
+        /** @description `too-slow`: The request took too long. */
+        Problem408: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    type?: "urn:agentos:problem:too-slow";
+                };
+            };
+        };
+        /** @description `foreign-host`: The server does not answer under this name. */
+        Problem421: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    type?: "urn:agentos:problem:foreign-host";
+                };
+            };
+        };
+        /** @description `failed`: It was tried, and did not work. */
+        Problem500: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    type?: "urn:agentos:problem:failed";
+                };
+            };
+        };
+        /** @description `busy`: There is too much to do right now. `database-unusable`: A database can't be used. `tokens-unchecked`: Tokens can't be checked. */
+        Problem503: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @enum {string} */
+                    type?: "urn:agentos:problem:busy" | "urn:agentos:problem:database-unusable" | "urn:agentos:problem:tokens-unchecked";
+                };
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: never;
@@ -2111,69 +2198,49 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-artifact`: There is no such artifact. `unknown-run`: There is no such run. `file-gone`: The file is gone. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-artifact" | "urn:agentos:problem:unknown-run" | "urn:agentos:problem:file-gone";
+                    };
                 };
             };
-            /** @description It can't be shown as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `artifact-is-folder`: The artifact is a folder. `not-as-kept`: The file is not the one that was kept. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:artifact-is-folder" | "urn:agentos:problem:not-as-kept";
+                    };
                 };
             };
-            /** @description There are no such bytes. */
+            /** @description `no-such-bytes`: There are no such bytes. */
             416: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:no-such-bytes";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     listExecutions: {
@@ -2217,42 +2284,13 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Execution"];
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     getExecution: {
@@ -2276,51 +2314,37 @@ export interface operations {
                     "application/json": components["schemas"]["ExecutionDetail"];
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            408: components["responses"]["Problem408"];
+            /** @description `project-unusable`: The project or its configuration can't be used as it is. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     approveExecution: {
@@ -2348,85 +2372,94 @@ export interface operations {
                     "application/json": components["schemas"]["ExecutionDetail"];
                 };
             };
-            /** @description The request can't be understood. */
+            /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host" | "urn:agentos:problem:no-json";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run";
+                    };
                 };
             };
-            /** @description It can't be done as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `run-has-ended`: The run has ended. `nothing-to-answer`: The run asks nothing. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:nothing-to-answer" | "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description The body is too large. */
+            /** @description `body-too-large`: The body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:body-too-large";
+                    };
                 };
             };
-            /** @description The body is no JSON. */
+            /** @description `other-media-type`: The body is not said to be JSON. */
             415: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:other-media-type";
+                    };
                 };
             };
-            /** @description A field is wrong; `errors` names it. */
+            421: components["responses"]["Problem421"];
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-question`: The run does not ask this. `question-needed`: The run asks several questions, so one has to be named. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-question" | "urn:agentos:problem:question-needed";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -2463,51 +2496,25 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Artifact"];
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. `unknown-step`: The run has no such step. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run" | "urn:agentos:problem:unknown-step";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            408: components["responses"]["Problem408"];
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     cancelExecution: {
@@ -2535,85 +2542,94 @@ export interface operations {
                     "application/json": components["schemas"]["ExecutionDetail"];
                 };
             };
-            /** @description The request can't be understood. */
+            /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host" | "urn:agentos:problem:no-json";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run";
+                    };
                 };
             };
-            /** @description It can't be done as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description The body is too large. */
+            /** @description `body-too-large`: The body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:body-too-large";
+                    };
                 };
             };
-            /** @description The body is no JSON. */
+            /** @description `other-media-type`: The body is not said to be JSON. */
             415: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:other-media-type";
+                    };
                 };
             };
-            /** @description A field is wrong; `errors` names it. */
+            421: components["responses"]["Problem421"];
+            /** @description `wrong-fields`: Fields of the body are wrong. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:wrong-fields";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -2643,85 +2659,94 @@ export interface operations {
                     "application/json": components["schemas"]["ExecutionDetail"];
                 };
             };
-            /** @description The request can't be understood. */
+            /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host" | "urn:agentos:problem:no-json";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run";
+                    };
                 };
             };
-            /** @description It can't be done as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description The body is too large. */
+            /** @description `body-too-large`: The body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:body-too-large";
+                    };
                 };
             };
-            /** @description The body is no JSON. */
+            /** @description `other-media-type`: The body is not said to be JSON. */
             415: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:other-media-type";
+                    };
                 };
             };
-            /** @description A field is wrong; `errors` names it. */
+            421: components["responses"]["Problem421"];
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-step`: The body names no step of the run. `wrong-message`: The message can't be kept like this. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-step" | "urn:agentos:problem:wrong-message";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -2750,58 +2775,47 @@ export interface operations {
                     "application/json": components["schemas"]["Difference"];
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. `unknown-step`: The run has no such step. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run" | "urn:agentos:problem:unknown-step";
+                    };
                 };
             };
-            /** @description It can't be shown as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `ambiguous-step`: Several steps have this name. `files-not-kept`: The files are not known as they were. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:ambiguous-step" | "urn:agentos:problem:files-not-kept" | "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -2843,24 +2857,25 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A parameter is wrong. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such run. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run";
+                    };
                 };
             };
+            408: components["responses"]["Problem408"];
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     forkExecution: {
@@ -2890,85 +2905,94 @@ export interface operations {
                     "application/json": components["schemas"]["ExecutionDetail"];
                 };
             };
-            /** @description The request can't be understood. */
+            /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host" | "urn:agentos:problem:no-json";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run";
+                    };
                 };
             };
-            /** @description It can't be done as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `not-forkable`: The run can't be forked there. `files-not-kept`: The files are not known as they were. `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:not-forkable" | "urn:agentos:problem:files-not-kept" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description The body is too large. */
+            /** @description `body-too-large`: The body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:body-too-large";
+                    };
                 };
             };
-            /** @description The body is no JSON. */
+            /** @description `other-media-type`: The body is not said to be JSON. */
             415: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:other-media-type";
+                    };
                 };
             };
-            /** @description A field is wrong; `errors` names it. */
+            421: components["responses"]["Problem421"];
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-step`: The body names no step of the run. `wrong-input`: The input is not what the workflow takes. `outside-project`: A file is not in the project. `wrong-agents`: These agents can't be had. `wrong-workspace`: There can be no such workspace. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-step" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:outside-project" | "urn:agentos:problem:wrong-agents" | "urn:agentos:problem:wrong-workspace";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -3010,24 +3034,37 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description A parameter is wrong. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such run, or it has no such step. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. `unknown-step`: The run has no such step. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run" | "urn:agentos:problem:unknown-step";
+                    };
                 };
             };
+            408: components["responses"]["Problem408"];
+            /** @description `not-as-kept`: The file is not the one that was kept. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:not-as-kept";
+                    };
+                };
+            };
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     downloadLogs: {
@@ -3073,69 +3110,49 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. `unknown-step`: The run has no such step. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run" | "urn:agentos:problem:unknown-step";
+                    };
                 };
             };
-            /** @description It can't be shown as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `not-as-kept`: The file is not the one that was kept. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:not-as-kept";
+                    };
                 };
             };
-            /** @description There are no such bytes. */
+            /** @description `no-such-bytes`: There are no such bytes. */
             416: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:no-such-bytes";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     resumeExecution: {
@@ -3163,85 +3180,94 @@ export interface operations {
                     "application/json": components["schemas"]["ExecutionDetail"];
                 };
             };
-            /** @description The request can't be understood. */
+            /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host" | "urn:agentos:problem:no-json";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run";
+                    };
                 };
             };
-            /** @description It can't be done as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `run-has-ended`: The run has ended. `run-is-driven`: Somebody drives the run. `latest-does-not-fit`: The run can't go on with the workflow as it is now. `workflow-not-startable`: The workflow can't be started as it is. `workspace-in-use`: Somebody works in the workspace. `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:run-is-driven" | "urn:agentos:problem:latest-does-not-fit" | "urn:agentos:problem:workflow-not-startable" | "urn:agentos:problem:workspace-in-use" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description The body is too large. */
+            /** @description `body-too-large`: The body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:body-too-large";
+                    };
                 };
             };
-            /** @description The body is no JSON. */
+            /** @description `other-media-type`: The body is not said to be JSON. */
             415: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:other-media-type";
+                    };
                 };
             };
-            /** @description A field is wrong; `errors` names it. */
+            421: components["responses"]["Problem421"];
+            /** @description `wrong-fields`: Fields of the body are wrong. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:wrong-fields";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -3256,7 +3282,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RetryRequest"] | null;
+            };
+        };
         responses: {
             /** @description The new run. */
             201: {
@@ -3269,58 +3299,94 @@ export interface operations {
                     "application/json": components["schemas"]["ExecutionDetail"];
                 };
             };
-            /** @description The request can't be understood. */
+            /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host" | "urn:agentos:problem:no-json";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run";
+                    };
                 };
             };
-            /** @description It can't be done as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `not-retryable`: There is nothing to be mended in the run. `workspace-in-use`: Somebody works in the workspace. `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:not-retryable" | "urn:agentos:problem:workspace-in-use" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            /** @description `body-too-large`: The body is too large. */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:body-too-large";
+                    };
+                };
+            };
+            /** @description `other-media-type`: The body is not said to be JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:other-media-type";
+                    };
+                };
+            };
+            421: components["responses"]["Problem421"];
+            /** @description `wrong-fields`: Fields of the body are wrong. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:wrong-fields";
+                    };
+                };
+            };
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -3350,85 +3416,94 @@ export interface operations {
                     "application/json": components["schemas"]["ExecutionDetail"];
                 };
             };
-            /** @description The request can't be understood. */
+            /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host" | "urn:agentos:problem:no-json";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-run`: There is no such run. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-run";
+                    };
                 };
             };
-            /** @description It can't be done as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `run-has-ended`: The run has ended. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description The body is too large. */
+            /** @description `body-too-large`: The body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:body-too-large";
+                    };
                 };
             };
-            /** @description The body is no JSON. */
+            /** @description `other-media-type`: The body is not said to be JSON. */
             415: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:other-media-type";
+                    };
                 };
             };
-            /** @description A field is wrong; `errors` names it. */
+            421: components["responses"]["Problem421"];
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-event`: The event can't be sent like this. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-event";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -3451,42 +3526,13 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     listProjects: {
@@ -3514,42 +3560,13 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Project"];
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     addProject: {
@@ -3585,76 +3602,82 @@ export interface operations {
                     "application/json": components["schemas"]["Project"];
                 };
             };
-            /** @description The request can't be understood. */
+            /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host" | "urn:agentos:problem:no-json";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description It can't be done as things stand. */
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            /** @description `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description The body is too large. */
+            /** @description `body-too-large`: The body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:body-too-large";
+                    };
                 };
             };
-            /** @description The body is no JSON. */
+            /** @description `other-media-type`: The body is not said to be JSON. */
             415: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:other-media-type";
+                    };
                 };
             };
-            /** @description A field is wrong; `errors` names it. */
+            421: components["responses"]["Problem421"];
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-path`: There is no project at this path. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-path";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -3680,51 +3703,25 @@ export interface operations {
                     "application/json": components["schemas"]["Project"];
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-project`: There is no such project. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-project";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            408: components["responses"]["Problem408"];
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     removeProject: {
@@ -3749,58 +3746,47 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-project`: There is no such project. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-project";
+                    };
                 };
             };
-            /** @description It is still needed. */
+            408: components["responses"]["Problem408"];
+            /** @description `project-in-use`: The project's runs are still needed. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:project-in-use";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -3834,42 +3820,13 @@ export interface operations {
                     "application/json": components["schemas"]["Totals"];
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     listWorkflows: {
@@ -3901,42 +3858,13 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Workflow"];
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     getWorkflow: {
@@ -3960,60 +3888,37 @@ export interface operations {
                     "application/json": components["schemas"]["WorkflowDetail"];
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-workflow`: There is no such workflow. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-workflow";
+                    };
                 };
             };
-            /** @description Several have this name; `hint` has their ids. */
+            408: components["responses"]["Problem408"];
+            /** @description `ambiguous-workflow`: Several projects have this workflow. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:ambiguous-workflow";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     removeWorkflow: {
@@ -4035,58 +3940,47 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-workflow`: There is no such workflow. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-workflow";
+                    };
                 };
             };
-            /** @description It is still needed. */
+            408: components["responses"]["Problem408"];
+            /** @description `workflow-has-file`: The workflow's file exists. `workflow-built-in`: The workflow is a part of the program. `workflow-has-runs`: The workflow has runs. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:workflow-has-file" | "urn:agentos:problem:workflow-built-in" | "urn:agentos:problem:workflow-has-runs" | "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -4121,85 +4015,94 @@ export interface operations {
                     "application/json": components["schemas"]["ExecutionDetail"];
                 };
             };
-            /** @description The request can't be understood. */
+            /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host" | "urn:agentos:problem:no-json";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-workflow`: There is no such workflow. `unknown-run`: There is no such run. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-workflow" | "urn:agentos:problem:unknown-run";
+                    };
                 };
             };
-            /** @description It can't be done as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `workflow-not-startable`: The workflow can't be started as it is. `key-used-otherwise`: The key was used for another request. `workspace-in-use`: Somebody works in the workspace. `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:workflow-not-startable" | "urn:agentos:problem:key-used-otherwise" | "urn:agentos:problem:workspace-in-use" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description The body is too large. */
+            /** @description `body-too-large`: The body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:body-too-large";
+                    };
                 };
             };
-            /** @description The body is no JSON. */
+            /** @description `other-media-type`: The body is not said to be JSON. */
             415: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:other-media-type";
+                    };
                 };
             };
-            /** @description A field is wrong; `errors` names it. */
+            421: components["responses"]["Problem421"];
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-project`: The body names a project that is not served. `project-needed`: Several projects have this workflow, so one has to be named. `wrong-input`: The input is not what the workflow takes. `outside-project`: A file is not in the project. `wrong-workspace`: There can be no such workspace. `wrong-agents`: These agents can't be had. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-project" | "urn:agentos:problem:project-needed" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:outside-project" | "urn:agentos:problem:wrong-workspace" | "urn:agentos:problem:wrong-agents";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -4233,42 +4136,25 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Workspace"];
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            /** @description `project-unusable`: The project or its configuration can't be used as it is. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     getWorkspace: {
@@ -4292,60 +4178,37 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceDetail"];
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-workspace`: There is no such workspace. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-workspace";
+                    };
                 };
             };
-            /** @description It can't be shown as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     cleanWorkspace: {
@@ -4373,85 +4236,94 @@ export interface operations {
                     "application/json": components["schemas"]["Cleaned"];
                 };
             };
-            /** @description The request can't be understood. */
+            /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host" | "urn:agentos:problem:no-json";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-workspace`: There is no such workspace. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-workspace";
+                    };
                 };
             };
-            /** @description It can't be done as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `workspace-gone`: The workspace is not there any more. `workspace-in-use`: Somebody works in the workspace. `work-would-be-lost`: Work would be lost. `workspace-unusable`: The workspace can't be used as it is. `backup-unusable`: There can be no backup, or it can't be used. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:workspace-gone" | "urn:agentos:problem:workspace-in-use" | "urn:agentos:problem:work-would-be-lost" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:backup-unusable" | "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description The body is too large. */
+            /** @description `body-too-large`: The body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:body-too-large";
+                    };
                 };
             };
-            /** @description The body is no JSON. */
+            /** @description `other-media-type`: The body is not said to be JSON. */
             415: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:other-media-type";
+                    };
                 };
             };
-            /** @description A field is wrong; `errors` names it. */
+            421: components["responses"]["Problem421"];
+            /** @description `wrong-fields`: Fields of the body are wrong. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:wrong-fields";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -4481,85 +4353,94 @@ export interface operations {
                     "application/json": components["schemas"]["Restored"];
                 };
             };
-            /** @description The request can't be understood. */
+            /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:bad-request" | "urn:agentos:problem:wrong-parameter" | "urn:agentos:problem:unclear-host" | "urn:agentos:problem:no-json";
+                    };
                 };
             };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing. */
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            /** @description `unknown-workspace`: There is no such workspace. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:unknown-workspace";
+                    };
                 };
             };
-            /** @description It can't be done as things stand. */
+            408: components["responses"]["Problem408"];
+            /** @description `no-backup`: There is no backup of the workspace. `workspace-there`: The workspace is still there. `backup-unusable`: There can be no backup, or it can't be used. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:no-backup" | "urn:agentos:problem:workspace-there" | "urn:agentos:problem:backup-unusable" | "urn:agentos:problem:project-unusable";
+                    };
                 };
             };
-            /** @description The body is too large. */
+            /** @description `body-too-large`: The body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:body-too-large";
+                    };
                 };
             };
-            /** @description The body is no JSON. */
+            /** @description `other-media-type`: The body is not said to be JSON. */
             415: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:other-media-type";
+                    };
                 };
             };
-            /** @description A field is wrong; `errors` names it. */
+            421: components["responses"]["Problem421"];
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-backup`: There is no such backup. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-backup";
+                    };
                 };
             };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            /** @description `disk-full`: There is no room on the disk. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:disk-full";
+                    };
                 };
             };
         };
@@ -4582,6 +4463,13 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     getMetrics: {
@@ -4602,42 +4490,13 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description The request can't be understood. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A token is needed, or the one that was shown is none. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Whoever asks may not. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is too much to do right now, or a database can't be used. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
         };
     };
     getReadiness: {
@@ -4658,21 +4517,22 @@ export interface operations {
                     "application/json": components["schemas"]["Readiness"];
                 };
             };
-            /** @description A token is needed. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A database can't be read, or was moved, removed or replaced under the server. */
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            421: components["responses"]["Problem421"];
+            500: components["responses"]["Problem500"];
+            /** @description A database can't be read, or was moved, removed or replaced under the server. `busy`: There is too much to do right now. `database-unusable`: A database can't be used. `tokens-unchecked`: Tokens can't be checked. */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @enum {string} */
+                        type?: "urn:agentos:problem:busy" | "urn:agentos:problem:database-unusable" | "urn:agentos:problem:tokens-unchecked";
+                    };
                     "application/json": components["schemas"]["Readiness"];
                 };
             };

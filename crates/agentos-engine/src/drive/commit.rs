@@ -7,9 +7,10 @@ use agentos_core::codec::Chunk;
 use agentos_core::id::InboxKey;
 use agentos_core::standing::Standing;
 use agentos_core::turn::Outgoing;
-use agentos_store::backend::{BackendError, BackendErrorKind};
+use agentos_store::backend::BackendError;
 use agentos_store::claim::{ClaimError, ClaimMode};
 use agentos_store::commit::{self, CommitError, TurnCommit};
+use agentos_store::retry::Retry;
 
 use super::{Drive, Left};
 use crate::events::Event;
@@ -110,5 +111,5 @@ impl Drive {
 
 /// Whether it can get better by itself, or by somebody's making room.
 fn can_help(error: &BackendError) -> bool {
-    !matches!(error.kind, BackendErrorKind::Permanent)
+    error.retry() == Retry::SameAgain
 }

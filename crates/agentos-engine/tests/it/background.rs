@@ -1,17 +1,21 @@
 //! Timers and messages with nobody running: the executor starts, delivers, and leaves.
 
+use std::time::Duration;
+
 use agentos_core::entry::{Entry, RunStarted};
 use agentos_core::id::{InboxKey, RunId};
 use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::name::Name;
 use agentos_core::time::Timestamp;
-use agentos_engine::background::{Attended, Depart, Seat, attend};
+use agentos_engine::background::{Attended, Depart, Seat, attend, attend_for};
 use agentos_engine::clock::SystemClock;
+use agentos_engine::engine::{Builder, Limits, NoBell};
 use agentos_store::place::Place;
 use agentos_store::run::NewRun;
 use agentos_store::store::Store as _;
 use agentos_testing::script::build::{seq, shell, sleep, wait};
 use serde_json::json;
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::support::{House, MAIN, Scripts};
@@ -117,4 +121,33 @@ async fn a_run_that_can_not_be_driven_does_not_keep_the_executor() {
     assert!(house.store().head(run).await.expect("a head").standing.is_ended());
     let head = house.store().head(lost).await.expect("a head");
     assert!(!head.standing.is_ended() && head.owner.is_none(), "somebody may try again");
+}
+
+#[tokio::test]
+async fn what_is_brought_in_the_same_process_needs_no_bell() {
+    let house = House::new(Scripts::of(shell("a")));
+    let (store, brought) = (house.store(), Notify::new());
+    let owners = std::cell::RefCell::new(Vec::new());
+    let start = || {
+        let deaf = |builder: Builder| {
+            builder.bell(NoBell).limits(Limits { watch_others: false, ..Limits::default() })
+        };
+        let life = house.live(deaf);
+        owners.borrow_mut().push(life.owner);
+        Ok(life.engine)
+    };
+    let told = async {
+        // It finds nothing to do, and falls asleep. Were it slower than this, it would need nobody to wake it.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let run = create(&house).await;
+        while !store.head(run).await.expect("a head").standing.is_ended() {
+            brought.notify_one();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Depart::Leave
+    };
+    let long = Duration::from_secs(600);
+    let attended =
+        attend_for(long, (store.path(), &store), &SystemClock, start, (told, &brought)).await;
+    assert_eq!(attended.expect("somebody attends"), Attended::Told);
 }

@@ -1,11 +1,11 @@
 //! Why a request was not let in, and what its sender can do about it.
 
 use agentos_store::registry::Scope;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use thiserror::Error;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 
 /// How somebody gets a token.
 const HOW: &str = "on the machine of the server, `agentos token create --name NAME --scope read` makes a token; send it as \
@@ -52,9 +52,6 @@ pub(crate) enum Denied {
         /// The limit.
         limit: u64,
     },
-    /// Its length is said in two ways.
-    #[error("the request says in two ways how long its body is")]
-    TwoLengths,
     /// It is under way for too long.
     #[error("the request took too long")]
     TooSlow,
@@ -64,17 +61,20 @@ pub(crate) enum Denied {
 }
 
 impl Denied {
-    fn status(self) -> StatusCode {
+    const fn kind(self) -> ProblemKind {
         match self {
-            Self::UnclearHost | Self::TwoLengths => StatusCode::BAD_REQUEST,
-            Self::ForeignHost => StatusCode::MISDIRECTED_REQUEST,
-            Self::NoToken | Self::WrongToken => StatusCode::UNAUTHORIZED,
-            Self::ForeignPage | Self::Scope { .. } | Self::OfARun | Self::UnknownProcess => {
-                StatusCode::FORBIDDEN
-            }
-            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Self::NoRegistry | Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::UnclearHost => ProblemKind::UnclearHost,
+            Self::ForeignHost => ProblemKind::ForeignHost,
+            Self::ForeignPage => ProblemKind::ForeignPage,
+            Self::NoToken => ProblemKind::TokenNeeded,
+            Self::WrongToken => ProblemKind::TokenInvalid,
+            Self::Scope { .. } => ProblemKind::ScopeTooSmall,
+            Self::OfARun => ProblemKind::AskedByRun,
+            Self::UnknownProcess => ProblemKind::UnknownProcess,
+            Self::NoRegistry => ProblemKind::TokensUnchecked,
+            Self::TooLarge { .. } => ProblemKind::BodyTooLarge,
+            Self::TooSlow => ProblemKind::TooSlow,
+            Self::Busy => ProblemKind::Busy,
         }
     }
 
@@ -92,14 +92,14 @@ impl Denied {
             Self::UnknownProcess => Some("use `agentos` in a terminal, or send a token"),
             Self::NoRegistry => Some("the log of the server says why"),
             Self::Busy => Some("try again in a moment"),
-            Self::UnclearHost | Self::TooLarge { .. } | Self::TwoLengths | Self::TooSlow => None,
+            Self::UnclearHost | Self::TooLarge { .. } | Self::TooSlow => None,
         }
     }
 }
 
 impl From<Denied> for Problem {
     fn from(denied: Denied) -> Self {
-        let problem = Self::new(denied.status(), denied.to_string());
+        let problem = Self::new(denied.kind(), denied.to_string());
         match denied.hint() {
             Some(hint) => problem.hint(hint),
             None => problem,
@@ -121,7 +121,7 @@ impl IntoResponse for Denied {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
             // What is left of the request is not read.
-            Self::TooLarge { .. } | Self::TooSlow | Self::TwoLengths | Self::UnclearHost => {
+            Self::TooLarge { .. } | Self::TooSlow | Self::UnclearHost => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             _ => {}

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use axum::extract::{FromRequest, Request};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 use super::rules::Rules;
 use crate::documents::{
     ApproveRequest, CancelRequest, CleanRequest, CommentRequest, ExecuteRequest, ForkRequest,
-    ProjectRequest, RestoreRequest, ResumeRequest, SignalRequest,
+    ProjectRequest, RestoreRequest, ResumeRequest, RetryRequest, SignalRequest,
 };
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 
 /// The largest body that is ever taken, in bytes; the listener is stricter as a rule.
 const BODY: usize = 64 << 20;
@@ -37,7 +37,7 @@ macro_rules! bodies {
 
 bodies! {
     ApproveRequest, CancelRequest, CleanRequest, CommentRequest, ExecuteRequest, ForkRequest, ProjectRequest,
-    RestoreRequest, ResumeRequest, SignalRequest,
+    RestoreRequest, ResumeRequest, RetryRequest, SignalRequest,
 }
 
 /// A body in JSON. Where nothing is sent, that is an empty object.
@@ -51,8 +51,7 @@ impl<T: Body, S: Send + Sync> FromRequest<S> for Given<T> {
         let is_json = is_json(request.headers());
         let bytes = axum::body::to_bytes(request.into_body(), BODY).await.map_err(unread)?;
         if !bytes.is_empty() && !is_json {
-            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            return Err(Problem::new(status, "the body has to be JSON")
+            return Err(Problem::new(ProblemKind::OtherMediaType, "the body has to be JSON")
                 .hint("send it with `Content-Type: application/json`"));
         }
         understood(&bytes).map(Self)
@@ -64,10 +63,8 @@ fn unread(error: axum::Error) -> Problem {
     let is_too_long =
         causes.into_iter().any(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
     match is_too_long {
-        true => {
-            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is longer than is taken here")
-                .hint("write large data into a file of the project and give its path")
-        }
+        true => Problem::new(ProblemKind::BodyTooLarge, "the body is longer than is taken here")
+            .hint("write large data into a file of the project and give its path"),
         false => Problem::bad_request(format!("the body can't be read: {error}")),
     }
 }
@@ -82,8 +79,9 @@ fn is_json(headers: &HeaderMap) -> bool {
 fn understood<T: Body>(bytes: &[u8]) -> Result<T, Problem> {
     let body = match bytes.is_empty() {
         true => Value::Null,
-        false => serde_json::from_slice(bytes)
-            .map_err(|error| Problem::bad_request(format!("the body is no JSON: {error}")))?,
+        false => serde_json::from_slice(bytes).map_err(|error| {
+            Problem::new(ProblemKind::NoJson, format!("the body is no JSON: {error}"))
+        })?,
     };
     // Nothing is nothing, however it is written.
     let body = if body.is_null() { Value::Object(Map::new()) } else { body };

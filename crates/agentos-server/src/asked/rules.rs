@@ -58,7 +58,7 @@ impl Rules {
     pub(super) fn complaints(&self, body: &Value) -> Vec<FieldProblem> {
         let errors = self.validator.iter().flat_map(|validator| validator.iter_errors(body));
         let mut found: Vec<FieldProblem> =
-            errors.flat_map(|error| self.told(&error)).take(PROBLEMS).collect();
+            errors.flat_map(|error| self.told(body, &error)).take(PROBLEMS).collect();
         // In an order of ours, not the validator's, and each field once.
         found.sort_by(|one, other| one.pointer.cmp(&other.pointer));
         found.dedup();
@@ -66,7 +66,7 @@ impl Rules {
     }
 
     /// A field that is missing or unknown is named itself, and not the object around it.
-    fn told(&self, error: &ValidationError<'_>) -> Vec<FieldProblem> {
+    fn told(&self, body: &Value, error: &ValidationError<'_>) -> Vec<FieldProblem> {
         let at = error.instance_path().as_str();
         match error.kind() {
             ValidationErrorKind::Required { property } => {
@@ -74,8 +74,12 @@ impl Rules {
                 vec![FieldProblem::at(below(at, name), "is missing")]
             }
             ValidationErrorKind::AdditionalProperties { unexpected } => {
-                let unknown = |name: &String| FieldProblem::at(below(at, name), "is not known");
-                unexpected.iter().map(unknown).collect()
+                unexpected.iter().map(|name| unknown(at, name)).collect()
+            }
+            // Where no name is known, the validator names none.
+            ValidationErrorKind::FalseSchema => {
+                let fields = body.pointer(at).and_then(Value::as_object).into_iter().flatten();
+                fields.map(|(name, _)| unknown(at, name)).collect()
             }
             ValidationErrorKind::OneOfNotValid { context } => {
                 // Whoever is right about the type means that alternative.
@@ -86,7 +90,9 @@ impl Rules {
                     })
                 };
                 match context.iter().find(is_meant) {
-                    Some(errors) => errors.iter().flat_map(|error| self.told(error)).collect(),
+                    Some(errors) => {
+                        errors.iter().flat_map(|error| self.told(body, error)).collect()
+                    }
                     None => vec![self.other(at)],
                 }
             }
@@ -126,6 +132,10 @@ impl Rules {
             self.meant(schema).map(words).filter(|words| !words.is_empty()).collect();
         all.join(" or ")
     }
+}
+
+fn unknown(at: &str, name: &str) -> FieldProblem {
+    FieldProblem::at(below(at, name), "is not known")
 }
 
 /// The pointer to a field of what is at this one.
@@ -175,7 +185,7 @@ fn words(schema: &Value) -> String {
 mod tests {
     use super::super::body::Body;
     use super::*;
-    use crate::documents::{CommentRequest, ExecuteRequest, ForkRequest};
+    use crate::documents::{CommentRequest, ExecuteRequest, ForkRequest, RetryRequest};
 
     fn complaints<T: Body>(body: Value) -> Vec<String> {
         let rules = T::rules();
@@ -193,6 +203,10 @@ mod tests {
             complaints::<CommentRequest>(body),
             ["/a~1b is not known", "/step is not known"]
         );
+        let body = json!({ "one": 1, "other": 2 });
+        assert_eq!(complaints::<RetryRequest>(body), ["/one is not known", "/other is not known"]);
+        assert_eq!(complaints::<RetryRequest>(json!([])), [" has to be an object"]);
+        assert!(complaints::<RetryRequest>(json!({})).is_empty());
         let body = json!({ "workspace": { "path": "/" } });
         assert_eq!(complaints::<ExecuteRequest>(body), ["/workspace/path is not known"]);
     }

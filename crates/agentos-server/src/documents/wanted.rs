@@ -53,6 +53,11 @@ pub struct CancelRequest {
     pub reason: Option<String>,
 }
 
+/// How a run is mended. There is nothing to be said about it.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetryRequest {}
+
 /// How a run goes on.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use http_body_util::Limited;
@@ -39,17 +39,17 @@ impl Door {
     pub(super) async fn answer(
         &self,
         link: &Arc<Link>,
-        request: hyper::Request<Incoming>,
+        mut request: hyper::Request<Incoming>,
     ) -> Response {
-        let telling = Telling::begin(link, &request);
+        let telling = Telling::begin(link, &mut request);
         let is_chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
         let mut response = match self.let_in(link, request).await {
             Ok(request) => self.within_time(request).await,
             Err(denied) => denied.into_response(),
         };
         if is_chunked {
-            // It may have had another length for somebody on the way here. Nothing that follows on this connection is
-            // taken for a request.
+            // It may have had another length for somebody on the way here: one that was said beside the chunks is gone by
+            // now. Nothing that follows on this connection is taken for a request.
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(header::CONNECTION, close);
         }
@@ -61,7 +61,6 @@ impl Door {
         link: &Arc<Link>,
         request: hyper::Request<Incoming>,
     ) -> Result<Request, Denied> {
-        check_length(request.headers())?;
         let limit = self.limits.body_bytes;
         if request.body().size_hint().lower() > limit {
             return Err(Denied::TooLarge { limit });
@@ -93,14 +92,5 @@ impl Door {
             Ok(Err(denied)) => denied.into_response(),
             Err(_) => Denied::TooSlow.into_response(),
         }
-    }
-}
-
-/// A length that is said in two ways is understood in two ways by somebody.
-fn check_length(headers: &HeaderMap) -> Result<(), Denied> {
-    let has = |name| headers.contains_key(name);
-    match has(header::TRANSFER_ENCODING) && has(header::CONTENT_LENGTH) {
-        true => Err(Denied::TwoLengths),
-        false => Ok(()),
     }
 }

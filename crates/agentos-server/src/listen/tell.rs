@@ -26,9 +26,12 @@ pub(super) struct Telling {
 }
 
 impl Telling {
-    pub(super) fn begin<B>(link: &Arc<Link>, request: &axum::http::Request<B>) -> Self {
+    /// Whatever else is told about the request is told under the same id.
+    pub(super) fn begin<B>(link: &Arc<Link>, request: &mut axum::http::Request<B>) -> Self {
+        let id = brought_id(request.headers()).unwrap_or_else(new_id);
+        request.headers_mut().insert(REQUEST_ID, id.clone());
         Self {
-            id: brought_id(request.headers()).unwrap_or_else(new_id),
+            id,
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             peer: link.clone(),
@@ -80,7 +83,7 @@ fn in_words(response: Response) -> Response {
         return response;
     }
     let reason = status.canonical_reason().unwrap_or("it did not work").to_lowercase();
-    let problem = Problem::new(status, format!("the request was not answered: {reason}"));
+    let problem = Problem::plain(status, format!("the request was not answered: {reason}"));
     let mut answer = problem.into_response();
     // Whatever else was said still holds: what is allowed, when to come again, what to upgrade to.
     for (name, value) in response.headers() {

@@ -29,6 +29,7 @@ use crate::access::Caller;
 use crate::asked::Asked;
 use crate::documents::Page;
 use crate::problem::Problem;
+use crate::routes::refusals::{OfRun, Refuses};
 use crate::state::AppState;
 
 /// How many entries are on a page if nobody says, and at most.
@@ -80,8 +81,7 @@ impl From<Record> for Event {
         (status = 200, description = "A page of the log.", content(
             (Page<Event> = "application/json"), (String = "text/event-stream"))),
         (status = 204, description = "A stream was asked for, and there will be nothing more in it."),
-        (status = 400, description = "A parameter is wrong.", body = Problem, content_type = "application/problem+json"),
-        (status = 404, description = "There is no such run.", body = Problem, content_type = "application/problem+json"),
+        Refuses<OfRun>
     )
 )]
 pub(super) async fn events(

@@ -25,7 +25,9 @@ use super::bounds::{HEARTBEAT, PROGRESS};
 use super::events::{Ear, accepts_stream, last_event};
 use crate::access::Caller;
 use crate::asked::Asked;
+use crate::house::errors::OpenLogError;
 use crate::problem::Problem;
+use crate::routes::refusals::{OfRun, Refuses};
 use crate::state::AppState;
 
 /// How many lines are on a page if nobody says, and at most.
@@ -99,8 +101,7 @@ pub(crate) struct LogPage {
     responses(
         (status = 200, description = "A page of the log, or the log as it grows.", content(
             (LogPage = "application/json"), (String = "application/x-ndjson"), (String = "text/event-stream"))),
-        (status = 400, description = "A parameter is wrong.", body = Problem, content_type = "application/problem+json"),
-        (status = 404, description = "There is no such run, or it has no such step.", body = Problem, content_type = "application/problem+json"),
+        Refuses<(OfRun, OpenLogError)>
     )
 )]
 pub(super) async fn logs(

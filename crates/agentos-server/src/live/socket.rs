@@ -15,7 +15,7 @@ use agentos_store::registry::Scope;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -34,7 +34,7 @@ use super::mailbox::Mailbox;
 use super::page::Place;
 use super::wish::Wish;
 use crate::access::Caller;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 /// What a client calls what is spoken here, if it says so: a page that shows a token has to.
@@ -49,8 +49,8 @@ pub(super) async fn upgrade(
     caller.may(Scope::Read).map_err(Problem::into_response)?;
     let upgrade = upgrade.map_err(|_| no_upgrade())?;
     let room = Arc::clone(&state.live.connections).try_acquire_owned().map_err(|_| {
-        let status = StatusCode::SERVICE_UNAVAILABLE;
-        Problem::new(status, "there are too many WebSockets; come back later").into_response()
+        let detail = "there are too many WebSockets; come back later";
+        Problem::new(ProblemKind::Busy, detail).into_response()
     })?;
     Ok(upgrade
         .protocols([PROTOCOL])
@@ -68,7 +68,7 @@ pub(super) async fn upgrade(
 /// To whoever asks as for a document, or speaks another version.
 fn no_upgrade() -> Response {
     let needed = [(header::UPGRADE, "websocket"), (header::SEC_WEBSOCKET_VERSION, "13")];
-    let problem = Problem::new(StatusCode::UPGRADE_REQUIRED, "this is the address of a WebSocket")
+    let problem = Problem::new(ProblemKind::UpgradeNeeded, "this is the address of a WebSocket")
         .hint("open it with `new WebSocket(…)`; `GET /api/executions/{id}/events` tells the same over HTTP");
     (needed, problem).into_response()
 }

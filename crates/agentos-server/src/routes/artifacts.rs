@@ -7,7 +7,7 @@ use agentos_store::records::{ArtifactRecord, Records as _};
 use agentos_store::unified::Found;
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
@@ -15,14 +15,14 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::executions::document;
-use super::projects::id_of;
-use super::refusals::{Compares, Finds};
+use super::refusals::{InParts, OfArtifact, OfRun, OfStep, Refuses};
 use super::unreadable::{Missing, naming};
 use crate::access::may::{May, Read};
-use crate::asked::{Asked, TheRun};
+use crate::asked::{Asked, Named, TheRun};
 use crate::documents::{Artifact, PAGING, Page, Paging};
 use crate::file::FileAnswer;
-use crate::problem::Problem;
+use crate::house::errors::{OpenArtifactError, OpenLogError};
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 /// The types of artifacts.
@@ -50,7 +50,7 @@ pub(super) fn downloads() -> OpenApiRouter<AppState> {
         ("type" = Option<String>, Query, description = "Only files of this type: `SCREENSHOT`, `LOG_FILE`, `SESSION_FILE`, `TEST_REPORT`, `BUILD_OUTPUT`, `DOCUMENT` or `OTHER`."),
         Paging
     ),
-    responses((status = 200, description = "The files.", body = Page<Artifact>), Finds),
+    responses((status = 200, description = "The files.", body = Page<Artifact>), Refuses<(OfRun, OfStep)>),
 )]
 async fn list(
     _: May<Read>,
@@ -67,7 +67,8 @@ async fn list(
     let detail = found.source.store.run_detail(found.run.id).await;
     let detail = detail.map_err(naming(found.source.path()))?;
     if let Some(step) = step.filter(|step| !detail.steps.iter().any(|known| known.id == *step)) {
-        return Err(Problem::not_found(format!("{} has no step {step}", detail.run.run_id)));
+        let detail = format!("{} has no step {step}", detail.run.run_id);
+        return Err(Problem::new(ProblemKind::UnknownStep, detail));
     }
     let is_wanted = |artifact: &&ArtifactRecord| {
         step.is_none_or(|step| artifact.step_id == Some(step))
@@ -91,9 +92,7 @@ async fn find(state: &AppState, id: Uuid) -> Result<(Found, ArtifactRecord), Pro
             Err(error) => missing.add(source, &error),
         }
     }
-    let mut none = Problem::not_found(format!("there is no artifact `{id}`"));
-    none.hint = missing.hint(None);
-    Err(none)
+    Err(Named::ARTIFACT.not_seen(id, &missing.paths()))
 }
 
 /// Download a file that a run has kept
@@ -109,8 +108,7 @@ async fn find(state: &AppState, id: Uuid) -> Result<(Found, ArtifactRecord), Pro
         (status = 200, description = "The file.", body = Vec<u8>, content_type = "*/*"),
         (status = 206, description = "A part of the file.", body = Vec<u8>, content_type = "*/*"),
         (status = 304, description = "It is what you have."),
-        (status = 416, description = "There are no such bytes.", body = Problem, content_type = "application/problem+json"),
-        Compares
+        Refuses<(OfArtifact, InParts, OpenArtifactError)>
     ),
 )]
 async fn download(
@@ -122,11 +120,11 @@ async fn download(
 ) -> Result<Response, Problem> {
     asked.only(&["inline"])?;
     let is_inline = asked.flag("inline")?.unwrap_or(false);
-    let (found, artifact) = find(&state, id_of(&id, "artifact")?).await?;
+    let (found, artifact) = find(&state, Named::ARTIFACT.id(&id)?).await?;
     let name = artifact.name.rsplit('/').next().unwrap_or("artifact").to_owned();
     if artifact.mime_type.as_deref() == Some("inode/directory") {
         let detail = format!("`{name}` is a folder");
-        return Err(Problem::new(StatusCode::CONFLICT, detail)
+        return Err(Problem::new(ProblemKind::ArtifactIsFolder, detail)
             .hint("its files are artifacts of their own; download those"));
     }
     let kept = state.house.open_artifact(found, artifact).await?;
@@ -206,8 +204,7 @@ fn guarded(disposition: &str) -> [(HeaderName, HeaderValue); 4] {
         (status = 200, description = "Lines of JSON.", body = String, content_type = "application/x-ndjson"),
         (status = 206, description = "A part of them.", body = String, content_type = "application/x-ndjson"),
         (status = 304, description = "It is what you have."),
-        (status = 416, description = "There are no such bytes.", body = Problem, content_type = "application/problem+json"),
-        Compares
+        Refuses<(OfRun, InParts, OpenLogError)>
     ),
 )]
 async fn logs(

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse as _, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use crate::file::is_known;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 
 /// What the dashboard is built to. A program that was built without it says so.
 #[derive(RustEmbed)]
@@ -33,15 +33,19 @@ const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\
 pub(super) async fn page(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     if is_of_the_api(path) {
-        return Problem::not_found(format!("there is nothing at `{}`", uri.path()))
-            .hint("`/api/openapi.json` describes what there is")
-            .into_response();
+        return Problem::new(
+            ProblemKind::NothingHere,
+            format!("there is nothing at `{}`", uri.path()),
+        )
+        .hint("`/api/openapi.json` describes what there is")
+        .into_response();
     }
     match Files::get(path) {
         Some(file) if !path.is_empty() => answer(path, file, &headers),
         // What has an ending is meant to be a file, and a page in its place would only confuse.
         _ if path.starts_with(HASHED) => {
-            Problem::not_found(format!("there is no file `{}`", uri.path())).into_response()
+            let detail = format!("there is no file `{}`", uri.path());
+            Problem::new(ProblemKind::NothingHere, detail).into_response()
         }
         _ => match Files::get(INDEX) {
             Some(file) => answer(INDEX, file, &headers),

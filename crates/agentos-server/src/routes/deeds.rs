@@ -1,7 +1,6 @@
 //! What is done to runs. Every answer is the run's document, as it is then.
 
 use agentos_core::id::RunId;
-use agentos_store::unified::Found;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -10,14 +9,18 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::executions::detail;
-use super::refusals::{Acts, Repeats};
+use super::refusals::{OfRun, Refuses, Sent};
 use crate::access::may::{Decide, May, Run};
 use crate::asked::{Given, Nothing, TheRun};
 use crate::documents::{
     ApproveRequest, CancelRequest, CommentRequest, ExecutionDetail, ForkRequest, ResumeRequest,
-    SignalRequest, StepName,
+    RetryRequest, SignalRequest, StepName,
 };
-use crate::house::Deed;
+use crate::house::errors::{
+    ApproveError, CancelError, CommentError, ForkError, OperationsError, ResumeError, RetryError,
+    SignalError,
+};
+use crate::house::{Approval, Event, Fork, Remark, Resumption};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -32,11 +35,8 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(comment))
 }
 
-/// Does it, and answers with the run that it is about afterwards.
-async fn act(state: &AppState, run: Found, deed: Deed, by: String) -> Result<Json<Value>, Problem> {
-    let run = state.house.act(run, deed, by).await?;
-    shown(state, run).await.map(Json)
-}
+/// What every one of them may meet, whatever its own error tells.
+type Refused<E> = Refuses<(OfRun, Sent, E, OperationsError)>;
 
 async fn shown(state: &AppState, run: RunId) -> Result<Value, Problem> {
     let found = state.find_run(&run.to_string()).await?;
@@ -57,48 +57,54 @@ pub(super) async fn created(state: &AppState, run: RunId) -> Result<Created, Pro
 #[utoipa::path(post, path = "/api/executions/{id}/cancel", operation_id = "cancelExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = Option<CancelRequest>,
-    responses((status = 200, description = "The run.", body = ExecutionDetail), Acts),
+    responses((status = 200, description = "The run.", body = ExecutionDetail), Refused<CancelError>),
 )]
 async fn cancel(
     State(state): State<AppState>,
-    by: May<Run>,
+    _: May<Run>,
     _: Nothing,
     TheRun(run): TheRun,
     Given(given): Given<CancelRequest>,
 ) -> Result<Json<Value>, Problem> {
-    act(&state, run, Deed::Cancel { reason: given.reason }, by.name()).await
+    let id = run.run.id;
+    state.house.cancel(run, given.reason).await?;
+    shown(&state, id).await.map(Json)
 }
 
 /// Let a run go on that nobody drives
 #[utoipa::path(post, path = "/api/executions/{id}/resume", operation_id = "resumeExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = Option<ResumeRequest>,
-    responses((status = 200, description = "The run.", body = ExecutionDetail), Acts),
+    responses((status = 200, description = "The run.", body = ExecutionDetail), Refused<ResumeError>),
 )]
 async fn resume(
     State(state): State<AppState>,
-    by: May<Run>,
+    _: May<Run>,
     _: Nothing,
     TheRun(run): TheRun,
     Given(given): Given<ResumeRequest>,
 ) -> Result<Json<Value>, Problem> {
-    let deed = Deed::Resume { latest: given.latest, take_over: given.take_over };
-    act(&state, run, deed, by.name()).await
+    let id = run.run.id;
+    let how = Resumption { latest: given.latest, take_over: given.take_over };
+    state.house.resume(run, how).await?;
+    shown(&state, id).await.map(Json)
 }
 
 /// Start a new run that mends a failed one: finished work is kept
 #[utoipa::path(post, path = "/api/executions/{id}/retry", operation_id = "retryExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
+    request_body = Option<RetryRequest>,
     responses((status = 201, description = "The new run.", body = ExecutionDetail,
-        headers(("Location" = String, description = "Where it is."))), Repeats),
+        headers(("Location" = String, description = "Where it is."))), Refused<RetryError>),
 )]
 async fn retry(
     State(state): State<AppState>,
-    by: May<Run>,
+    _: May<Run>,
     _: Nothing,
     TheRun(run): TheRun,
+    Given(RetryRequest {}): Given<RetryRequest>,
 ) -> Result<Created, Problem> {
-    let run = state.house.act(run, Deed::Retry, by.name()).await?;
+    let run = state.house.retry(run).await?;
     created(&state, run).await
 }
 
@@ -107,11 +113,11 @@ async fn retry(
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = ForkRequest,
     responses((status = 201, description = "The new run.", body = ExecutionDetail,
-        headers(("Location" = String, description = "Where it is."))), Acts),
+        headers(("Location" = String, description = "Where it is."))), Refused<ForkError>),
 )]
 async fn fork(
     State(state): State<AppState>,
-    by: May<Run>,
+    _: May<Run>,
     _: Nothing,
     TheRun(run): TheRun,
     Given(given): Given<ForkRequest>,
@@ -121,8 +127,7 @@ async fn fork(
         StepName::Name(name) => name,
     };
     let ForkRequest { agents, input, workspace, .. } = given;
-    let deed = Deed::Fork { step, agents, input, workspace };
-    let run = state.house.act(run, deed, by.name()).await?;
+    let run = state.house.fork(run, Fork { step, agents, input, workspace }).await?;
     created(&state, run).await
 }
 
@@ -132,17 +137,19 @@ async fn fork(
 #[utoipa::path(post, path = "/api/executions/{id}/signal", operation_id = "signalExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = SignalRequest,
-    responses((status = 200, description = "The run.", body = ExecutionDetail), Acts),
+    responses((status = 200, description = "The run.", body = ExecutionDetail), Refused<SignalError>),
 )]
 async fn signal(
     State(state): State<AppState>,
-    by: May<Run>,
+    _: May<Run>,
     _: Nothing,
     TheRun(run): TheRun,
     Given(given): Given<SignalRequest>,
 ) -> Result<Json<Value>, Problem> {
+    let id = run.run.id;
     let SignalRequest { event, payload, key } = given;
-    act(&state, run, Deed::Signal { event, payload, key }, by.name()).await
+    state.house.signal(run, Event { name: event, payload, key }).await?;
+    shown(&state, id).await.map(Json)
 }
 
 /// Answer a question of a run
@@ -151,7 +158,7 @@ async fn signal(
 #[utoipa::path(post, path = "/api/executions/{id}/approve", operation_id = "approveExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = ApproveRequest,
-    responses((status = 200, description = "The run.", body = ExecutionDetail), Acts),
+    responses((status = 200, description = "The run.", body = ExecutionDetail), Refused<ApproveError>),
 )]
 async fn approve(
     State(state): State<AppState>,
@@ -160,15 +167,17 @@ async fn approve(
     TheRun(run): TheRun,
     Given(given): Given<ApproveRequest>,
 ) -> Result<Json<Value>, Problem> {
+    let id = run.run.id;
     let ApproveRequest { approved, question, comment } = given;
-    act(&state, run, Deed::Approve { approved, question, comment }, by.name()).await
+    state.house.approve(run, Approval { approved, question, comment, by: by.name() }).await?;
+    shown(&state, id).await.map(Json)
 }
 
 /// Leave a remark on a run or one of its steps, also when it has ended
 #[utoipa::path(post, path = "/api/executions/{id}/comments", operation_id = "commentOnExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = CommentRequest,
-    responses((status = 200, description = "The run.", body = ExecutionDetail), Acts),
+    responses((status = 200, description = "The run.", body = ExecutionDetail), Refused<CommentError>),
 )]
 async fn comment(
     State(state): State<AppState>,
@@ -177,6 +186,9 @@ async fn comment(
     TheRun(run): TheRun,
     Given(given): Given<CommentRequest>,
 ) -> Result<Json<Value>, Problem> {
+    let id = run.run.id;
     let CommentRequest { message, step_number, metadata } = given;
-    act(&state, run, Deed::Comment { step: step_number, message, metadata }, by.name()).await
+    let remark = Remark { step: step_number, message, metadata, by: by.name() };
+    state.house.comment(run, remark).await?;
+    shown(&state, id).await.map(Json)
 }

@@ -6,7 +6,6 @@ use agentos_store::projection::{WaitKind, WorkflowStatus};
 use agentos_store::records::{Paging, Records as _, RunDetail, RunQuery, Sort};
 use agentos_store::since;
 use agentos_store::unified::{Found, UnifiedListing, UnifiedRun, UnifiedView};
-use axum::Json;
 use axum::extract::{Path, State};
 use serde::Serialize;
 use serde_json::Value;
@@ -14,10 +13,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::refusals::{Finds, Lists};
+use super::refusals::{OfRun, Refuses};
 use crate::access::may::{May, Read};
 use crate::asked::Asked;
-use crate::documents::{Execution, ExecutionDetail, Page, Unreadable};
+use crate::documents::{Execution, ExecutionDetail, Page, Unreadable, Written};
+use crate::house::errors::OperationsError;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -64,14 +64,14 @@ const PARAMETERS: &[&str] = &[
     ),
     responses(
         (status = 200, description = "One page of runs.", body = Page<Execution>),
-        Lists
+        Refuses
     )
 )]
 async fn list(
     State(state): State<AppState>,
     _: May<Read>,
     asked: Asked,
-) -> Result<Json<Page<UnifiedRun>>, Problem> {
+) -> Result<Written<Page<UnifiedRun>>, Problem> {
     let view = state.view();
     let query = query(&view, &asked)?;
     let page = match query.paging {
@@ -81,7 +81,7 @@ async fn list(
     let limit = query.limit as u64;
     let UnifiedListing { runs, total, next, unreadable } = view.query_runs(query).await?;
     let unreadable = unreadable.into_iter().map(Unreadable::from);
-    Ok(Json(Page {
+    Ok(Written(Page {
         items: runs,
         page,
         limit,
@@ -168,7 +168,7 @@ pub(super) fn document(of: &impl Serialize) -> Result<Value, Problem> {
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     responses(
         (status = 200, description = "The run.", body = ExecutionDetail),
-        Finds
+        Refuses<(OfRun, OperationsError)>
     )
 )]
 async fn show(
@@ -176,10 +176,10 @@ async fn show(
     _: May<Read>,
     Path(id): Path<String>,
     asked: Asked,
-) -> Result<Json<Shown>, Problem> {
+) -> Result<Written<Shown>, Problem> {
     asked.only(&[])?;
     let found = state.find_run(&id).await?;
-    shown(&state, found).await.map(Json)
+    shown(&state, found).await.map(Written)
 }
 
 /// A run as every interface shows it.

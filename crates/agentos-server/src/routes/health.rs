@@ -1,14 +1,18 @@
 //! Whether the server lives, and whether it can do its work.
 
+use std::collections::BTreeMap;
+
 use agentos_store::records::Records as _;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::{Content, Ref, RefOr, Response};
+use utoipa::{IntoResponses, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::refusals::{Refuses, of_every};
 use super::unreadable::Missing;
 use crate::access::may::{May, Read};
 use crate::problem::Problem;
@@ -42,9 +46,25 @@ pub(crate) struct Readiness {
     unreadable: Vec<String>,
 }
 
+/// What is answered when it can't: the same document, unless nobody had time to look.
+struct Unready;
+
+impl IntoResponses for Unready {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let mut all = <Refuses>::responses();
+        let mut unready = of_every(503);
+        let what = "A database can't be read, or was moved, removed or replaced under the server.";
+        unready.description = format!("{what} {}", unready.description);
+        let readiness = Content::new(Some(Ref::from_schema_name("Readiness")));
+        unready.content.insert("application/json".to_owned(), readiness.into());
+        all.insert("503".to_owned(), unready.into());
+        all
+    }
+}
+
 /// Whether the server lives
 #[utoipa::path(get, path = "/healthz", operation_id = "getHealth", tag = "health",
-    responses((status = 200, description = "It does.", body = Health)),
+    responses((status = 200, description = "It does.", body = Health), Refuses),
 )]
 async fn lives() -> Json<Health> {
     Json(Health { status: "ok", version: VERSION })
@@ -54,8 +74,7 @@ async fn lives() -> Json<Health> {
 #[utoipa::path(get, path = "/readyz", operation_id = "getReadiness", tag = "health",
     responses(
         (status = 200, description = "It can.", body = Readiness),
-        (status = 401, description = "A token is needed.", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "A database can't be read, or was moved, removed or replaced under the server.", body = Readiness),
+        Unready
     ),
 )]
 async fn is_ready(

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::refusals::Lists;
+use super::refusals::Refuses;
 use super::unreadable::Missing;
 use crate::access::may::{May, Read};
 use crate::problem::Problem;
@@ -33,7 +33,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 
 /// Figures in the text format of Prometheus
 #[utoipa::path(get, path = "/metrics", operation_id = "getMetrics", tag = "health",
-    responses((status = 200, description = "The figures.", body = String, content_type = "text/plain"), Lists),
+    responses((status = 200, description = "The figures.", body = String, content_type = "text/plain"), Refuses),
 )]
 async fn metrics(
     State(state): State<AppState>,

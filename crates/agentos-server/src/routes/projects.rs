@@ -8,12 +8,12 @@ use axum::http::{StatusCode, header};
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use uuid::Uuid;
 
-use super::refusals::{Adds, Finds, Lists, Removes};
+use super::refusals::{OfProject, Refuses, Sent};
 use crate::access::may::{Admin, May, Read};
-use crate::asked::{Asked, Given, Nothing};
+use crate::asked::{Asked, Given, Named, Nothing};
 use crate::documents::{PAGING, Page, Paging, Project, ProjectRequest};
+use crate::house::errors::{AddProjectError, ListProjectsError, RemoveProjectError};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -21,17 +21,10 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list, add)).routes(routes!(show, remove))
 }
 
-/// An id in an address; what is none names nothing.
-pub(super) fn id_of(text: &str, what: &str) -> Result<Uuid, Problem> {
-    let none = || Problem::not_found(format!("there is no {what} `{text}`"));
-    // Other spellings of the same id are not addresses of it.
-    text.parse().ok().filter(|id: &Uuid| id.to_string() == text).ok_or_else(none)
-}
-
 /// List the projects that are served
 #[utoipa::path(get, path = "/api/projects", operation_id = "listProjects", tag = "projects",
     params(Paging),
-    responses((status = 200, description = "The projects.", body = Page<Project>), Lists),
+    responses((status = 200, description = "The projects.", body = Page<Project>), Refuses<ListProjectsError>),
 )]
 async fn list(
     State(state): State<AppState>,
@@ -50,7 +43,7 @@ async fn list(
         (status = 200, description = "It was served already.", body = Project),
         (status = 201, description = "It is served from now on.", body = Project,
             headers(("Location" = String, description = "Where it is."))),
-        Adds
+        Refuses<(Sent, AddProjectError)>
     ),
 )]
 async fn add(
@@ -73,7 +66,7 @@ async fn add(
 /// Show one project
 #[utoipa::path(get, path = "/api/projects/{id}", operation_id = "getProject", tag = "projects",
     params(("id" = String, Path, description = "The project's id.")),
-    responses((status = 200, description = "The project.", body = Project), Finds),
+    responses((status = 200, description = "The project.", body = Project), Refuses<(OfProject, ListProjectsError)>),
 )]
 async fn show(
     State(state): State<AppState>,
@@ -81,10 +74,10 @@ async fn show(
     _: Nothing,
     Path(id): Path<String>,
 ) -> Result<Json<Value>, Problem> {
-    let id = id_of(&id, "project")?.to_string();
+    let id = Named::PROJECT.id(&id)?.to_string();
     let all = state.house.projects().await?;
     let found = all.into_iter().find(|found| found.get("id").and_then(Value::as_str) == Some(&id));
-    found.map(Json).ok_or_else(|| Problem::not_found(format!("there is no project `{id}`")))
+    found.map(Json).ok_or_else(|| Named::PROJECT.none(&id))
 }
 
 /// Serve a project no more
@@ -95,7 +88,7 @@ async fn show(
         ("id" = String, Path, description = "The project's id."),
         ("purge" = Option<bool>, Query, description = "Also delete its runs with their logs and artifacts."),
     ),
-    responses((status = 204, description = "It is served no more."), Removes),
+    responses((status = 204, description = "It is served no more."), Refuses<RemoveProjectError>),
 )]
 async fn remove(
     State(state): State<AppState>,
@@ -105,6 +98,6 @@ async fn remove(
 ) -> Result<StatusCode, Problem> {
     asked.only(&["purge"])?;
     let purge = asked.flag("purge")?.unwrap_or(false);
-    state.house.remove_project(id_of(&id, "project")?, purge).await?;
+    state.house.remove_project(Named::PROJECT.id(&id)?, purge).await?;
     Ok(StatusCode::NO_CONTENT)
 }

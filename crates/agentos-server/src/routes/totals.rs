@@ -6,7 +6,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::executions::which;
-use super::refusals::Lists;
+use super::refusals::Refuses;
 use crate::access::may::{May, Read};
 use crate::asked::Asked;
 use crate::documents::Totals;
@@ -28,7 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         ("since" = Option<String>, Query, description = "Only runs that started then or later, or have not started: a moment (RFC 3339), a date, or `30m`, `2h`, `3d`."),
         ("q" = Option<String>, Query, description = "Only runs in whose names or branch this text occurs."),
     ),
-    responses((status = 200, description = "The sums.", body = Totals), Lists),
+    responses((status = 200, description = "The sums.", body = Totals), Refuses),
 )]
 async fn totals(
     State(state): State<AppState>,

@@ -33,13 +33,9 @@ impl Missing {
         self.0
     }
 
-    /// What was not found may be in one of them; or whatever else there is to say.
-    pub(super) fn hint(&self, otherwise: Option<&str>) -> Option<String> {
-        let paths: Vec<&str> = self.0.iter().map(|found| found.path.as_str()).collect();
-        match paths.is_empty() {
-            true => otherwise.map(str::to_owned),
-            false => Some(format!("{} can't be read; it may be in there", paths.join(", "))),
-        }
+    /// Where they are.
+    pub(super) fn paths(&self) -> Vec<String> {
+        self.0.iter().map(|found| found.path.clone()).collect()
     }
 }
 

@@ -14,16 +14,16 @@ use uuid::Uuid;
 
 use super::deeds::created;
 use super::executions::document;
-use super::projects::id_of;
-use super::refusals::{Acts, Lists, Means, Removes};
+use super::refusals::{OfWorkflow, Refuses, Sent};
 use super::unreadable::{Missing, naming};
 use crate::access::may::{Admin, May, Read, Run};
-use crate::asked::{Asked, Given, Nothing};
+use crate::asked::{Asked, Given, Named, Nothing};
 use crate::documents::{
     ExecuteRequest, ExecutionDetail, PAGING, Page, Paging, Workflow, WorkflowDetail,
 };
+use crate::house::errors::{ExecuteError, ListProjectsError, OperationsError, RemoveWorkflowError};
 use crate::house::{Order, Place};
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 /// The longest key, in bytes.
@@ -112,16 +112,16 @@ fn meant((all, missing): (Vec<Known>, Missing), said: &str) -> Result<Known, Pro
     match (meant.pop(), meant.is_empty()) {
         (Some(one), true) => Ok(one),
         (None, _) => {
-            let mut none = Problem::not_found(format!("there is no workflow `{said}`"));
-            none.hint = missing.hint(Some("`GET /api/workflows` lists them"));
-            Err(none)
+            let none = Named::WORKFLOW.not_seen(said, &missing.paths());
+            let lists = || "`GET /api/workflows` lists them".to_owned();
+            Err(Problem { hint: none.hint.clone().or_else(|| Some(lists())), ..none })
         }
         (Some(last), false) => {
             meant.push(last);
             let ids: Vec<String> =
                 meant.iter().map(|found| found.definition.id.to_string()).collect();
             let detail = format!("several projects have a workflow `{said}`");
-            Err(Problem::new(StatusCode::CONFLICT, detail)
+            Err(Problem::new(ProblemKind::AmbiguousWorkflow, detail)
                 .hint(format!("name it by its id: {}", ids.join(", "))))
         }
     }
@@ -138,7 +138,7 @@ fn id_in(project: &Value) -> Option<Uuid> {
         ("projectId" = Option<Uuid>, Query, description = "Only those of this project."),
         Paging
     ),
-    responses((status = 200, description = "The workflows.", body = Page<Workflow>), Lists),
+    responses((status = 200, description = "The workflows.", body = Page<Workflow>), Refuses<ListProjectsError>),
 )]
 async fn list(
     State(state): State<AppState>,
@@ -162,7 +162,7 @@ async fn list(
 /// Show one workflow with its source, its versions and how its runs went
 #[utoipa::path(get, path = "/api/workflows/{id}", operation_id = "getWorkflow", tag = "workflows",
     params(("id" = String, Path, description = "The workflow: its id, or its name.")),
-    responses((status = 200, description = "The workflow.", body = WorkflowDetail), Means),
+    responses((status = 200, description = "The workflow.", body = WorkflowDetail), Refuses<(OfWorkflow, ListProjectsError)>),
 )]
 async fn show(
     State(state): State<AppState>,
@@ -205,7 +205,7 @@ async fn show(
 /// Remove a workflow that nobody can start any more and that has no runs
 #[utoipa::path(delete, path = "/api/workflows/{id}", operation_id = "removeWorkflow", tag = "workflows",
     params(("id" = String, Path, description = "The workflow's id.")),
-    responses((status = 204, description = "It is gone."), Removes),
+    responses((status = 204, description = "It is gone."), Refuses<RemoveWorkflowError>),
 )]
 async fn remove(
     State(state): State<AppState>,
@@ -213,7 +213,7 @@ async fn remove(
     _: Nothing,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    state.house.remove_workflow(id_of(&id, "workflow")?).await?;
+    state.house.remove_workflow(Named::WORKFLOW.id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -228,7 +228,7 @@ async fn remove(
     ),
     request_body = Option<ExecuteRequest>,
     responses((status = 201, description = "The run.", body = ExecutionDetail,
-        headers(("Location" = String, description = "Where it is."))), Acts),
+        headers(("Location" = String, description = "Where it is."))), Refuses<(Sent, ExecuteError, OperationsError)>),
 )]
 async fn execute(
     State(state): State<AppState>,

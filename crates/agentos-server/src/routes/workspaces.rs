@@ -7,12 +7,15 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::refusals::{Acts, Compares, Lists};
+use super::refusals::{OfRun, Refuses, Sent};
 use crate::access::may::{Admin, May, Read};
 use crate::asked::{Asked, Given, Nothing, TheRun};
 use crate::documents::{
     Backup, CleanRequest, PAGING, Page, Paging, RestoreRequest, Unreadable, Verdict, Workspace,
     WorkspaceDetail,
+};
+use crate::house::errors::{
+    CleanError, DiffError, ListWorkspacesError, RestoreError, ShowWorkspaceError,
 };
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -33,7 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         ("all" = Option<bool>, Query, description = "Also those that are gone."),
         Paging
     ),
-    responses((status = 200, description = "The workspaces.", body = Page<Workspace>), Lists),
+    responses((status = 200, description = "The workspaces.", body = Page<Workspace>), Refuses<ListWorkspacesError>),
 )]
 async fn list(
     State(state): State<AppState>,
@@ -51,7 +54,7 @@ async fn list(
 /// Show one workspace, with its size and what would be lost with it
 #[utoipa::path(get, path = "/api/workspaces/{id}", operation_id = "getWorkspace", tag = "workspaces",
     params(("id" = String, Path, description = "The workspace's id.")),
-    responses((status = 200, description = "The workspace.", body = WorkspaceDetail), Compares),
+    responses((status = 200, description = "The workspace.", body = WorkspaceDetail), Refuses<ShowWorkspaceError>),
 )]
 async fn show(
     State(state): State<AppState>,
@@ -85,7 +88,7 @@ pub(crate) struct Cleaned {
 #[utoipa::path(post, path = "/api/workspaces/{id}/clean", operation_id = "cleanWorkspace", tag = "workspaces",
     params(("id" = String, Path, description = "The workspace's id.")),
     request_body = Option<CleanRequest>,
-    responses((status = 200, description = "It is gone.", body = Cleaned), Acts),
+    responses((status = 200, description = "It is gone.", body = Cleaned), Refuses<(Sent, CleanError)>),
 )]
 async fn clean(
     State(state): State<AppState>,
@@ -112,7 +115,7 @@ pub(crate) struct Restored {
 #[utoipa::path(post, path = "/api/workspaces/{id}/restore", operation_id = "restoreWorkspace", tag = "workspaces",
     params(("id" = String, Path, description = "The workspace's id.")),
     request_body = Option<RestoreRequest>,
-    responses((status = 200, description = "It is back.", body = Restored), Acts),
+    responses((status = 200, description = "It is back.", body = Restored), Refuses<(Sent, RestoreError)>),
 )]
 async fn restore(
     State(state): State<AppState>,
@@ -170,7 +173,7 @@ pub(crate) struct ChangedFile {
         ("id" = String, Path, description = "The run: its id, or its short name."),
         ("step" = Option<String>, Query, description = "Only what this step has changed: its number, or its name."),
     ),
-    responses((status = 200, description = "What differs.", body = Difference), Compares),
+    responses((status = 200, description = "What differs.", body = Difference), Refuses<(OfRun, DiffError)>),
 )]
 async fn diff(
     State(state): State<AppState>,

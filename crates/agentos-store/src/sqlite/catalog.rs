@@ -116,6 +116,26 @@ pub(super) fn put_definition(tx: &Tx<'_>, new: &NewDefinition) -> Answer<u32> {
     Ok(Ok(version))
 }
 
+/// The version of a definition that is written down just so; none if there is something to write.
+pub(super) fn version_as_it_is(connection: &Connection, new: &NewDefinition) -> Done<Option<u32>> {
+    let mut find = connection.prepare_cached(
+        "SELECT d.version FROM workflow_definitions d JOIN projects p ON p.key = d.project_id \
+         JOIN workflow_definition_versions v ON v.definition_id = d.key AND v.version = d.version \
+         WHERE p.id = :project AND d.name = :name AND d.description IS :description AND d.file_path IS :file \
+         AND d.config = :config AND d.is_active = :active AND v.hash = :hash",
+    )?;
+    let parameters = named_params! {
+        ":project": new.project.to_string(),
+        ":name": new.name,
+        ":description": new.description,
+        ":file": new.file_path,
+        ":config": new.config.to_string(),
+        ":active": new.is_active,
+        ":hash": new.hash,
+    };
+    Ok(find.query_row(parameters, |row| row.get(0)).optional()?)
+}
+
 fn put_definition_row(tx: &Tx<'_>, project: i64, new: &NewDefinition) -> Done<i64> {
     let mut put = tx.statement(
         "INSERT INTO workflow_definitions (id, project_id, name, description, version, file_path, config, is_active, \

@@ -90,7 +90,7 @@ impl From<Fault> for BackendError {
                 (BackendErrorKind::Permanent, "; make the file and its directory writable")
             }
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                (BackendErrorKind::Permanent, "; check it with `agentos db check`")
+                (BackendErrorKind::Damaged, "")
             }
             Some(ErrorCode::TooBig) => (BackendErrorKind::Permanent, "; make it an artifact"),
             _ => (BackendErrorKind::Permanent, ""),

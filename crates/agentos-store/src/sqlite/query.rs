@@ -8,6 +8,7 @@ use std::path::Path;
 
 use agentos_core::id::{OwnerId, RunId};
 use agentos_core::time::Timestamp;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde_json::Value;
 use uuid::Uuid;
@@ -25,14 +26,25 @@ use crate::projection::WorkflowStatus;
 use crate::records::{RecordError, RunCounts, RunRecord, StepRecord};
 use crate::unified::{Census, NamedRun};
 
-/// What [`run_record`] reads, from `workflow_runs r`, without the wide values.
+/// Where [`run_record`] reads: a run, and beside it the step that it is at.
+const RUNS: &str =
+    "workflow_runs r LEFT JOIN workflow_steps s ON s.key = r.current_workflow_step_id";
+
+/// What [`run_record`] reads, from [`RUNS`], without the wide values. Those of the step are for whoever looks at the run
+/// itself.
 const RUN_COLUMNS: &str = "r.key, r.id, r.run_id, \
     (SELECT d.id FROM workflow_definitions d WHERE d.key = r.workflow_def_id), \
     (SELECT p.id FROM projects p WHERE p.key = r.project_id), \
-    r.workflow, r.definition_hash, r.definition_version, r.status, r.waiting, r.current_workflow_step_id, \
+    r.workflow, r.definition_hash, r.definition_version, r.status, r.waiting, s.key, \
     r.started_at, r.completed_at, r.duration, r.branch_name, r.commit_sha, r.pr_url, r.log_file_path, \
     r.worktree_id, r.work_dir, r.workspace_dir, r.workspace_id, r.context_dir, r.parent_run_id, r.forked_from, \
-    r.created_at, r.updated_at, r.head, r.owner, r.error";
+    r.created_at, r.updated_at, r.head, r.owner, r.error, \
+    s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, s.duration, NULL, NULL, s.error, \
+    s.attempt_number, s.max_attempts, s.log_file_path, s.created_at, s.updated_at, s.path";
+
+/// Which of [`RUN_COLUMNS`] is the first of the step's, and what follows on all of them.
+const STEP_AT: usize = 30;
+const BEHIND_RUN: usize = 47;
 
 /// What [`step_record`] reads, from `workflow_steps s`.
 const STEP_COLUMNS: &str = "s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, \
@@ -42,11 +54,11 @@ const STEP_COLUMNS: &str = "s.id, s.step_number, s.name, s.phase, s.status, s.st
 /// Reads a run without its input, output and state.
 fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<RunRecord> {
     let id = RunId(uuid_at(row, 1)?);
-    let status: String = row.get(8)?;
-    let status = WorkflowStatus::parse(&status)
+    let status = row.get_ref(8)?.as_str().map_err(rusqlite::Error::from)?;
+    let status = WorkflowStatus::parse(status)
         .ok_or_else(|| Fault::permanent(format!("`{status}` stands where a status should")))?;
     let waiting: Option<String> = row.get(9)?;
-    let current: Option<i64> = row.get(10)?;
+    let has_step = row.get_ref(10)? != ValueRef::Null;
     let owner: Option<String> = row.get(28)?;
     let interrupted = match owner {
         Some(owner) => !owners.is_alive(OwnerId(uuid(&owner)?))?,
@@ -65,9 +77,9 @@ fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<R
         status,
         interrupted,
         waiting: waiting.and_then(|text| serde_json::from_str(&text).ok()),
-        current_step: match current {
-            Some(key) => step_by_key(connection, id, key)?,
-            None => None,
+        current_step: match has_step {
+            true => Some(step_record(connection, id, row, STEP_AT)?),
+            false => None,
         },
         started_at: time_at(row, 11)?,
         completed_at: time_at(row, 12)?,
@@ -93,22 +105,13 @@ fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<R
     })
 }
 
-fn step_by_key(connection: &Connection, run: RunId, key: i64) -> Done<Option<StepRecord>> {
-    // Its values are for whoever looks at the run itself.
-    const FIND: &str = "SELECT s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, \
-        s.duration, NULL, NULL, s.error, s.attempt_number, s.max_attempts, s.log_file_path, s.created_at, \
-        s.updated_at, s.path FROM workflow_steps s WHERE s.key = ?1";
-    let mut find = connection.prepare_cached(FIND)?;
-    let found = find.query_row([key], |row| Ok(step_record(connection, run, row))).optional()?;
-    found.transpose()
-}
-
-fn step_record(connection: &Connection, run: RunId, row: &Row<'_>) -> Done<StepRecord> {
-    let status: String = row.get(4)?;
-    let (step_number, name): (u32, String) = (row.get(1)?, row.get(2)?);
-    let log_file: Option<String> = row.get(13)?;
+/// Reads a step whose columns begin at this one.
+fn step_record(connection: &Connection, run: RunId, row: &Row<'_>, at: usize) -> Done<StepRecord> {
+    let status = row.get_ref(at + 4)?.as_str().map_err(rusqlite::Error::from)?;
+    let (step_number, name): (u32, String) = (row.get(at + 1)?, row.get(at + 2)?);
+    let log_file: Option<String> = row.get(at + 13)?;
     Ok(StepRecord {
-        id: uuid_at(row, 0)?,
+        id: uuid_at(row, at)?,
         execution_id: run,
         // It follows from the rest, so it is written down only where it differs.
         log_file_path: log_file.or_else(|| {
@@ -117,20 +120,20 @@ fn step_record(connection: &Connection, run: RunId, row: &Row<'_>) -> Done<StepR
         }),
         step_number,
         name,
-        path: row.get(16)?,
-        phase: row.get(3)?,
-        status: crate::projection::StepStatus::parse(&status)
+        path: row.get(at + 16)?,
+        phase: row.get(at + 3)?,
+        status: crate::projection::StepStatus::parse(status)
             .ok_or_else(|| Fault::permanent(format!("`{status}` stands where a status should")))?,
-        started_at: time_at(row, 5)?,
-        completed_at: time_at(row, 6)?,
-        duration: row.get(7)?,
-        input: value_at(connection, row, 8)?,
-        output: value_at(connection, row, 9)?,
-        error: value_at(connection, row, 10)?,
-        attempt_number: row.get(11)?,
-        max_attempts: row.get(12)?,
-        created_at: Timestamp(row.get(14)?),
-        updated_at: Timestamp(row.get(15)?),
+        started_at: time_at(row, at + 5)?,
+        completed_at: time_at(row, at + 6)?,
+        duration: row.get(at + 7)?,
+        input: value_at(connection, row, at + 8)?,
+        output: value_at(connection, row, at + 9)?,
+        error: value_at(connection, row, at + 10)?,
+        attempt_number: row.get(at + 11)?,
+        max_attempts: row.get(at + 12)?,
+        created_at: Timestamp(row.get(at + 14)?),
+        updated_at: Timestamp(row.get(at + 15)?),
     })
 }
 

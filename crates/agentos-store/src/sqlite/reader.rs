@@ -1,6 +1,8 @@
-//! Reader threads: what is read never waits for what is written, and never holds up an executor.
+//! Readers: what is read never waits for what is written, and never holds up an executor.
 //!
-//! Threads are started when there is more to read than there are threads, up to [`READERS`]. Each has its own connection.
+//! Whoever asks on a thread that its runtime can do without reads there: what it asks for takes less time, as a rule, than
+//! the way to another thread and back. Everybody else, and whoever finds all readers at work, asks reader threads. These
+//! are started when there is more to read than there are threads, up to [`READERS`].
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -8,7 +10,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
+use tokio::task::block_in_place;
 
 use super::connection;
 use super::error::{Done, Fault};
@@ -17,7 +21,7 @@ use super::probe::beside;
 use super::restore;
 use super::view::View;
 
-/// Most threads that read at once.
+/// Most reader threads; as many may read on threads of their own.
 const READERS: usize = 4;
 
 /// Something that is to be answered, perhaps asked more than once until the answer holds.
@@ -53,6 +57,10 @@ struct Queue {
     threads: Vec<JoinHandle<()>>,
     idle: usize,
     closed: bool,
+    /// Readers that nobody needs now. The last that was used is the next: it knows most.
+    resting: Vec<Reader>,
+    /// How many read on threads that are not ours.
+    guests: usize,
 }
 
 /// What is to be read, and how.
@@ -93,6 +101,48 @@ impl Shared {
         // A question that panics has answered nobody; the queue is as good as before.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn reader(&self, queue: &mut Queue) -> Reader {
+        queue.resting.pop().unwrap_or_else(|| {
+            let marks = matches!(self.source, Source::Look { marks: true });
+            Reader { open: None, view: View::new(self.path.clone(), marks) }
+        })
+    }
+
+    fn rest(queue: &mut Queue, reader: Reader) {
+        if queue.resting.len() < READERS {
+            queue.resting.push(reader);
+        }
+    }
+}
+
+/// A connection to what is there now, as soon as somebody asks.
+struct Reader {
+    open: Option<(Connection, Option<FileIdentity>)>,
+    view: View,
+}
+
+impl Reader {
+    fn ask<T>(&mut self, shared: &Shared, mut ask: impl FnMut(&Connection) -> Done<T>) -> Done<T> {
+        match &shared.source {
+            Source::Own(history) => current(&shared.path, history, &mut self.open).and_then(ask),
+            Source::Look { .. } => self.view.ask(&mut ask),
+        }
+    }
+}
+
+/// Somebody who reads on a thread that is not ours, until it is dropped.
+struct Guest<'a>(&'a Shared);
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        self.0.queue().guests -= 1;
+    }
+}
+
+/// Whether the runtime of this thread has others, which go on with what waits here.
+fn is_dispensable() -> bool {
+    Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
 
 /// The readers of one store.
@@ -104,6 +154,32 @@ impl Readers {
     pub(super) fn new(path: PathBuf, source: Source) -> Self {
         let shared = Shared { path, source, queue: Mutex::default(), news: Condvar::new() };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// As [`ask`](Self::ask), on this thread if that is in nobody's way.
+    pub(super) async fn ask_here<T: Send + 'static>(
+        &self,
+        ask: impl Fn(&Connection) -> Done<T> + Send + 'static,
+    ) -> Done<T> {
+        match self.invite() {
+            None => self.ask(ask).await,
+            Some((_guest, mut reader)) => block_in_place(|| {
+                let asked = reader.ask(&self.shared, |here| at_one_moment(here, &ask));
+                Shared::rest(&mut self.shared.queue(), reader);
+                asked
+            }),
+        }
+    }
+
+    /// A reader for this thread, unless it is needed elsewhere or enough are at work.
+    fn invite(&self) -> Option<(Guest<'_>, Reader)> {
+        let mut queue = self.shared.queue();
+        if !is_dispensable() || queue.guests >= READERS {
+            return None;
+        }
+        queue.guests += 1;
+        let reader = self.shared.reader(&mut queue);
+        Some((Guest(&self.shared), reader))
     }
 
     /// Asks in one read transaction: everything that `ask` sees is of one moment.
@@ -134,6 +210,8 @@ impl Readers {
                 Err(_) => {}
             }
         }
+        // Whoever wakes up wants the queue.
+        drop(queue);
         self.shared.news.notify_one();
         Ok(())
     }
@@ -162,24 +240,19 @@ fn at_one_moment<T>(connection: &Connection, ask: impl Fn(&Connection) -> Done<T
 }
 
 fn answer_questions(shared: &Shared) {
-    let mut open: Option<(Connection, Option<FileIdentity>)> = None;
-    let marks = matches!(shared.source, Source::Look { marks: true });
-    let mut view = View::new(shared.path.clone(), marks);
-    while let Some(mut question) = next_question(shared) {
-        let asked = match &shared.source {
-            Source::Own(history) => current(&shared.path, history, &mut open)
-                .and_then(|connection| question.ask(connection)),
-            Source::Look { .. } => view.ask(|connection| question.ask(connection)),
-        };
+    while let Some((mut question, mut reader)) = next_question(shared) {
+        let asked = reader.ask(shared, |connection| question.ask(connection));
+        Shared::rest(&mut shared.queue(), reader);
         question.settle(asked);
     }
 }
 
-fn next_question(shared: &Shared) -> Option<Box<dyn Question>> {
+fn next_question(shared: &Shared) -> Option<(Box<dyn Question>, Reader)> {
     let mut queue = shared.queue();
     loop {
         if let Some(question) = queue.questions.pop_front() {
-            return Some(question);
+            let reader = shared.reader(&mut queue);
+            return Some((question, reader));
         }
         if queue.closed {
             return None;

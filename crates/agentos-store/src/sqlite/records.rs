@@ -1,5 +1,7 @@
 //! The rows for people, as the trait wants them.
 
+use std::sync::Arc;
+
 use agentos_core::id::RunId;
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -144,6 +146,15 @@ impl Records for SqliteStore {
     }
 
     async fn put_definition(&self, definition: NewDefinition) -> Result<u32, RecordError> {
+        // As a rule it is there already, and then nothing has to be forced to disk.
+        let definition = Arc::new(definition);
+        let asked = Arc::clone(&definition);
+        let known = self.read(move |connection| {
+            catalog::version_as_it_is(connection, &asked).map(Ok::<_, RecordError>)
+        });
+        if let Some(version) = known.await? {
+            return Ok(version);
+        }
         self.write(move |tx| catalog::put_definition(tx, &definition)).await
     }
 

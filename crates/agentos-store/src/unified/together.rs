@@ -1,4 +1,5 @@
-//! Asking several databases at once. Their own threads do the work, so waiting for all of them needs no executor.
+//! Asking several databases at once. Their own threads do the work, so waiting for all of them needs no executor. The first
+//! may be read by whoever asks, so it is asked last: then the others are under way.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -24,7 +25,7 @@ where
 
 async fn answered<T>(mut open: Vec<(Option<Asked<'_, T>>, Option<T>)>) -> Vec<T> {
     poll_fn(|context| {
-        for (question, answer) in &mut open {
+        for (question, answer) in open.iter_mut().rev() {
             if let Some(asked) = question
                 && let Poll::Ready(ready) = asked.as_mut().poll(context)
             {

@@ -9,6 +9,7 @@ mod faults;
 mod fixture;
 mod given;
 mod hazards;
+mod here;
 mod looking;
 mod owners;
 mod processes;

@@ -15,7 +15,7 @@ use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 
 use super::signal;
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::names;
 use crate::session::{Opened, Session};
 use crate::terminal::paint::Tone;
@@ -165,6 +165,7 @@ impl Asked {
 
 fn asks_nothing(run: &str) -> CommandError {
     CommandError::not_found(format!("{run} asks nothing"))
+        .because(Cause::NothingToAnswer)
         .cli_hint(format!("`agentos show {run}` tells what it waits for"))
         .api_hint("`waiting` in the run's document tells what it waits for")
 }
@@ -209,11 +210,13 @@ fn choose(run: &str, part: Option<&str>, questions: Vec<Asked>) -> Result<Asked>
         (None, _) => {
             let what = part.unwrap_or_default();
             Err(CommandError::not_found(format!("{run} does not ask `{what}`"))
+                .because(Cause::OtherQuestion)
                 .hint(format!("it asks {}", all.join(" and ")))
                 .field("/question"))
         }
         (Some(_), false) => {
             Err(CommandError::usage(format!("{run} asks several questions: {}", all.join(", ")))
+                .because(Cause::SeveralQuestions)
                 .cli_hint("say which with `--question` and a part of its text")
                 .api_hint("say which with `question` and a part of its text")
                 .field("/question"))

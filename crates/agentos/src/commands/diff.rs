@@ -11,7 +11,7 @@ use agentos_workspace::version_control::Diff;
 use agentos_workspace::workspace::snapshot::Comparison;
 use serde::Serialize;
 
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::names;
 use crate::session::Session;
 use crate::travel::past::Past;
@@ -172,7 +172,7 @@ fn print(
 
 impl From<Unknown> for CommandError {
     fn from(unknown: Unknown) -> Self {
-        let refused = Self::refused(unknown.to_string());
+        let refused = Self::refused(unknown.to_string()).because(Cause::FilesNotKept);
         match unknown {
             Unknown::BackedUp { workspace, .. } => refused
                 .cli_hint(format!("`agentos workspace restore {workspace}` brings it back"))

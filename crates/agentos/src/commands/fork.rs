@@ -1,7 +1,7 @@
 //! `agentos fork`: a new run that goes on from before some step of another one, with the files as they were then.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentos_core::entry::{Entry, Record, RunStarted};
@@ -16,8 +16,8 @@ use agentos_store::sqlite::{Owner, SqliteStore};
 use serde_json::Map;
 
 use super::report;
-use crate::error::{CommandError, Result};
-use crate::inputs::{Given, assemble, files};
+use crate::error::{Cause, CommandError, Result};
+use crate::inputs::{Given, assemble, files, files_within};
 use crate::launch;
 use crate::session::Session;
 use crate::start::RunNames;
@@ -49,6 +49,10 @@ pub(crate) struct Args {
     #[arg(skip)]
     values: Map<String, Value>,
 
+    /// Whoever asks is somewhere else: only files of the project are meant
+    #[arg(skip)]
+    from_afar: bool,
+
     /// How the new run's workspace is kept apart: `worktree`, `clone` or `jj` (default: as the old one is)
     #[arg(long, value_name = "KIND")]
     workspace: Option<String>,
@@ -75,7 +79,7 @@ pub(crate) struct Wanted {
     pub(crate) workspace: Option<String>,
 }
 
-/// Makes the new run, and leaves it to whoever attends to the database.
+/// Makes the new run at the request of somebody who is elsewhere, and leaves it to whoever attends to the database.
 pub(crate) async fn detached(session: &Session, run: &str, wanted: Wanted) -> Result<RunNames> {
     let opened = session.open_for(run)?;
     let store = &opened.store;
@@ -87,6 +91,7 @@ pub(crate) async fn detached(session: &Session, run: &str, wanted: Wanted) -> Re
         agent: wanted.agents,
         input: Vec::new(),
         values: wanted.input,
+        from_afar: true,
         workspace: wanted.workspace,
         detach: true,
         json: true,
@@ -204,14 +209,19 @@ async fn with_input<'a>(
     };
     let mut input = assemble(schema.as_ref(), given)?;
     launch::check(&old.workflow, schema.as_ref(), &input)?;
-    let cwd = session.surroundings.cwd.clone().unwrap_or_default();
-    let project = old.work_dir.clone().unwrap_or_default();
-    let folder = RunFolder::new(Path::new(&project), names.run);
+    let project = PathBuf::from(old.work_dir.clone().unwrap_or_default());
+    let found = if args.from_afar {
+        files_within(&project, schema.as_ref(), &input)?
+    } else {
+        let cwd = session.surroundings.cwd.clone().unwrap_or_default();
+        files(schema.as_ref(), &input, &cwd)?
+    };
+    let folder = RunFolder::new(&project, names.run);
     folder.create().map_err(|error| CommandError::failed(error.to_string()))?;
     let context = folder.path().join("context");
-    for file in files(schema.as_ref(), &input, &cwd)? {
+    for file in found {
         if before.get(&file.property) != input.get(&file.property) {
-            given_files.insert(file.property.clone(), file.told(Path::new(&project)));
+            given_files.insert(file.property.clone(), file.told(&project));
         }
         file.copy_into(&context, &mut input)?;
     }
@@ -245,6 +255,7 @@ fn refused(old: &RunRecord, error: ForkError) -> CommandError {
     match error {
         ForkError::Rebase(error) => {
             CommandError::refused(format!("{} can't be forked there: {error}", old.run_id))
+                .because(Cause::NotForkable)
         }
         error => error.into(),
     }

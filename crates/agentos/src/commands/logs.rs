@@ -16,7 +16,7 @@ use agentos_store::store::Store as _;
 use clap::ValueEnum;
 use uuid::Uuid;
 
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::names;
 use crate::session::Session;
 use crate::terminal::paint::Paint;
@@ -156,6 +156,7 @@ pub(crate) fn file_of(
             let found = detail.steps.iter().find(|step| step.id == id);
             let found = found.ok_or_else(|| {
                 CommandError::not_found(format!("{} has no step {id}", detail.run.run_id))
+                    .because(Cause::NoSuchStep)
             })?;
             Some(found.step_number)
         }

@@ -16,7 +16,7 @@ use agentos_store::store::Store as _;
 use uuid::Uuid;
 
 use super::report;
-use crate::error::{CommandError, ErrorKind, Result};
+use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::session::{Opened, Session};
 use crate::view::Stream;
 use crate::{executor, foreground, names, start, workspace};
@@ -142,6 +142,7 @@ async fn switch_to_latest(session: &Session, opened: &Opened, run: RunId) -> Res
         Err(error) => {
             let message = format!("{} can't go on with the latest source: {error}", record.run_id);
             return Err(CommandError::refused(message)
+                .because(Cause::LatestDoesNotFit)
                 .cli_hint("nothing has changed; without `--latest` it goes on with its own source")
                 .api_hint("nothing has changed; without `latest` it goes on with its own source"));
         }

@@ -11,7 +11,7 @@ use agentos_store::sqlite::SqliteStore;
 use uuid::Uuid;
 
 use super::report;
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::session::Session;
 use crate::travel::sequel::Sequel;
 use crate::view::Stream;
@@ -103,5 +103,6 @@ async fn make(
 
 fn refused(record: &RunRecord, why: &str) -> CommandError {
     CommandError::refused(format!("{} can't be retried: {why}", record.run_id))
+        .because(Cause::NotRetryable)
         .cli_hint(format!("`agentos show {}` tells how it stands", record.run_id))
 }

@@ -12,7 +12,7 @@ use agentos_store::inbox::{SendError, Sent};
 use agentos_store::store::Store as _;
 use uuid::Uuid;
 
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::session::{Opened, Session};
 use crate::{foreground, names};
 
@@ -55,8 +55,9 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// Sends an event to a run. One that it has had already is told of.
 pub(crate) async fn signal(session: &Session, run: &str, event: Event<'_>) -> Result<()> {
-    let name = Name::new(event.name)
-        .map_err(|error| CommandError::usage(error.to_string()).field("/event"))?;
+    let name = Name::new(event.name).map_err(|error| {
+        CommandError::usage(error.to_string()).because(Cause::Event).field("/event")
+    })?;
     let key = match event.key {
         Some(key) => InboxKey(format!("signal:{key}")),
         None => InboxKey(format!("signal:{}", Uuid::new_v4())),

@@ -18,7 +18,7 @@ use agentos_process::detached::leave_the_terminal;
 use agentos_workspace::workspace::trash;
 use clap::Subcommand;
 
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
@@ -79,6 +79,7 @@ fn sweep(root: &Path) -> Result<ExitCode> {
 
 pub(crate) fn not_found(id: &str) -> CommandError {
     CommandError::not_found(format!("there is no workspace `{id}`"))
+        .because(Cause::NoSuchWorkspace)
         .cli_hint("`agentos workspace list` lists them")
         .api_hint("`GET /api/workspaces` lists them")
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agentos_core::value::Value;
 
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 
 /// The largest file that is taken as an input, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -40,9 +40,36 @@ pub(crate) fn files(
     Ok(found)
 }
 
+/// The same for whoever asks from afar, and is given nothing but files of the project.
+pub(crate) fn files_within(
+    project: &Path,
+    schema: Option<&Value>,
+    input: &Value,
+) -> Result<Vec<FileInput>> {
+    let found = files(schema, input, project)?;
+    match found.iter().find(|file| !is_inside(project, &file.path)) {
+        None => Ok(found),
+        Some(file) => Err(CommandError::usage(format!(
+            "`{}`: {} is not in the project",
+            file.property,
+            file.path.display()
+        ))
+        .because(Cause::OutsideProject)
+        .hint("copy it into the project, and name it there")
+        .field(format!("/input/{}", file.property))),
+    }
+}
+
+/// Whether a file is in a folder, wherever links lead.
+pub(crate) fn is_inside(folder: &Path, file: &Path) -> bool {
+    let folder = folder.canonicalize();
+    folder.is_ok_and(|folder| file.canonicalize().is_ok_and(|file| file.starts_with(folder)))
+}
+
 fn check(property: &str, path: &Path) -> Result<()> {
     let wrong = |what: String| {
         CommandError::usage(format!("`{property}`: {} {what}", path.display()))
+            .because(Cause::Input)
             .hint("give the path of a file that you can read")
             .field(format!("/input/{property}"))
     };

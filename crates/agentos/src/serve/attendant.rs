@@ -74,7 +74,7 @@ async fn attend_once(room: &Arc<Room>, wish: watch::Receiver<Option<Wish>>) -> R
             &session,
             room.store(),
             LINGER,
-            told,
+            (told, &room.kick),
         ))
     });
     attended.await.unwrap_or_else(|error| {

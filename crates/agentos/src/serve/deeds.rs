@@ -7,7 +7,8 @@ use agentos_core::id::{InboxKey, RunId};
 use agentos_core::inbox::{Message, MessageBody};
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::held::Held;
-use agentos_server::house::Deed;
+use agentos_server::house::errors::CommentError;
+use agentos_server::house::{Approval, Event, Fork, Remark, Resumption, Words};
 use agentos_store::inbox::SendError;
 use agentos_store::records::{NewComment, RecordError, Records as _};
 use agentos_store::sqlite::SqliteStore;
@@ -15,13 +16,13 @@ use agentos_store::store::Store as _;
 use serde_json::json;
 use uuid::Uuid;
 
+use super::start;
 use crate::commands::approve::{self, Decision};
 use crate::commands::fork::{self, Wanted};
-use crate::commands::signal::{self, Event};
-use crate::commands::{resume, retry};
-use crate::error::{CommandError, Result};
+use crate::commands::{resume, retry, signal};
+use crate::error::{Cause, CommandError, Result};
 use crate::foreground;
-use crate::session::{Opened, Session};
+use crate::session::Session;
 
 /// How long an answer waits for a run that was cancelled to end.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,77 +30,94 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest remark, in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// Does it. The run that it is about afterwards. One that is to end need not have ended yet: [`until_ended`] waits.
-pub(super) async fn act(session: &Session, run: RunId, deed: Deed, by: String) -> Result<RunId> {
-    let name = run.to_string();
-    match deed {
-        Deed::Cancel { reason } => cancel(&session.open()?, run, reason).await?,
-        Deed::Resume { latest, take_over } => {
-            check_open(session, run).await?;
-            resume::detached(session, &name, (latest, take_over)).await?;
-        }
-        Deed::Retry => return Ok(retry::detached(session, &name).await?.id),
-        Deed::Fork { step, agents, input, workspace } => {
-            let pair = |(key, value): (String, String)| format!("{key}={value}");
-            let wanted = Wanted {
-                from_step: step,
-                agents: agents.into_iter().map(pair).collect(),
-                input: input.into_iter().collect(),
-                workspace,
-            };
-            return Ok(fork::detached(session, &name, wanted).await?.run);
-        }
-        Deed::Signal { event, payload, key } => {
-            check_open(session, run).await?;
-            let event = Event { name: &event, payload, key: key.as_deref() };
-            signal::signal(session, &name, event).await?;
-        }
-        Deed::Approve { approved, question, comment } => {
-            check_open(session, run).await?;
-            let question = question.as_deref();
-            approve::decide(session, &name, Decision { question, approved, comment, by }).await?;
-        }
-        Deed::Comment { step, message, metadata } => {
-            let message = message.trim();
-            if message.is_empty() || message.len() > LONGEST {
-                let length = message.len();
-                return Err(CommandError::usage(format!(
-                    "a comment has between 1 and {LONGEST} bytes; this one has {length}"
-                ))
-                .field("/message"));
-            }
-            let comment = NewComment {
-                id: Uuid::new_v4(),
-                run,
-                step,
-                message: message.to_owned(),
-                metadata: metadata.or_else(|| Some(json!({ "via": "rest" }))),
-                author: by,
-                at: SystemClock.now(),
-            };
-            session.open()?.store.add_comment(comment).await.map_err(|error| match error {
-                RecordError::NotFound { .. } => CommandError::from(error).field("/stepNumber"),
-                error => error.into(),
-            })?;
-        }
-    }
-    Ok(run)
+/// Lets a run go on that nobody drives.
+pub(super) async fn resume(session: &Session, run: RunId, how: Resumption) -> Result<()> {
+    check_open(session, run).await?;
+    resume::detached(session, &run.to_string(), (how.latest, how.take_over)).await
 }
 
-/// What has ended stays so: that is a matter of how things stand, and not of how it was asked.
+/// A new run that mends this one.
+pub(super) async fn retry(session: &Session, run: RunId) -> Result<RunId> {
+    Ok(retry::detached(session, &run.to_string()).await?.id)
+}
+
+/// A new run from before some step of this one.
+pub(super) async fn fork(session: &Session, run: RunId, fork: Fork) -> Result<RunId> {
+    let Fork { step, agents, input, workspace } = fork;
+    let location = session.location()?;
+    let project =
+        location.project_path().map_err(|error| CommandError::failed(error.to_string()))?;
+    start::check_scenarios(project, &agents)?;
+    let pair = |(key, value): (String, String)| format!("{key}={value}");
+    let wanted = Wanted {
+        from_step: step,
+        agents: agents.into_iter().map(pair).collect(),
+        input: input.into_iter().collect(),
+        workspace,
+    };
+    Ok(fork::detached(session, &run.to_string(), wanted).await?.run)
+}
+
+/// An event for a run.
+pub(super) async fn signal(session: &Session, run: RunId, event: Event) -> Result<()> {
+    check_open(session, run).await?;
+    let Event { name, payload, key } = event;
+    let event = signal::Event { name: &name, payload, key: key.as_deref() };
+    signal::signal(session, &run.to_string(), event).await
+}
+
+/// An answer to a question of a run.
+pub(super) async fn approve(session: &Session, run: RunId, answer: Approval) -> Result<()> {
+    check_open(session, run).await?;
+    let Approval { approved, question, comment, by } = answer;
+    let decision = Decision { question: question.as_deref(), approved, comment, by };
+    approve::decide(session, &run.to_string(), decision).await.map(drop)
+}
+
+/// Refuses a remark that says nothing, or too much.
+pub(super) fn check_message(message: &str) -> Result<(), CommentError> {
+    match message.trim().len() {
+        1..=LONGEST => Ok(()),
+        length => {
+            let what = format!("has between 1 and {LONGEST} bytes, and not {length}");
+            Err(CommentError::WrongMessage(Words::field("/message", what)))
+        }
+    }
+}
+
+/// A remark on a run.
+pub(super) async fn comment(session: &Session, run: RunId, remark: Remark) -> Result<()> {
+    let comment = NewComment {
+        id: Uuid::new_v4(),
+        run,
+        step: remark.step,
+        message: remark.message.trim().to_owned(),
+        metadata: remark.metadata.or_else(|| Some(json!({ "via": "rest" }))),
+        author: remark.by,
+        at: SystemClock.now(),
+    };
+    let added = session.open()?.store.add_comment(comment).await;
+    added.map_err(|error| match error {
+        RecordError::NotFound { .. } if remark.step.is_some() => {
+            CommandError::from(error).because(Cause::NoSuchStep).field("/stepNumber")
+        }
+        RecordError::NotFound { .. } => CommandError::from(error).because(Cause::NoSuchRun),
+        error => error.into(),
+    })
+}
+
+/// What has ended stays so.
 async fn check_open(session: &Session, run: RunId) -> Result<()> {
     let store = &session.open()?.store;
     match store.head(run).await?.standing.is_ended() {
-        true => {
-            let ended = foreground::ended(store, run).await;
-            Err(CommandError { kind: crate::error::ErrorKind::Refused, ..ended })
-        }
+        true => Err(foreground::ended(store, run).await),
         false => Ok(()),
     }
 }
 
-/// Has a run end. One that has ended stays as it is.
-async fn cancel(opened: &Opened, run: RunId, reason: Option<String>) -> Result<()> {
+/// Has a run end. One that has ended stays as it is, and one that has not need not have yet: [`until_ended`] waits.
+pub(super) async fn cancel(session: &Session, run: RunId, reason: Option<String>) -> Result<()> {
+    let opened = session.open()?;
     let store = &opened.store;
     let key = InboxKey(format!("cancel:{}", Uuid::new_v4()));
     let message = Message { key, body: MessageBody::Cancel { reason } };

@@ -4,11 +4,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_server::house::Words;
+use agentos_server::house::errors::RemoveWorkflowError;
 use agentos_store::records::{Definition, NewDefinition, Records as _};
 use uuid::Uuid;
 
-use super::room::{Room, naming};
-use crate::error::{CommandError, Result};
+use super::room::{Room, naming, naming_it};
+use super::rooms::Rooms;
+use crate::catalog::Listed;
+use crate::error::Result;
 
 /// Looks whether templates or the configuration are others than they were, and writes down what can be started unless that
 /// is done. How many there are, if it was not. What fails is told, and tried again by whoever comes next.
@@ -72,28 +76,42 @@ async fn retire(room: &Room, gone: Definition) -> Result<()> {
 
 /// Removes a workflow that nobody can start any more and that no run was made from. A database that can't be read is in the
 /// way only if the workflow is in no other.
-pub(super) async fn remove(rooms: &[Arc<Room>], workflow: Uuid) -> Result<()> {
+pub(super) async fn remove(rooms: &Rooms, workflow: Uuid) -> Result<(), RemoveWorkflowError> {
     let mut unreadable = None;
-    for room in rooms {
+    for room in rooms.all() {
+        let named = naming_it(room.store().path());
         let known = room.store().definitions(Some(room.id)).await.unwrap_or_else(|error| {
-            unreadable.get_or_insert(naming(room.store().path(), error.into()));
+            unreadable.get_or_insert(named(error.into()));
             Vec::new()
         });
         let Some(known) = known.into_iter().find(|known| known.id == workflow) else { continue };
-        let name = &known.name;
         room.look_again()?;
-        if let Ok(found) = room.session().catalog.find(name) {
-            let (why, hint) = match found.file {
-                Some(file) => (format!("its file {file} exists"), "delete the file first"),
-                None => ("the program brings it along".to_owned(), "it can't be removed"),
-            };
-            return Err(
-                CommandError::refused(format!("`{name}` is still needed: {why}")).hint(hint)
-            );
+        if let Ok(found) = room.session().catalog.find(&known.name) {
+            return Err(still_startable(&found));
         }
         let deleted = room.store().delete_definition(workflow).await;
-        return deleted.map_err(|error| naming(room.store().path(), error.into()));
+        return Ok(deleted.map_err(|error| named(error.into()))?);
     }
-    let none = || CommandError::not_found(format!("there is no workflow `{workflow}`"));
-    Err(unreadable.unwrap_or_else(none))
+    if let Some(unreadable) = unreadable {
+        return Err(unreadable.into());
+    }
+    if let Some(words) = rooms.hidden("workflow", &workflow.to_string()) {
+        return Err(RemoveWorkflowError::DatabaseUnusable(words));
+    }
+    let message = format!("there is no workflow `{workflow}`");
+    Err(RemoveWorkflowError::UnknownWorkflow(Words::new(message)))
+}
+
+fn still_startable(found: &Listed) -> RemoveWorkflowError {
+    let needed = |why: &str| Words::new(format!("`{}` is still needed: {why}", found.name));
+    match &found.file {
+        Some(file) => {
+            let words = needed(&format!("its file {file} exists"));
+            RemoveWorkflowError::WorkflowHasFile(words.hint("delete the file first"))
+        }
+        None => {
+            let words = needed("the program brings it along");
+            RemoveWorkflowError::WorkflowBuiltIn(words.hint("it can't be removed"))
+        }
+    }
 }

@@ -1,16 +1,22 @@
 //! The house of the server: every use case behind its door, in the words of the command line.
 
 use std::fs::File;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentos_core::id::RunId;
-use agentos_server::house::{Answer, Deed, House, Kept, Order, Refusal, RefusalKind, Started};
-use agentos_store::folder::executions;
-use agentos_store::records::{ArtifactRecord, Records as _};
+use agentos_server::house::errors::{
+    AddProjectError, ApproveError, CancelError, CleanError, CommentError, DiffError, ExecuteError,
+    ForkError, ListProjectsError, ListWorkspacesError, OpenArtifactError, OpenLogError,
+    OperationsError, RemoveProjectError, RemoveWorkflowError, RestoreError, ResumeError,
+    RetryError, ShowWorkspaceError, SignalError,
+};
+use agentos_server::house::{
+    Approval, Event, Fork, House, Kept, Order, Remark, Resumption, Started, Words,
+};
+use agentos_store::records::ArtifactRecord;
 use agentos_store::unified::{Found, UnifiedView, Unreadable};
-use agentos_workspace::contained::{Contained, ContainedError};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -19,15 +25,14 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::room::{Room, naming};
+use super::room::{Room, naming, naming_it};
 use super::rooms::Rooms;
 use super::views::Views;
 use super::workspaces::Everywhere;
-use super::{attendant, deeds, discovery, recovery, start, workspaces};
-use crate::commands::artifacts::project_of;
-use crate::commands::{diff, logs};
+use super::{attendant, deeds, discovery, files, recovery, start, workspaces};
+use crate::commands::diff;
 use crate::elsewhere;
-use crate::error::{CommandError, ErrorKind, Result};
+use crate::error::{CommandError, Result};
 use crate::operations::under_way;
 use crate::session::Session;
 use crate::signals::Wish;
@@ -137,7 +142,8 @@ async fn take_care(inner: Arc<Inner>, stop: CancellationToken) {
 
 impl Inner {
     fn all(&self) -> Everywhere {
-        Everywhere { rooms: self.rooms.all(), view: self.views.current() }
+        let (rooms, unserved) = (self.rooms.all(), self.rooms.unserved());
+        Everywhere { rooms, view: self.views.current(), unserved }
     }
 
     fn look_around(&self) {
@@ -156,14 +162,17 @@ impl Inner {
         self.attendants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session of the checkout whose run this is.
-    fn session_of(&self, found: &Found) -> Result<Arc<Session>> {
+    /// The project whose run this is, or any that uses its database.
+    fn room_of(&self, found: &Found) -> Option<Arc<Room>> {
         let rooms = self.rooms.all();
         let project = found.run.project_id;
         let exact = rooms.iter().find(|room| room.has(&found.source, project));
-        if let Some(room) =
-            exact.or_else(|| rooms.iter().find(|room| room.has(&found.source, None)))
-        {
+        exact.or_else(|| rooms.iter().find(|room| room.has(&found.source, None))).cloned()
+    }
+
+    /// The session of the checkout whose run this is.
+    fn session_of(&self, found: &Found) -> Result<Arc<Session>> {
+        if let Some(room) = self.room_of(found) {
             return Ok(room.session());
         }
         let here = self.whereabouts.look_around()?;
@@ -171,34 +180,19 @@ impl Inner {
     }
 }
 
-/// What the command line refuses, in the words of the API. What is wrong with the request has a field; whatever else is
-/// wrong lies in how things stand, a broken configuration for example.
-pub(super) fn refused(error: CommandError) -> Refusal {
-    let kind = match error.kind {
-        ErrorKind::Usage | ErrorKind::NotFound if !error.fields.is_empty() => RefusalKind::Wrong,
-        ErrorKind::NotFound => RefusalKind::NotFound,
-        ErrorKind::Usage | ErrorKind::Refused => RefusalKind::Conflict,
-        ErrorKind::Unusable => RefusalKind::Unavailable,
-        ErrorKind::Failed | ErrorKind::Interrupted | ErrorKind::PipeClosed => RefusalKind::Failed,
-    };
-    Refusal { hint: error.api_hint, fields: error.fields, ..Refusal::new(kind, error.message) }
-}
-
-/// The same about a database, which is named if it can't be used.
-pub(super) fn refused_in(database: &Path) -> impl Fn(CommandError) -> Refusal + use<> {
-    let database = database.to_owned();
-    move |error| refused(naming(&database, error))
-}
-
 impl Home {
     /// Works on something that waits for files or other programs, on a thread of its own.
-    async fn work<T, F>(&self, work: impl FnOnce(Arc<Inner>) -> F + Send + 'static) -> Answer<T>
+    async fn work<T, E, F>(
+        &self,
+        work: impl FnOnce(Arc<Inner>) -> F + Send + 'static,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
-        F: Future<Output = Answer<T>>,
+        E: From<CommandError> + Send + 'static,
+        F: Future<Output = Result<T, E>>,
     {
         let inner = Arc::clone(&self.inner);
-        let ended = || Refusal::new(RefusalKind::Failed, "the server is about to end");
+        let ended = || CommandError::failed("the server is about to end");
         let permit = Arc::clone(&inner.at_once).acquire_owned().await.map_err(|_| ended())?;
         let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -206,8 +200,27 @@ impl Home {
         });
         done.await.unwrap_or_else(|error| {
             tracing::error!(%error, "a request has broken off");
-            Err(Refusal::new(RefusalKind::Failed, "the request has broken off; the log tells why"))
+            Err(CommandError::failed("the request has broken off; the log tells why").into())
         })
+    }
+
+    /// Works on a run, where it was started. What is wrong with its database is told with the database's name.
+    async fn work_on<T, E, F>(
+        &self,
+        found: Found,
+        work: impl FnOnce(Arc<Session>, RunId) -> F + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<CommandError> + Send + 'static,
+        F: Future<Output = Result<T>>,
+    {
+        self.work(move |inner| async move {
+            let named = naming_it(found.source.path());
+            let session = inner.session_of(&found).map_err(&named)?;
+            Ok(work(session, found.run.id).await.map_err(&named)?)
+        })
+        .await
     }
 }
 
@@ -217,18 +230,17 @@ impl House for Home {
         self.inner.views.subscribe()
     }
 
-    async fn projects(&self) -> Answer<Vec<Value>> {
+    async fn projects(&self) -> Result<Vec<Value>, ListProjectsError> {
         let (mut all, view) = (Vec::new(), self.inner.views.current());
         for room in self.inner.rooms.all() {
-            all.push(room.document(&view).await.map_err(refused)?);
+            all.push(room.document(&view).await?);
         }
         Ok(all)
     }
 
-    async fn add_project(&self, path: PathBuf) -> Answer<(Value, bool)> {
+    async fn add_project(&self, path: PathBuf) -> Result<(Value, bool), AddProjectError> {
         self.work(move |inner| async move {
-            let added = inner.rooms.add(&path).await;
-            let (room, is_new) = added.map_err(|error| refused(error.field("/path")))?;
+            let (room, is_new) = inner.rooms.add(&path).await?;
             if is_new {
                 // Before anything else, and here: whoever asked may hang up, and what comes next may fail.
                 inner.attend(Arc::clone(&room));
@@ -237,36 +249,33 @@ impl House for Home {
                 }
             }
             inner.look_around();
-            Ok((room.document(&inner.views.current()).await.map_err(refused)?, is_new))
+            Ok((room.document(&inner.views.current()).await?, is_new))
         })
         .await
     }
 
-    async fn remove_project(&self, project: Uuid, purge: bool) -> Answer<()> {
+    async fn remove_project(&self, project: Uuid, purge: bool) -> Result<(), RemoveProjectError> {
         self.work(move |inner| async move {
             let none = || {
                 let message = format!("there is no project `{project}`");
-                Refusal::new(RefusalKind::NotFound, message)
+                RemoveProjectError::UnknownProject(Words::new(message))
             };
             let room = inner.rooms.find(project).ok_or_else(none)?;
             if purge {
-                room.purge().await.map_err(refused_in(room.store().path()))?;
+                room.purge().await.map_err(naming_it(room.store().path()))?;
             }
-            inner.rooms.remove(project).map_err(refused)?;
+            inner.rooms.remove(project)?;
             inner.look_around();
             Ok(())
         })
         .await
     }
 
-    async fn remove_workflow(&self, workflow: Uuid) -> Answer<()> {
-        self.work(move |inner| async move {
-            discovery::remove(&inner.rooms.all(), workflow).await.map_err(refused)
-        })
-        .await
+    async fn remove_workflow(&self, workflow: Uuid) -> Result<(), RemoveWorkflowError> {
+        self.work(move |inner| async move { discovery::remove(&inner.rooms, workflow).await }).await
     }
 
-    async fn execute(&self, order: Order) -> Answer<Started> {
+    async fn execute(&self, order: Order) -> Result<Started, ExecuteError> {
         self.work(move |inner| async move {
             let meant = start::find(&inner.rooms, &order.workflow, order.project).await?;
             start::start(meant, order).await
@@ -274,124 +283,120 @@ impl House for Home {
         .await
     }
 
-    async fn act(&self, found: Found, deed: Deed, by: String) -> Answer<RunId> {
-        let refused = refused_in(found.source.path());
-        let (store, ends) = (found.source.store.clone(), matches!(deed, Deed::Cancel { .. }));
-        let run = self.work(move |inner| async move {
-            let refused = refused_in(found.source.path());
-            let session = inner.session_of(&found).map_err(&refused)?;
-            deeds::act(&session, found.run.id, deed, by).await.map_err(&refused)
-        });
-        let run = run.await?;
+    async fn cancel(&self, found: Found, reason: Option<String>) -> Result<(), CancelError> {
+        let (store, run) = (found.source.store.clone(), found.run.id);
+        self.work_on::<_, CancelError, _>(found, move |session, run| async move {
+            deeds::cancel(&session, run, reason).await
+        })
+        .await?;
         // Here, so that nobody who waits for the end of a run is in the way of others.
-        if ends {
-            deeds::until_ended(&store, run).await.map_err(refused)?;
+        Ok(deeds::until_ended(&store, run).await.map_err(naming_it(store.path()))?)
+    }
+
+    async fn resume(&self, found: Found, how: Resumption) -> Result<(), ResumeError> {
+        if let Some(room) = self.inner.room_of(&found).filter(|_| how.latest) {
+            // The latest is what is there now, and not what was there at the last look.
+            let looked =
+                self.work(move |_| async move { discovery::look_again(&room).await.map(drop) });
+            looked.await?;
         }
-        Ok(run)
+        self.work_on(
+            found,
+            move |session, run| async move { deeds::resume(&session, run, how).await },
+        )
+        .await
     }
 
-    async fn operations(&self, found: Found) -> Answer<Value> {
-        self.work(move |inner| async move {
-            let refused = refused_in(found.source.path());
-            let session = inner.session_of(&found).map_err(&refused)?;
-            let masks = supervise::masks(&session);
-            let all =
-                under_way(&found.source.store, found.run.id, &masks).await.map_err(&refused)?;
-            serde_json::to_value(all)
-                .map_err(|error| Refusal::new(RefusalKind::Failed, error.to_string()))
+    async fn retry(&self, found: Found) -> Result<RunId, RetryError> {
+        self.work_on(found, move |session, run| async move { deeds::retry(&session, run).await })
+            .await
+    }
+
+    async fn fork(&self, found: Found, fork: Fork) -> Result<RunId, ForkError> {
+        self.work_on(
+            found,
+            move |session, run| async move { deeds::fork(&session, run, fork).await },
+        )
+        .await
+    }
+
+    async fn signal(&self, found: Found, event: Event) -> Result<(), SignalError> {
+        self.work_on(
+            found,
+            move |session, run| async move { deeds::signal(&session, run, event).await },
+        )
+        .await
+    }
+
+    async fn approve(&self, found: Found, answer: Approval) -> Result<(), ApproveError> {
+        self.work_on(found, move |session, run| async move {
+            deeds::approve(&session, run, answer).await
         })
         .await
     }
 
-    async fn diff(&self, found: Found, step: Option<String>) -> Answer<Value> {
-        self.work(move |inner| async move {
-            let refused = refused_in(found.source.path());
-            let session = inner.session_of(&found).map_err(&refused)?;
-            let run = found.run.id.to_string();
-            diff::document(&session, &run, step.as_deref()).await.map_err(&refused)
+    async fn comment(&self, found: Found, remark: Remark) -> Result<(), CommentError> {
+        deeds::check_message(&remark.message)?;
+        self.work_on(found, move |session, run| async move {
+            deeds::comment(&session, run, remark).await
         })
         .await
     }
 
-    async fn open_artifact(&self, found: Found, artifact: ArtifactRecord) -> Answer<Kept> {
-        self.work(move |_| async move {
-            let refused = refused_in(found.source.path());
-            let detail = found.source.store.run_detail(found.run.id).await;
-            let detail = detail.map_err(|error| refused(error.into()))?;
-            let project = project_of(&detail).map_err(&refused)?;
-            let path = Path::new(&artifact.storage_path);
-            // A link in its place was put there by somebody else, wherever it leads.
-            let is_link =
-                std::fs::symlink_metadata(project.join(path)).is_ok_and(|found| found.is_symlink());
-            let leaves = path.components().any(|part| part == Component::ParentDir);
-            if is_link || leaves || !project.join(path).starts_with(executions(project)) {
-                let what = format!("{} is no file that the run has kept", artifact.storage_path);
-                return Err(refused(CommandError::refused(what)));
-            }
-            let file = contained(project, &artifact.storage_path).map_err(&refused)?;
-            let missing = || refused(CommandError::not_found(gone(&artifact.storage_path)));
-            Ok(Kept { file: file.ok_or_else(missing)?, artifact })
+    async fn operations(&self, found: Found) -> Result<Value, OperationsError> {
+        let store = found.source.store.clone();
+        self.work_on(found, move |session, run| async move {
+            let all = under_way(&store, run, &supervise::masks(&session)).await?;
+            serde_json::to_value(all).map_err(|error| CommandError::failed(error.to_string()))
         })
         .await
     }
 
-    async fn open_log(&self, found: Found, step: Option<Uuid>) -> Answer<Option<File>> {
-        self.work(move |_| async move {
-            let refused = refused_in(found.source.path());
-            let detail = found.source.store.run_detail(found.run.id).await;
-            let detail = detail.map_err(|error| refused(error.into()))?;
-            let Some((project, file)) = logs::file_of(&detail, step).map_err(&refused)? else {
-                return Ok(None);
-            };
-            contained(&project, &file.to_string_lossy()).map_err(&refused)
+    async fn diff(&self, found: Found, step: Option<String>) -> Result<Value, DiffError> {
+        self.work_on(found, move |session, run| async move {
+            diff::document(&session, &run.to_string(), step.as_deref()).await
         })
         .await
+    }
+
+    async fn open_artifact(
+        &self,
+        found: Found,
+        artifact: ArtifactRecord,
+    ) -> Result<Kept, OpenArtifactError> {
+        self.work(move |_| async move { files::artifact(&found, artifact).await }).await
+    }
+
+    async fn open_log(
+        &self,
+        found: Found,
+        step: Option<Uuid>,
+    ) -> Result<Option<File>, OpenLogError> {
+        self.work(move |_| async move { files::log(&found, step).await }).await
     }
 
     async fn workspaces(
         &self,
         project: Option<Uuid>,
         all: bool,
-    ) -> Answer<(Vec<Value>, Vec<Unreadable>)> {
-        self.work(move |inner| async move {
-            workspaces::all(&inner.all(), project, all).await.map_err(refused)
-        })
-        .await
-    }
-
-    async fn workspace(&self, id: String) -> Answer<Value> {
+    ) -> Result<(Vec<Value>, Vec<Unreadable>), ListWorkspacesError> {
         self.work(
-            move |inner| async move { workspaces::show(&inner.all(), &id).await.map_err(refused) },
+            move |inner| async move { Ok(workspaces::all(&inner.all(), project, all).await?) },
         )
         .await
     }
 
-    async fn clean(&self, id: String, force: bool) -> Answer<Value> {
-        self.work(move |inner| async move {
-            workspaces::clean(&inner.all(), &id, force).await.map_err(refused)
-        })
-        .await
+    async fn workspace(&self, id: String) -> Result<Value, ShowWorkspaceError> {
+        self.work(move |inner| async move { Ok(workspaces::show(&inner.all(), &id).await?) }).await
     }
 
-    async fn restore(&self, id: String, backup: Option<u32>) -> Answer<Value> {
-        self.work(move |inner| async move {
-            workspaces::restore(&inner.all(), &id, backup).await.map_err(refused)
-        })
-        .await
+    async fn clean(&self, id: String, force: bool) -> Result<Value, CleanError> {
+        self.work(move |inner| async move { workspaces::clean(&inner.all(), &id, force).await })
+            .await
     }
-}
 
-fn gone(path: &str) -> String {
-    format!("the file is gone: there is no {path} in the project")
-}
-
-/// Opens a file of the project without leaving it, by whatever link. None if there is none.
-fn contained(project: &Path, path: &str) -> Result<Option<File>> {
-    let failed = |error: ContainedError| CommandError::refused(error.to_string());
-    let files = Contained::open(project, None).map_err(failed)?;
-    match files.open_source(path) {
-        Ok(source) => Ok(Some(source.file)),
-        Err(ContainedError::Missing { .. }) => Ok(None),
-        Err(error) => Err(failed(error)),
+    async fn restore(&self, id: String, backup: Option<u32>) -> Result<Value, RestoreError> {
+        self.work(move |inner| async move { workspaces::restore(&inner.all(), &id, backup).await })
+            .await
     }
 }

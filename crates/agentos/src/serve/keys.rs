@@ -42,11 +42,30 @@ pub(super) enum Taken {
     ForOther,
 }
 
+impl Note {
+    /// What the key stands for, to somebody who asks for this.
+    fn taken(&self, asked: &str) -> Taken {
+        match self.asked == asked {
+            true => Taken::Again(self.run),
+            false => Taken::ForOther,
+        }
+    }
+}
+
 impl Keys {
     pub(super) fn of(database: &Path) -> Self {
         let mut name = database.as_os_str().to_owned();
         name.push(".keys");
         Self { folder: name.into() }
+    }
+
+    /// What a key stands for, if somebody has taken it.
+    pub(super) fn known(&self, key: &str, asked: &[u8]) -> io::Result<Option<Taken>> {
+        match load(&self.file(key)) {
+            Ok(found) => Ok(Some(found.taken(&hash(asked)))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Takes a key, for a run that gets this id if it is new.
@@ -68,11 +87,7 @@ impl Keys {
                 Ok(Taken::New(run))
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let found = load(&path)?;
-                Ok(match found.asked == note.asked {
-                    true => Taken::Again(found.run),
-                    false => Taken::ForOther,
-                })
+                Ok(load(&path)?.taken(&note.asked))
             }
             Err(error) => Err(error),
         }
@@ -124,7 +139,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let keys = Keys::of(&folder.path().join("runs.db"));
         let (one, other) = (RunId(Uuid::now_v7()), RunId(Uuid::now_v7()));
+        assert_eq!(keys.known("k/../x", b"a").expect("a look"), None);
         assert_eq!(keys.take("k/../x", b"a", one).expect("a key"), Taken::New(one));
+        assert_eq!(keys.known("k/../x", b"a").expect("a look"), Some(Taken::Again(one)));
+        assert_eq!(keys.known("k/../x", b"b").expect("a look"), Some(Taken::ForOther));
         assert_eq!(keys.take("k/../x", b"a", other).expect("a key"), Taken::Again(one));
         assert_eq!(keys.take("k/../x", b"b", other).expect("a key"), Taken::ForOther);
         keys.give_back("k/../x");

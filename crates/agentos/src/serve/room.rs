@@ -69,7 +69,8 @@ impl Room {
                 "{} is in no repository, so it is no project",
                 folder.display()
             ))
-            .hint("give a folder inside of a git or jj checkout"));
+            .hint("give a folder inside of a git or jj checkout")
+            .field("/path"));
         }
         let opened = session.open()?;
         let prepared = start::adopt(&opened.store, location, opened.prepared.clone()).await?;
@@ -263,6 +264,12 @@ impl Room {
 pub(super) fn database_of(whereabouts: &Whereabouts, folder: &Path) -> Option<PathBuf> {
     let session = whereabouts.at(&without_workspace(folder)).look_around().ok()?;
     session.database().ok()?.canonicalize().ok()
+}
+
+/// The same errors, [named](naming) for a database.
+pub(super) fn naming_it(database: &Path) -> impl Fn(CommandError) -> CommandError + use<> {
+    let database = database.to_owned();
+    move |error| naming(&database, error)
 }
 
 /// The same error; if it is that the database can't be used, with which one: there are several.

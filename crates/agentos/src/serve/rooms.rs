@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_server::house::Words;
 use agentos_store::registry::{Registry, ServedProject};
 use agentos_store::unified::Unreadable;
 use agentos_workspace::state::Why;
 use uuid::Uuid;
 
 use super::room::{Room, database_of};
-use crate::error::{CommandError, Result};
+use crate::error::{CommandError, ErrorKind, Result};
 use crate::session::{Session, Whereabouts};
 
 /// The projects that are served.
@@ -70,6 +71,7 @@ impl Rooms {
         let unusable = |why: &str| {
             CommandError::usage(format!("{} can't be used: {why}", folder.display()))
                 .hint("give the path of a folder that is there")
+                .field("/path")
         };
         let folder = folder.canonicalize().map_err(|error| unusable(&error.to_string()))?;
         if !folder.is_dir() {
@@ -78,7 +80,12 @@ impl Rooms {
         if let Some(known) = self.all().into_iter().find(|room| room.path == folder) {
             return Ok((known, false));
         }
-        let room = Room::open(&self.whereabouts, &folder).await?;
+        let room = Room::open(&self.whereabouts, &folder).await;
+        // What is refused without a cause of its own is refused because of where it is.
+        let room = room.map_err(|error| match (error.kind, error.cause) {
+            (ErrorKind::Usage, None) if error.fields.is_empty() => error.field("/path"),
+            _ => error,
+        })?;
         if let Some(registry) = &self.registry {
             let served =
                 ServedProject { id: room.id, path: room.path.clone(), added_at: SystemClock.now() };
@@ -122,6 +129,14 @@ impl Rooms {
     /// The databases of projects that should be served and could not be opened.
     pub(super) fn unserved(&self) -> Vec<Unreadable> {
         self.unserved.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What is said about something that is in no room, and may be in a database that no room could be made of.
+    pub(super) fn hidden(&self, what: &str, name: &str) -> Option<Words> {
+        let unserved = self.unserved();
+        let paths = unserved.iter().map(|unserved| unserved.path.display().to_string());
+        let paths: Vec<String> = paths.collect();
+        (!paths.is_empty()).then(|| Words::hidden(what, name, &paths))
     }
 
     pub(super) fn find(&self, project: Uuid) -> Option<Arc<Room>> {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use agentos_core::id::RunId;
 use agentos_engine::workspaces::workspace_of;
+use agentos_server::house::Words;
+use agentos_server::house::errors::{CleanError, RestoreError};
 use agentos_store::log::ReadError;
 use agentos_store::records::{Records as _, Workspace as Row};
 use agentos_store::sqlite::SqliteStore;
@@ -14,11 +16,12 @@ use agentos_workspace::workspace::{State, Workspace};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::refused::words;
 use super::room::{Room, naming};
 use crate::commands::workspace::{list, not_found};
 use crate::databases::folders;
 use crate::elsewhere;
-use crate::error::{CommandError, ErrorKind, Result};
+use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::session::Session;
 use crate::workspace::desk::Desk;
 use crate::workspace::removal;
@@ -27,6 +30,8 @@ use crate::workspace::removal;
 pub(super) struct Everywhere {
     pub(super) rooms: Vec<Arc<Room>>,
     pub(super) view: Arc<UnifiedView>,
+    /// The databases of projects that should be served and can't be.
+    pub(super) unserved: Vec<Unreadable>,
 }
 
 /// A workspace as it is written down, and whoever deals with it.
@@ -54,7 +59,8 @@ impl Everywhere {
 
     /// The workspace of this id, wherever it is written down.
     async fn find(&self, id: &str) -> Result<Known> {
-        let mut unreadable = Vec::new();
+        let unserved = self.unserved.iter().map(|unserved| unserved.path.display().to_string());
+        let mut unreadable: Vec<String> = unserved.collect();
         for room in &self.rooms {
             match rows_of(room, true).await {
                 Ok(rows) => {
@@ -76,14 +82,11 @@ impl Everywhere {
                 Err(_) => unreadable.push(source.path().display().to_string()),
             }
         }
-        match unreadable.is_empty() {
-            true => Err(not_found(id)),
-            false => {
-                let unreadable = unreadable.join(", ");
-                let hint = format!("{unreadable} can't be read; it may be in there");
-                Err(not_found(id).api_hint(hint))
-            }
+        if unreadable.is_empty() {
+            return Err(not_found(id));
         }
+        let Words { message, hint, .. } = Words::hidden("workspace", id, &unreadable);
+        Err(CommandError { api_hint: hint, ..CommandError::new(ErrorKind::Unusable, message) })
     }
 
     /// Somebody who stands in the checkout that uses this database.
@@ -179,17 +182,21 @@ async fn needed_by(store: &SqliteStore, workspace: &Workspace) -> Result<Option<
 }
 
 /// Removes one of them.
-pub(super) async fn clean(everywhere: &Everywhere, id: &str, force: bool) -> Result<Value> {
+pub(super) async fn clean(
+    everywhere: &Everywhere,
+    id: &str,
+    force: bool,
+) -> Result<Value, CleanError> {
     let Known { session, store, row } = everywhere.find(id).await?;
     let desk = Desk::open(&session, &store)?;
     let workspace = workspace_of(&row).filter(|found| found.state.is_there());
     let workspace = workspace.ok_or_else(|| {
-        CommandError::refused(format!("the workspace {id} is not there any more"))
-            .hint("it can be brought back if there is a backup of it")
+        let words = Words::new(format!("the workspace {id} is not there any more"));
+        CleanError::WorkspaceGone(words.hint("it can be brought back if there is a backup of it"))
     })?;
     let outcome = removal::clean(&desk, workspace, force).await?;
     if let Some(refusal) = outcome.refusal() {
-        return Err(refusal.clone());
+        return Err(refusal.clone().into());
     }
     removal::sweep_later(&session, desk.root());
     Ok(outcome.document())
@@ -200,7 +207,7 @@ pub(super) async fn restore(
     everywhere: &Everywhere,
     id: &str,
     backup: Option<u32>,
-) -> Result<Value> {
+) -> Result<Value, RestoreError> {
     let Known { session, store, row } = everywhere.find(id).await?;
     let mut desk = Desk::open(&session, &store)?;
     if let Some(known) = workspace_of(&row) {
@@ -208,11 +215,12 @@ pub(super) async fn restore(
     }
     let id: WorkspaceId = id.parse().map_err(|error| CommandError::usage(format!("{error}")))?;
     let restored = desk.work(move |yard| yard.restore(&id, backup)).await;
-    let (workspace, backup) = restored.map_err(|error| match (error.kind, backup) {
-        (ErrorKind::NotFound, Some(_)) => error.field("/backup"),
-        // The workspace is known, and there is nothing to bring it back from.
-        (ErrorKind::NotFound, None) => CommandError { kind: ErrorKind::Refused, ..error },
-        _ => error,
+    let (workspace, backup) = restored.map_err(|error| match (error.cause, backup) {
+        // There may be others.
+        (Some(Cause::NoBackup), Some(_)) => {
+            RestoreError::WrongBackup(words(error.field("/backup")))
+        }
+        _ => error.into(),
     })?;
     Ok(json!({ "workspace_id": workspace.id, "path": workspace.path, "backup": backup }))
 }

@@ -13,7 +13,7 @@ use agentos_workspace::workspace::{Kind, Workspace};
 use super::album;
 use super::past::{Files, Past};
 use crate::config::workspace::WantedKind;
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::session::Session;
 use crate::start::RunNames;
 use crate::workspace::desk::Desk;
@@ -42,12 +42,13 @@ impl Fresh {
                 run.run_id
             );
             return Err(CommandError::refused(message)
+                .because(Cause::FilesNotKept)
                 .hint("only runs in workspaces of their own can be forked"));
         };
         let desk = Desk::open(session, store)?;
         let Some(old) = desk.find(&id).await? else {
             let message = format!("the workspace {id} of {} is not known any more", run.run_id);
-            return Err(CommandError::refused(message));
+            return Err(CommandError::refused(message).because(Cause::FilesNotKept));
         };
         let kind = match wanted.map(|text| (text, WantedKind::parse(text))) {
             None | Some((_, Some(WantedKind::Auto))) => old.kind,
@@ -55,6 +56,7 @@ impl Fresh {
             Some((text, _)) => {
                 let message = format!("a fork can't have a workspace of the kind `{text}`");
                 return Err(CommandError::usage(message)
+                    .because(Cause::Place)
                     .hint("there are `worktree`, `clone` and `jj`: a fork has files of its own")
                     .field("/workspace"));
             }
@@ -64,7 +66,10 @@ impl Fresh {
                 "{} worked in a workspace of the kind {}, which can't be forked into one of the kind {kind}",
                 run.run_id, old.kind
             );
-            return Err(CommandError::refused(message).hint("leave the kind of workspace out"));
+            return Err(CommandError::refused(message)
+                .because(Cause::Place)
+                .hint("leave the kind of workspace out")
+                .field("/workspace"));
         }
         Ok(Self { desk: desk.at(&old)?, kind, old })
     }
@@ -119,6 +124,7 @@ impl Fresh {
                 let back = |how: &str| format!("`{how}` brings it back, if it was backed up");
                 let id = &self.old.id;
                 return Err(CommandError::refused(message)
+                    .because(Cause::FilesNotKept)
                     .cli_hint(back(&format!("agentos workspace restore {id}")))
                     .api_hint(back(&format!("POST /api/workspaces/{id}/restore"))));
             }
@@ -129,7 +135,7 @@ impl Fresh {
                 "{} works in the workspace {} of another run, so there is no saying how its files were",
                 run.run_id, self.old.id
             );
-            return Err(CommandError::refused(message));
+            return Err(CommandError::refused(message).because(Cause::FilesNotKept));
         }
         let label = Label {
             run: names.run.to_string(),

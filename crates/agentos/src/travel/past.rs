@@ -13,7 +13,7 @@ use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::snapshot::Snapshot;
 
 use super::album;
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::names;
 use crate::workspace::desk::Desk;
 
@@ -48,6 +48,7 @@ impl Past {
         let (run, all) = (&self.run.run_id, self.history.asked());
         let none = |step: String| {
             CommandError::not_found(format!("{run} has no step {step}"))
+                .because(Cause::NoSuchStep)
                 .cli_hint(format!("`agentos show {run}` lists the steps"))
                 .api_hint(format!("`GET /api/executions/{run}` lists the steps"))
         };
@@ -65,7 +66,9 @@ impl Past {
                     many.iter().map(|asked| asked.number.to_string()).collect();
                 let numbers = numbers.join(" or ");
                 let message = format!("`{said}` could be step {numbers} of {run}");
-                Err(CommandError::usage(message).hint("name the step by its number"))
+                Err(CommandError::usage(message)
+                    .because(Cause::SeveralSteps)
+                    .hint("name the step by its number"))
             }
         }
     }
@@ -113,7 +116,8 @@ impl Past {
                 return Err(CommandError::refused(format!(
                     "{} has the step `{}` from the run {from}, which is gone with its files",
                     past.run.run_id, asked.name
-                )));
+                ))
+                .because(Cause::FilesNotKept));
             };
             let older = Self::load(store, run).await?;
             let Some(asked) = older.history.asked_for(&asked.path).cloned() else { break };
@@ -131,6 +135,7 @@ impl Past {
                 "`{other}` was at work on the files of {run} when {when}, so there is no saying how they were"
             );
             return Err(CommandError::refused(message)
+                .because(Cause::FilesNotKept)
                 .hint("choose a step at which nothing else was at work"));
         }
         let chain = album::chain(desk, self.run.id.to_string()).await?;
@@ -144,7 +149,7 @@ impl Past {
             }
             (_, Some(_)) => {
                 let message = format!("the files of {run} were not kept as they were when {when}");
-                Err(CommandError::refused(message).hint(
+                Err(CommandError::refused(message).because(Cause::FilesNotKept).hint(
                     "files are kept in workspaces of their own, unless `workspace.snapshots` is \"never\", and not where a step \
                      ends inside of one that goes on; the run's comments say if something was in the way",
                 ))

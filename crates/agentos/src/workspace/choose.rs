@@ -12,7 +12,7 @@ use agentos_workspace::workspace::isolation::JjWorkspace;
 use super::WorkspaceArgs;
 use crate::config::setting::Origin;
 use crate::config::workspace::WantedKind;
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::session::Session;
 
 /// Names the workspace that something was started in.
@@ -42,14 +42,7 @@ pub(crate) fn choose(
     args: &WorkspaceArgs,
     workflow: Option<&str>,
 ) -> Result<Choice> {
-    let said = args.workspace.as_deref().map(flag).transpose()?;
-    let id = args.workspace_id.as_deref().map(str::parse::<WorkspaceId>).transpose();
-    let id = id.map_err(|error| CommandError::usage(error.to_string()).field("/workspace/id"))?;
-    if said == Some(WantedKind::None) && (id.is_some() || args.base.is_some()) {
-        let message =
-            "a workspace of the kind `none` is the checkout itself: it has no id and no base";
-        return Err(CommandError::usage(message).field("/workspace/kind"));
-    }
+    let (said, id) = understood(args)?;
     let location = session.location()?;
     if said.is_none() && id.is_none() && args.base.is_none() {
         if let Some(inherited) = &location.workspace_id {
@@ -76,18 +69,54 @@ pub(crate) fn choose(
     let kind = match wanted {
         // Inside of a workspace, that is the checkout; never the one that it was made from.
         WantedKind::None => {
+            check_no_base(args)?;
             return Ok(location.workspace_id.clone().map_or(Choice::Checkout, Choice::Inherited));
         }
         WantedKind::Own(kind) => Some(kind),
-        WantedKind::Auto => suitable(session, is_named)?,
+        WantedKind::Auto => {
+            let wants_base = args.base.as_ref().map(|_| "/workspace/base");
+            suitable(session, if is_named { Some("/workspace/id") } else { wants_base })?
+        }
     };
     let is_said = matches!(wanted, WantedKind::Own(_));
     Ok(kind.map_or(Choice::Checkout, |kind| Choice::Own { id, kind, is_said }))
 }
 
+/// What somebody has said, if it makes sense: the kind and the id.
+pub(crate) fn understood(
+    args: &WorkspaceArgs,
+) -> Result<(Option<WantedKind>, Option<WorkspaceId>)> {
+    let said = args.workspace.as_deref().map(flag).transpose()?;
+    let id = args.workspace_id.as_deref().map(str::parse::<WorkspaceId>).transpose();
+    let id = id.map_err(|error| {
+        CommandError::usage(error.to_string()).because(Cause::Place).field("/workspace/id")
+    })?;
+    if said == Some(WantedKind::None) {
+        if id.is_some() {
+            let message = "a workspace of the kind `none` is the checkout itself: it has no id";
+            return Err(CommandError::usage(message).because(Cause::Place).field("/workspace/id"));
+        }
+        check_no_base(args)?;
+    }
+    Ok((said, id))
+}
+
+/// The checkout itself is not made from anything.
+fn check_no_base(args: &WorkspaceArgs) -> Result<()> {
+    if args.base.is_none() {
+        return Ok(());
+    }
+    let message = "the run works in the checkout itself (`none`), which is not made from a base";
+    Err(CommandError::usage(message)
+        .because(Cause::Place)
+        .hint("leave the base out, or ask for a workspace of the kind `worktree`, `clone` or `jj`")
+        .field("/workspace/base"))
+}
+
 fn flag(text: &str) -> Result<WantedKind> {
     WantedKind::parse(text).ok_or_else(|| {
         CommandError::usage(format!("there are no workspaces of the kind `{text}`"))
+            .because(Cause::Place)
             .hint("there are `worktree`, `clone`, `jj`, `auto`, and `none` for the checkout itself")
             .field("/workspace/kind")
     })
@@ -101,19 +130,20 @@ fn configured(session: &Session, workflow: Option<&str>) -> Result<WantedKind> {
         None => Ok(setting.value),
         Some(text) => WantedKind::parse(text).ok_or_else(|| {
             CommandError::usage(format!("the workflow's `workspace` is `{text}`"))
+                .because(Cause::Unstartable)
                 .hint(format!("it {}", WantedKind::MUST))
         }),
     }
 }
 
-/// What suits the repository; none if there can be no workspace.
-pub(crate) fn suitable(session: &Session, is_named: bool) -> Result<Option<Kind>> {
+/// What suits the repository; none if there can be no workspace, unless a field of the request makes sense only with one.
+pub(crate) fn suitable(session: &Session, wanted_by: Option<&str>) -> Result<Option<Kind>> {
     let location = session.location()?;
     let checkout = location.checkout.as_ref().ok().and_then(Option::as_ref);
     let without = |why: &str| -> Result<Option<Kind>> {
-        if is_named {
+        if let Some(field) = wanted_by {
             let message = format!("there can be no workspace: {why}");
-            return Err(CommandError::usage(message).field("/workspace/id"));
+            return Err(CommandError::usage(message).because(Cause::Place).field(field));
         }
         session.output.note(&format!(
             "{why}: the run works in this folder itself; nothing keeps it apart from your own work"

@@ -19,6 +19,7 @@ use agentos_workspace::workspace::Workspace;
 use agentos_workspace::workspace::backup::Keeping;
 use agentos_workspace::workspace::id::WorkspaceId;
 use agentos_workspace::workspace::isolation::IsolationError;
+use agentos_workspace::workspace::ledger::LedgerError;
 use agentos_workspace::workspace::occupy::{OccupyError, Work};
 use agentos_workspace::workspace::points::NoPoints;
 use agentos_workspace::workspace::policy::Policy;
@@ -27,7 +28,7 @@ use agentos_workspace::workspace::yard::{OpenError, Yard};
 use agentos_workspace::workspace::{root, settle, setup};
 use uuid::Uuid;
 
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::session::Session;
 use crate::start;
 
@@ -57,6 +58,7 @@ impl Desk {
         })?;
         let checkout = checkout.clone().ok_or_else(|| {
             CommandError::usage("this is not in a repository, so there can be no workspace")
+                .because(Cause::Place)
                 .cli_hint("change into a repository, or say `--workspace none`")
                 .api_hint("say `\"workspace\": {\"kind\": \"none\"}`")
         })?;
@@ -70,7 +72,7 @@ impl Desk {
         let repository = Repository::of(&session.surroundings, checkout)
             .map_err(|error| CommandError::failed(error.to_string()))?;
         let root = root::find(&session.surroundings, session.config.workspace.folder().as_deref())
-            .map_err(|error| CommandError::usage(error.to_string()))?;
+            .map_err(|error| CommandError::usage(error.to_string()).because(Cause::Project))?;
         Ok(Self {
             surroundings: Arc::new(session.surroundings.clone()),
             repository,
@@ -234,6 +236,7 @@ impl Desk {
         let name = self.name_of(run).await;
         let other = "name another workspace, or wait for it";
         CommandError::refused(format!("the workspace {id} is in use by the run {name}"))
+            .because(Cause::WorkspaceInUse)
             .cli_hint(format!("`agentos logs -f {name}` watches it; {other}"))
             .api_hint(other)
     }
@@ -314,16 +317,19 @@ impl From<OpenError> for CommandError {
     fn from(error: OpenError) -> Self {
         let message = error.to_string();
         match error {
-            OpenError::Root(_) => Self::usage(message),
+            OpenError::Root(_) => Self::usage(message).because(Cause::Project),
             OpenError::Isolation(IsolationError::NoSuchBase { .. }) => {
-                Self::usage(message).field("/workspace/base")
+                Self::usage(message).because(Cause::Place).field("/workspace/base")
             }
             OpenError::Isolation(
                 IsolationError::NoCommit { .. } | IsolationError::Unsuitable { .. },
-            ) => Self::usage(message).field("/workspace/kind"),
+            ) => Self::usage(message).because(Cause::Place).field("/workspace/kind"),
             OpenError::Trashed { id } => Self::refused(message)
+                .because(Cause::WorkspaceUnusable)
                 .cli_hint(format!("`agentos workspace restore {id}` brings it back"))
                 .api_hint(format!("`POST /api/workspaces/{id}/restore` brings it back")),
+            OpenError::InUse { .. } => Self::refused(message).because(Cause::WorkspaceInUse),
+            OpenError::NoRoom(_) => Self::refused(message).because(Cause::DiskFull),
             OpenError::Isolation(IsolationError::Estranged { .. })
             | OpenError::NotIt(_)
             | OpenError::OtherBase { .. }
@@ -333,16 +339,28 @@ impl From<OpenError> for CommandError {
             | OpenError::BranchBlocked { .. }
             | OpenError::PlaceTaken { .. }
             | OpenError::Moved { .. }
-            | OpenError::NoRoom(_)
-            | OpenError::AdoptedGone { .. }
-            | OpenError::InUse { .. } => Self::refused(message),
+            | OpenError::AdoptedGone { .. } => {
+                Self::refused(message).because(Cause::WorkspaceUnusable)
+            }
             OpenError::Restore(error) => (*error).into(),
+            OpenError::Ledger(error) => error.into(),
             OpenError::Isolation(_)
-            | OpenError::Ledger(_)
             | OpenError::File(_)
             | OpenError::Removal(_)
             | OpenError::Include(_)
             | OpenError::Rescue(_) => Self::failed(message),
+        }
+    }
+}
+
+impl From<LedgerError> for CommandError {
+    fn from(error: LedgerError) -> Self {
+        let failed = Self::failed(error.to_string());
+        match (error, failed.cause) {
+            (LedgerError::Unusable(_), None) => {
+                Self { kind: ErrorKind::Unusable, ..failed }.because(Cause::Database)
+            }
+            _ => failed,
         }
     }
 }

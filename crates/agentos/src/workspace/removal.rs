@@ -13,7 +13,7 @@ use agentos_workspace::workspace::{Workspace, room, trash};
 use serde_json::{Value, json};
 
 use super::desk::Desk;
-use crate::error::{CommandError, ErrorKind, Result};
+use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::session::Session;
 
 /// What became of a workspace that was to be removed.
@@ -35,6 +35,7 @@ pub(crate) async fn clean(desk: &Desk, workspace: Workspace, is_forced: bool) ->
         let name = desk.name_of(run).await;
         let message = format!("the workspace {id} belongs to the run {name}, which has not ended");
         let error = CommandError::refused(message)
+            .because(Cause::WorkspaceInUse)
             .cli_hint(format!(
                 "`agentos cancel {name}` ends it; `--force` backs the workspace up and removes it, and the run brings it back"
             ))
@@ -165,24 +166,32 @@ impl From<CleanError> for CommandError {
     fn from(error: CleanError) -> Self {
         let message = error.to_string();
         match error {
-            CleanError::NoSuchWorkspace { .. } => Self::not_found(message),
-            CleanError::Refused(verdict) if verdict.is_forbidden() => Self::refused(message),
+            CleanError::NoSuchWorkspace { .. } => {
+                Self::not_found(message).because(Cause::NoSuchWorkspace)
+            }
+            CleanError::Refused(verdict) if verdict.is_forbidden() => {
+                Self::refused(message).because(Cause::WorkWouldBeLost)
+            }
             CleanError::Refused(_) => {
                 let backs_up = |how: &str| format!("`{how}` backs it up and removes it");
-                let refused = Self::refused(message).cli_hint(backs_up("--force"));
+                let refused = Self::refused(message).because(Cause::WorkWouldBeLost);
+                let refused = refused.cli_hint(backs_up("--force"));
                 refused.api_hint(backs_up("\"force\": true"))
             }
             CleanError::NotIt(VerifyError::Missing { .. }) => {
                 let moved = "if you have moved it, move it back";
                 let made = "`agentos workspace run ID -- true` makes it again from its branch";
-                let refused = Self::refused(message).api_hint(moved);
+                let refused = Self::refused(message).because(Cause::WorkspaceUnusable);
+                let refused = refused.api_hint(moved);
                 refused.cli_hint(format!("{moved}; if it is lost, {made}"))
             }
-            CleanError::NotOurs { .. } | CleanError::NotIt(_) | CleanError::InUse { .. } => {
-                Self::refused(message)
+            CleanError::NotOurs { .. } | CleanError::NotIt(_) => {
+                Self::refused(message).because(Cause::WorkspaceUnusable)
             }
+            CleanError::InUse { .. } => Self::refused(message).because(Cause::WorkspaceInUse),
             CleanError::Backup(error) => error.into(),
             CleanError::Look(error) => error.into(),
+            CleanError::Ledger(error) => error.into(),
             _ => Self::failed(message),
         }
     }
@@ -192,11 +201,13 @@ impl From<BackupError> for CommandError {
     fn from(error: BackupError) -> Self {
         let message = error.to_string();
         match error {
-            BackupError::NotIt(_) | BackupError::TooLarge { .. } | BackupError::Restless { .. } => {
-                Self::refused(message)
+            BackupError::NotIt(_) => Self::refused(message).because(Cause::WorkspaceUnusable),
+            BackupError::TooLarge { .. } | BackupError::Restless { .. } => {
+                Self::refused(message).because(Cause::BackupUnusable)
             }
             // Nothing is removed that could not be kept.
             _ if room::is_full_disk(&message) => Self::refused(message)
+                .because(Cause::DiskFull)
                 .hint("there is no room for the backup, so nothing was removed; make room first"),
             _ => Self::failed(message),
         }
@@ -206,7 +217,9 @@ impl From<BackupError> for CommandError {
 impl From<LookError> for CommandError {
     fn from(error: LookError) -> Self {
         match error {
-            LookError::NotIt(error) => Self::refused(error.to_string()),
+            LookError::NotIt(error) => {
+                Self::refused(error.to_string()).because(Cause::WorkspaceUnusable)
+            }
             error => Self::failed(error.to_string()),
         }
     }
@@ -216,14 +229,21 @@ impl From<RestoreError> for CommandError {
     fn from(error: RestoreError) -> Self {
         let message = error.to_string();
         match error {
-            RestoreError::NoBackup { .. } => Self::not_found(message),
+            RestoreError::NoBackup { .. } => Self::not_found(message).because(Cause::NoBackup),
             RestoreError::StillThere { id } => Self::refused(message)
+                .because(Cause::WorkspaceThere)
                 .cli_hint(format!("clean it first: agentos workspace clean {id} --force"))
                 .api_hint(format!("clean it first: `POST /api/workspaces/{id}/clean`")),
+            RestoreError::NoRoom(_) => Self::refused(message).because(Cause::DiskFull),
             RestoreError::Damaged { .. }
-            | RestoreError::NoRoom(_)
             | RestoreError::PlaceTaken { .. }
-            | RestoreError::BranchMoved { .. } => Self::refused(message),
+            | RestoreError::BranchMoved { .. } => {
+                Self::refused(message).because(Cause::BackupUnusable)
+            }
+            RestoreError::NotIt(_) => Self::refused(message).because(Cause::BackupUnusable),
+            RestoreError::Backup(error) => error.into(),
+            RestoreError::Open(error) => (*error).into(),
+            RestoreError::Ledger(error) => error.into(),
             _ => Self::failed(message),
         }
     }

@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::desk::Desk;
 use super::removal;
-use crate::error::{CommandError, ErrorKind, Result};
+use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::session::Session;
 
 /// How often a workspace is looked at again that somebody else has changed meanwhile.
@@ -32,7 +32,9 @@ impl From<OccupyError> for CommandError {
     fn from(error: OccupyError) -> Self {
         let message = error.to_string();
         match error {
-            OccupyError::Collect(IsolationError::Estranged { .. }) => Self::refused(message),
+            OccupyError::Collect(IsolationError::Estranged { .. }) => {
+                Self::refused(message).because(Cause::WorkspaceUnusable)
+            }
             _ => Self::failed(message),
         }
     }

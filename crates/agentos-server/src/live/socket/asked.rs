@@ -5,18 +5,17 @@ use agentos_store::log::ReadError;
 use agentos_store::projection::Touched;
 use agentos_store::registry::Scope;
 use agentos_store::unified::Found;
-use axum::http::StatusCode;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{Client, Done, End, Subscription, complaint};
-use crate::house::Deed;
+use crate::asked::Named;
 use crate::live::batch::{UPDATED, text};
 use crate::live::bounds::SUBSCRIPTIONS;
 use crate::live::document::document;
 use crate::live::page::Place;
 use crate::live::wish::{Ask, Target, Wish};
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 impl Client {
@@ -52,7 +51,7 @@ impl Client {
             return Ok(());
         }
         let detail = format!("a connection has at most {SUBSCRIPTIONS} subscriptions");
-        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, detail);
+        let problem = Problem::new(ProblemKind::TooMuch, detail);
         Err(problem.hint("subscribe to the project, or open another connection").into())
     }
 
@@ -104,7 +103,7 @@ impl Client {
         let text = project.to_string();
         let is_it = |known: &&Value| known.get("id").and_then(Value::as_str) == Some(text.as_str());
         let Some(data) = projects.iter().find(is_it) else {
-            return Err(Problem::not_found(format!("there is no project `{project}`")).into());
+            return Err(Named::PROJECT.none(project).into());
         };
         self.projects.insert(project);
         self.state.live.subscribe_project(project, &self.mailbox).await;
@@ -146,12 +145,12 @@ impl Client {
         self.caller.may(Scope::Run)?;
         let found = self.state.find_run(name).await?;
         let Ok(answer) = self.answers.0.clone().try_reserve_owned() else {
-            let status = StatusCode::TOO_MANY_REQUESTS;
-            return Err(Problem::new(status, "too much is being cancelled at once").into());
+            let detail = "too much is being cancelled at once";
+            return Err(Problem::new(ProblemKind::TooMuch, detail).into());
         };
-        let (state, by, id) = (self.state.clone(), self.caller.name(), id.cloned());
+        let (state, id) = (self.state.clone(), id.cloned());
         tokio::spawn(async move {
-            answer.send(cancelled(&state, found, Deed::Cancel { reason }, by, id).await);
+            answer.send(cancelled(&state, found, reason, id).await);
         });
         Ok(())
     }
@@ -185,13 +184,12 @@ impl From<End> for Refused {
 async fn cancelled(
     state: &AppState,
     found: Found,
-    deed: Deed,
-    by: String,
+    reason: Option<String>,
     id: Option<Value>,
 ) -> String {
     let (run, store) = (found.run.id, found.source.store.clone());
     let done = async {
-        state.house.act(found, deed, by).await?;
+        state.house.cancel(found, reason).await?;
         Ok::<_, Problem>(store.touched_rows(run, Touched::default()).await?)
     };
     match done.await {

@@ -20,6 +20,8 @@ fn whoever_finds_no_place_is_told_so_and_a_place_that_is_left_is_free_again() {
     let said = until_closed(&mut stage.connect());
     let answer = Answer::parse(&said);
     assert_eq!(answer.status, 503, "{said}");
+    let told: serde_json::Value = serde_json::from_str(&answer.body).expect("all of a document");
+    assert_eq!(told["type"], "urn:agentos:problem:busy", "{said}");
     assert_eq!(answer.header("content-length"), answer.body.len().to_string());
     drop(open.pop());
     eventually("the place is free", || {
@@ -41,7 +43,7 @@ fn requests_beyond_the_limit_wait_and_then_it_was_too_long() {
     eventually("it is under way", || stage.looks() == 1);
     let started = stage.ask("GET /api/look", &[]);
     assert!([200, 408].contains(&started.status), "{started:?}");
-    Answer::parse(&until_closed(&mut first)).assert_problem(408);
+    Answer::parse(&until_closed(&mut first)).assert_problem("too-slow");
     assert_eq!(stage.ask("GET /api/look", &[]).status, 200);
 }
 

@@ -10,7 +10,7 @@ fn a_body_of_a_gigabyte_is_refused_before_it_is_read() {
     let stage = Stage::new();
     // Not a byte of it is sent, and the answer comes all the same.
     let text = stage.request("POST /api/deed", &[("content-length", "1073741824")], "");
-    Answer::parse(&stage.say(text)).assert_problem(413);
+    Answer::parse(&stage.say(text)).assert_problem("body-too-large");
     assert_eq!(stage.deeds(), 0);
 }
 
@@ -29,7 +29,7 @@ fn a_body_without_an_end_is_refused_when_it_is_too_large() {
     // What was answered may be lost with the connection, since we did not stop to listen.
     let said = until_closed(&mut stream);
     if !said.is_empty() {
-        Answer::parse(&said).assert_problem(413);
+        Answer::parse(&said).assert_problem("body-too-large");
     }
     assert_eq!(stage.deeds(), 0);
     assert_eq!(stage.ask("GET /api/look", &[]).status, 200, "nobody else noticed");
@@ -42,7 +42,7 @@ fn the_largest_body_that_fits_is_taken() {
     let answer = Answer::parse(&stage.say(stage.request("POST /api/deed", &[], &body)));
     assert_eq!((answer.status, answer.body.as_str()), (200, "1048576"));
     let answer = Answer::parse(&stage.say(stage.request("POST /api/deed", &[], &(body + "x"))));
-    answer.assert_problem(413);
+    answer.assert_problem("body-too-large");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn another_user_needs_a_token() {
     for uid in [SOMEBODY, NOBODY] {
         for line in ["GET /api/look", "POST /api/deed", "DELETE /api/thing"] {
             let said = as_another_user(stage.port(), uid, &ask(line, ""));
-            Answer::parse(&said).assert_problem(401);
+            Answer::parse(&said).assert_problem("token-needed");
         }
     }
     assert_eq!((stage.looks(), stage.deeds()), (0, 0));

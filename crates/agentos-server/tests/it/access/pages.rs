@@ -20,8 +20,8 @@ fn a_name_that_somebody_else_made_point_here_is_not_answered() {
         "localhost:1".to_owned(),
         format!("10.0.0.1:{port}"),
     ] {
-        stage.ask("GET /api/look", &[("Host", &host)]).assert_problem(421);
-        stage.ask("GET /", &[("Host", &host)]).assert_problem(421);
+        stage.ask("GET /api/look", &[("Host", &host)]).assert_problem("foreign-host");
+        stage.ask("GET /", &[("Host", &host)]).assert_problem("foreign-host");
     }
     for host in [format!("127.0.0.1:{port}"), "agentos.example".to_owned()] {
         assert_eq!(stage.ask("GET /api/look", &[("Host", &host)]).status, 200, "{host}");
@@ -41,7 +41,7 @@ fn a_request_says_once_for_whom_it_is() {
         "GET http://evil.example/api/look HTTP/1.1\r\nhost: localhost:{port}\r\nconnection: close\r\n\r\n"
     );
     for request in [none, two, other] {
-        super::stage::Answer::parse(&stage.say(&request)).assert_problem(400);
+        super::stage::Answer::parse(&stage.say(&request)).assert_problem("unclear-host");
     }
     assert_eq!(stage.looks(), 0);
 }
@@ -52,11 +52,11 @@ fn what_a_page_of_another_site_asks_for_is_refused() {
     let own = format!("http://localhost:{}", stage.port());
     for origin in ["http://evil.example", "null", "http://localhost:1", "http://127.0.0.1:1"] {
         for line in ["POST /api/deed", "GET /api/look", "DELETE /api/thing", "OPTIONS /api/deed"] {
-            stage.ask(line, &[("Origin", origin)]).assert_problem(403);
+            stage.ask(line, &[("Origin", origin)]).assert_problem("foreign-page");
         }
     }
     let embedded = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "no-cors")];
-    stage.ask("GET /api/look", &embedded).assert_problem(403);
+    stage.ask("GET /api/look", &embedded).assert_problem("foreign-page");
     assert_eq!((stage.deeds(), stage.looks()), (0, 0));
     for origin in [own.as_str(), "http://localhost:5173"] {
         let answer = stage.ask("POST /api/deed", &[("Origin", origin), ("Content-Length", "0")]);
@@ -98,18 +98,19 @@ fn a_link_to_the_dashboard_can_be_followed() {
         ("Sec-Fetch-Dest", "document"),
     ];
     assert_eq!(stage.ask("GET /", &link).status, 200);
-    stage.ask("GET /api/look", &link).assert_problem(403);
+    stage.ask("GET /api/look", &link).assert_problem("foreign-page");
 }
 
 #[test]
 fn every_answer_tells_browsers_to_be_careful_and_has_an_id() {
     let stage = Stage::new();
-    for (line, status) in [
-        ("GET /", 200),
-        ("GET /api/look", 200),
-        ("GET /nothing", 404),
-        ("PUT /api/look", 405),
-        ("GET /api/mistake", 500),
+    for (line, status, kind) in [
+        ("GET /", 200, ""),
+        ("GET /api/look", 200, ""),
+        // Whoever answered these has only said a status, and it can mean several things or one.
+        ("GET /nothing", 404, "about:blank"),
+        ("PUT /api/look", 405, "urn:agentos:problem:method-not-allowed"),
+        ("GET /api/mistake", 500, "urn:agentos:problem:failed"),
     ] {
         let answer = stage.ask(line, &[("x-request-id", "mine-1")]);
         assert_eq!(answer.status, status, "{answer:?}");
@@ -121,7 +122,7 @@ fn every_answer_tells_browsers_to_be_careful_and_has_an_id() {
         assert!(answer.header("content-security-policy").contains("frame-ancestors 'none'"));
         assert!(!answer.header("permissions-policy").is_empty());
         if status >= 400 {
-            answer.assert_problem(status);
+            answer.assert_problem_of(status, kind);
         }
     }
     let odd = stage.ask("GET /", &[("x-request-id", "a b\"c")]);

@@ -84,7 +84,7 @@ fn bodies_that_trickle_hold_up_nobody_who_sends_none_and_are_given_up() {
 #[test]
 fn an_answer_that_does_not_begin_in_time_is_a_problem() {
     let stage = Stage::with(hasty());
-    stage.ask("POST /api/slow", &[("content-length", "0")]).assert_problem(408);
+    stage.ask("POST /api/slow", &[("content-length", "0")]).assert_problem("too-slow");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use agentos_core::time::Timestamp;
 use agentos_server::access::{Access, AccessSettings, Caller, HostName, PageOrigin, Secret, Trace};
 use agentos_server::listen::{Limits, SocketFile, Sockets, listen};
 use agentos_server::problem::Problem;
+use agentos_server::problem::ProblemKind;
 use agentos_store::registry::{KnownToken, Registry, Scope};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -218,12 +219,25 @@ impl Answer {
         self.headers.get(name).map_or("", String::as_str)
     }
 
-    /// That it is a problem of this status, in words.
+    /// That it is a problem of this kind, with its status.
     #[track_caller]
-    pub(super) fn assert_problem(&self, status: u16) {
+    pub(super) fn assert_problem(&self, kind: &str) {
+        let known = ProblemKind::ALL.iter().find(|known| known.slug() == kind).expect("a kind");
+        self.assert_problem_of(known.status().as_u16(), &format!("urn:agentos:problem:{kind}"));
+    }
+
+    /// That it is a problem of this status and type, in words.
+    #[track_caller]
+    pub(super) fn assert_problem_of(&self, status: u16, kind: &str) {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(self.header("content-type"), "application/problem+json", "{self:?}");
-        assert!(self.body.contains(&format!("\"status\":{status}")), "{self:?}");
+        let problem: serde_json::Value = serde_json::from_str(&self.body).expect("a document");
+        assert_eq!(
+            (&problem["status"], &problem["type"]),
+            (&status.into(), &kind.into()),
+            "{self:?}"
+        );
+        assert!(!problem["detail"].as_str().unwrap_or_default().is_empty(), "{self:?}");
         assert!(!self.header("x-request-id").is_empty(), "{self:?}");
     }
 }

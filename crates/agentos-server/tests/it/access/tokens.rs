@@ -27,7 +27,7 @@ fn a_request_that_came_through_a_proxy_needs_a_token() {
         ("CF-Connecting-IP", "10.0.0.1"),
     ] {
         let answer = stage.ask("GET /api/look", &[header]);
-        answer.assert_problem(401);
+        answer.assert_problem("token-needed");
         assert!(answer.header("www-authenticate").starts_with("Bearer "), "{answer:?}");
         assert!(answer.body.contains("agentos token create"), "it says how to get one");
     }
@@ -42,10 +42,10 @@ fn without_a_token_there_is_only_what_holds_nobodys_data() {
     let stage = Stage::new();
     assert_eq!(stage.ask("GET /", &[PASSED_ON]).status, 200);
     for path in ["/api/look", "/api", "/api/nothing", "/ws", "/metrics", "/readyz", "/%61pi/look"] {
-        stage.ask(&format!("GET {path}"), &[PASSED_ON]).assert_problem(401);
+        stage.ask(&format!("GET {path}"), &[PASSED_ON]).assert_problem("token-needed");
     }
-    stage.ask("POST /", &[PASSED_ON]).assert_problem(401);
-    stage.ask("OPTIONS /api/deed", &[PASSED_ON]).assert_problem(401);
+    stage.ask("POST /", &[PASSED_ON]).assert_problem("token-needed");
+    stage.ask("OPTIONS /api/deed", &[PASSED_ON]).assert_problem("token-needed");
 }
 
 #[test]
@@ -86,12 +86,12 @@ fn wrong_tokens_are_refused_also_where_none_is_needed() {
         bearer("' OR 1=1 --"),
     ] {
         let answer = stage.ask("GET /api/look", &[("Authorization", &wrong)]);
-        answer.assert_problem(401);
+        answer.assert_problem("token-invalid");
         assert!(!answer.body.contains("agentos_"), "nothing of it is repeated: {answer:?}");
     }
     let twice = [("Authorization", bearer(&right)), ("Authorization", bearer(&right))];
     let twice = twice.each_ref().map(|(name, value)| (*name, value.as_str()));
-    stage.ask("GET /api/look", &twice).assert_problem(401);
+    stage.ask("GET /api/look", &twice).assert_problem("token-invalid");
     assert_eq!(stage.looks(), 0);
     assert_eq!(stage.ask("GET /api/look", &[("Authorization", &bearer(&right))]).status, 200);
 }
@@ -165,7 +165,7 @@ fn a_registry_that_can_not_be_read_lets_nobody_in() {
     )
     .unwrap();
     let answer = stage.ask("GET /api/look", &[PASSED_ON, ("Authorization", &token)]);
-    answer.assert_problem(503);
+    answer.assert_problem("tokens-unchecked");
     assert!(!answer.body.contains("registry.db"), "where it is is nobody's business: {answer:?}");
     assert_eq!(stage.ask("GET /api/look", &[]).status, 200, "who needs none is not in need of it");
 }
@@ -180,12 +180,12 @@ fn what_only_a_person_may_decide_is_refused_to_what_a_run_has_started() {
         stage.ask("POST /api/decide", &headers)
     };
     assert_eq!(decide(1, &[]).status, 200);
-    decide(2, &[]).assert_problem(403);
+    decide(2, &[]).assert_problem("asked-by-run");
     // Whoever is gone, or can't be looked at, may have been one.
-    decide(0, &[]).assert_problem(403);
+    decide(0, &[]).assert_problem("unknown-process");
     let with_token = [("Authorization", token.as_str())];
     assert_eq!(decide(1, &with_token).status, 200);
-    decide(2, &with_token).assert_problem(403);
+    decide(2, &with_token).assert_problem("asked-by-run");
     assert_eq!(decide(0, &with_token).status, 200, "a person gave it to somebody");
-    decide(1, &[PASSED_ON]).assert_problem(401);
+    decide(1, &[PASSED_ON]).assert_problem("token-needed");
 }

@@ -183,9 +183,8 @@ async fn a_run_is_cancelled_over_the_socket() {
     client.say(json!({ "type": "workflow:cancel", "id": 1, "data": data })).await;
     let answer = client.next().await.unwrap();
     assert_eq!((&answer["id"], &answer["data"]["id"]), (&json!(1), &json!(writer.run)));
-    let deeds = server.house.deeds.lock().unwrap();
-    let wish = agentos_server::house::Deed::Cancel { reason: Some("enough".to_owned()) };
-    assert_eq!(*deeds, [(writer.run, wish)]);
+    let cancelled = server.house.cancelled.lock().unwrap();
+    assert_eq!(*cancelled, [(writer.run, Some("enough".to_owned()))]);
 }
 
 #[tokio::test]

@@ -8,7 +8,15 @@ use std::sync::{Arc, Mutex};
 use agentos_core::id::RunId;
 use agentos_core::value::Value;
 use agentos_server::access::{Caller, Who};
-use agentos_server::house::{Answer, Deed, House, Kept, Order, Refusal, RefusalKind, Started};
+use agentos_server::house::errors::{
+    AddProjectError, ApproveError, CancelError, CleanError, CommentError, DiffError, ExecuteError,
+    ForkError, ListProjectsError, ListWorkspacesError, OpenArtifactError, OpenLogError,
+    OperationsError, RemoveProjectError, RemoveWorkflowError, RestoreError, ResumeError,
+    RetryError, ShowWorkspaceError, SignalError,
+};
+use agentos_server::house::{
+    Approval, Event, Fork, House, Kept, Order, Refusal, Remark, Resumption, Started, Words,
+};
 use agentos_server::{AppState, router};
 use agentos_store::folder::RunFolder;
 use agentos_store::records::{ArtifactRecord, Records as _};
@@ -28,8 +36,8 @@ pub(crate) const PROJECT: Uuid = Uuid::from_u128(0xcafe);
 
 pub(crate) struct Databases {
     views: watch::Sender<Arc<UnifiedView>>,
-    /// What was to be done to which run.
-    pub(crate) deeds: Mutex<Vec<(RunId, Deed)>>,
+    /// The runs that were to be cancelled, and why.
+    pub(crate) cancelled: Mutex<Vec<(RunId, Option<String>)>>,
 }
 
 fn view(databases: &[PathBuf]) -> Arc<UnifiedView> {
@@ -44,8 +52,8 @@ impl Databases {
     }
 }
 
-fn nobody<T>() -> Answer<T> {
-    Err(Refusal::new(RefusalKind::Failed, "nobody is at home"))
+fn nobody<T, E: Refusal>() -> Result<T, E> {
+    Err(E::failed(Words::new("nobody is at home")))
 }
 
 #[async_trait]
@@ -54,68 +62,100 @@ impl House for Databases {
         self.views.subscribe()
     }
 
-    async fn projects(&self) -> Answer<Vec<Value>> {
+    async fn projects(&self) -> Result<Vec<Value>, ListProjectsError> {
         Ok(vec![json!({ "id": PROJECT, "name": "project" })])
     }
 
-    async fn act(&self, found: Found, deed: Deed, _: String) -> Answer<RunId> {
-        self.deeds.lock().unwrap().push((found.run.id, deed));
-        Ok(found.run.id)
+    async fn cancel(&self, found: Found, reason: Option<String>) -> Result<(), CancelError> {
+        self.cancelled.lock().unwrap().push((found.run.id, reason));
+        Ok(())
     }
 
-    async fn open_log(&self, found: Found, step: Option<Uuid>) -> Answer<Option<File>> {
+    async fn open_log(
+        &self,
+        found: Found,
+        step: Option<Uuid>,
+    ) -> Result<Option<File>, OpenLogError> {
         let detail = found.source.store.run_detail(found.run.id).await.unwrap();
         let project = Path::new(detail.run.work_dir.as_deref().unwrap_or("/nowhere"));
         let mut file = RunFolder::new(project, found.run.id).log_file();
         if let Some(step) = step {
             let found = detail.steps.iter().find(|found| found.id == step);
-            let none = || Refusal::new(RefusalKind::NotFound, "there is no such step");
+            let none = || OpenLogError::UnknownStep(Words::new("there is no such step"));
             file = found.ok_or_else(none)?.log_file_path.clone().unwrap().into();
         }
         Ok(File::open(project.join(file)).ok())
     }
 
-    async fn add_project(&self, _: PathBuf) -> Answer<(Value, bool)> {
+    async fn add_project(&self, _: PathBuf) -> Result<(Value, bool), AddProjectError> {
         nobody()
     }
 
-    async fn remove_project(&self, _: Uuid, _: bool) -> Answer<()> {
+    async fn remove_project(&self, _: Uuid, _: bool) -> Result<(), RemoveProjectError> {
         nobody()
     }
 
-    async fn remove_workflow(&self, _: Uuid) -> Answer<()> {
+    async fn remove_workflow(&self, _: Uuid) -> Result<(), RemoveWorkflowError> {
         nobody()
     }
 
-    async fn execute(&self, _: Order) -> Answer<Started> {
+    async fn execute(&self, _: Order) -> Result<Started, ExecuteError> {
         nobody()
     }
 
-    async fn operations(&self, _: Found) -> Answer<Value> {
+    async fn resume(&self, _: Found, _: Resumption) -> Result<(), ResumeError> {
+        nobody()
+    }
+
+    async fn retry(&self, _: Found) -> Result<RunId, RetryError> {
+        nobody()
+    }
+
+    async fn fork(&self, _: Found, _: Fork) -> Result<RunId, ForkError> {
+        nobody()
+    }
+
+    async fn signal(&self, _: Found, _: Event) -> Result<(), SignalError> {
+        nobody()
+    }
+
+    async fn approve(&self, _: Found, _: Approval) -> Result<(), ApproveError> {
+        nobody()
+    }
+
+    async fn comment(&self, _: Found, _: Remark) -> Result<(), CommentError> {
+        nobody()
+    }
+
+    async fn operations(&self, _: Found) -> Result<Value, OperationsError> {
         Ok(json!([]))
     }
 
-    async fn diff(&self, _: Found, _: Option<String>) -> Answer<Value> {
+    async fn diff(&self, _: Found, _: Option<String>) -> Result<Value, DiffError> {
         nobody()
     }
 
-    async fn open_artifact(&self, _: Found, _: ArtifactRecord) -> Answer<Kept> {
+    async fn open_artifact(&self, _: Found, _: ArtifactRecord) -> Result<Kept, OpenArtifactError> {
         nobody()
     }
 
-    async fn workspaces(&self, _: Option<Uuid>, _: bool) -> Answer<(Vec<Value>, Vec<Unreadable>)> {
+    async fn workspaces(
+        &self,
+        _: Option<Uuid>,
+        _: bool,
+    ) -> Result<(Vec<Value>, Vec<Unreadable>), ListWorkspacesError> {
         nobody()
     }
 
-    async fn workspace(&self, _: String) -> Answer<Value> {
+    async fn workspace(&self, _: String) -> Result<Value, ShowWorkspaceError> {
         nobody()
     }
 
-    async fn clean(&self, _: String, _: bool) -> Answer<Value> {
+    async fn clean(&self, _: String, _: bool) -> Result<Value, CleanError> {
         nobody()
     }
 
-    async fn restore(&self, _: String, _: Option<u32>) -> Answer<Value> {
+    async fn restore(&self, _: String, _: Option<u32>) -> Result<Value, RestoreError> {
         nobody()
     }
 }
@@ -130,7 +170,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) async fn over(databases: &[PathBuf]) -> Self {
         let views = watch::Sender::new(view(databases));
-        let house = Arc::new(Databases { views, deeds: Mutex::default() });
+        let house = Arc::new(Databases { views, cancelled: Mutex::default() });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let caller = Caller::by_itself(Who::User { name: "me".to_owned() }, Some(Scope::Admin));

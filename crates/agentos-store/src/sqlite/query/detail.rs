@@ -6,8 +6,8 @@ use rusqlite::{Connection, Row};
 use uuid::Uuid;
 
 use super::{
-    RUN_COLUMNS, STEP_COLUMNS, as_json, optional_uuid_at, run_record, step_record, time_at,
-    uuid_at, value_at,
+    BEHIND_RUN, RUN_COLUMNS, RUNS, STEP_COLUMNS, as_json, optional_uuid_at, run_record,
+    step_record, time_at, uuid_at, value_at,
 };
 use crate::bounds::PAGE;
 use crate::log::ReadError;
@@ -30,7 +30,7 @@ pub(in crate::sqlite) fn detail(
     );
     Ok(Ok(RunDetail {
         run: record,
-        steps: all(connection, &steps, key, |row| step_record(connection, run, row))?,
+        steps: all(connection, &steps, key, |row| step_record(connection, run, row, 0))?,
         comments: all(connection, COMMENTS, key, |row| comment(connection, row))?,
         artifacts: all(connection, ARTIFACTS, key, |row| artifact(connection, row))?,
         agent_sessions: all(connection, SESSIONS, key, |row| session(connection, row))?,
@@ -44,18 +44,16 @@ fn run_row(
     run: RunId,
     with_values: bool,
 ) -> Done<Option<(i64, RunRecord)>> {
-    let sql = format!(
-        "SELECT {RUN_COLUMNS}, r.input, r.output, r.state FROM workflow_runs r \
-         WHERE r.id = ?1"
-    );
+    let sql =
+        format!("SELECT {RUN_COLUMNS}, r.input, r.output, r.state FROM {RUNS} WHERE r.id = ?1");
     let mut find = connection.prepare_cached(&sql)?;
     let mut rows = find.query([run.to_string()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let mut record = run_record(connection, owners, row)?;
     if with_values {
-        record.input = value_at(connection, row, 30)?;
-        record.output = value_at(connection, row, 31)?;
-        record.state = value_at(connection, row, 32)?;
+        record.input = value_at(connection, row, BEHIND_RUN)?;
+        record.output = value_at(connection, row, BEHIND_RUN + 1)?;
+        record.state = value_at(connection, row, BEHIND_RUN + 2)?;
     }
     Ok(Some((row.get(0)?, record)))
 }
@@ -74,7 +72,7 @@ pub(in crate::sqlite) fn some(
     Ok(Ok(RunDetail {
         run: record,
         steps: these(connection, (&steps, "s"), (key, &wanted.steps), |row| {
-            step_record(connection, run, row)
+            step_record(connection, run, row, 0)
         })?,
         comments: these(connection, (COMMENTS, "c"), (key, &wanted.comments), |row| {
             comment(connection, row)

@@ -5,7 +5,7 @@ use agentos_core::id::RunId;
 use rusqlite::types::Value as Parameter;
 use rusqlite::{Connection, params_from_iter};
 
-use super::{RUN_COLUMNS, run_record, uuid_at};
+use super::{RUN_COLUMNS, RUNS, run_record, uuid_at};
 use crate::bounds;
 use crate::list::{ListError, RunCursor};
 use crate::records::{Paging, RunListing, RunQuery, Sort};
@@ -135,7 +135,7 @@ pub(in crate::sqlite) fn list(
         }
     };
     let sql = format!(
-        "SELECT {RUN_COLUMNS} FROM workflow_runs r {} {} LIMIT {} OFFSET {}",
+        "SELECT {RUN_COLUMNS} FROM {RUNS} {} {} LIMIT {} OFFSET {}",
         conditions.sql(),
         order(query.sort),
         limit + 1,

@@ -73,7 +73,7 @@ fn a_file_cut_to_nothing_beside_its_log_is_refused() {
 }
 
 #[test]
-fn a_removed_file_is_put_back_by_who_has_it_and_not_begun_anew_by_who_comes() {
+pub(super) fn a_removed_file_is_put_back_by_who_has_it_and_not_begun_anew_by_who_comes() {
     let (_folder, path) = place();
     let store = open(&path);
     let mut held = Held::create(&store, 1);
@@ -150,7 +150,7 @@ fn looking_at_a_file_gives_up_no_lock_of_those_who_have_it_open() {
 }
 
 #[test]
-fn a_log_removed_under_its_writers_takes_nothing_with_it() {
+pub(super) fn a_log_removed_under_its_writers_takes_nothing_with_it() {
     for removed in [&["-wal", "-shm"][..], &["-wal"], &["-shm"]] {
         let (_folder, path) = place();
         let (store, notices) = open_listening(&path);
@@ -245,7 +245,7 @@ fn an_old_copy_of_the_same_history_is_not_taken_for_it() {
 }
 
 #[test]
-fn a_database_that_was_moved_is_neither_copied_nor_given_up() {
+pub(super) fn a_database_that_was_moved_is_neither_copied_nor_given_up() {
     let (folder, path) = place();
     let folder = folder.path().canonicalize().unwrap();
     let path = folder.join("repo").join(path.file_name().unwrap());

@@ -44,7 +44,7 @@ fn copy(from: &Path, to: &Path, suffixes: &[&str]) {
 }
 
 #[test]
-fn whoever_looks_sees_what_writers_commit_that_come_and_go() {
+pub(super) fn whoever_looks_sees_what_writers_commit_that_come_and_go() {
     let (_folder, path) = place();
     drop(Held::create(&open(&path), 1));
     let look = SqliteStore::open_to_look(&path).unwrap();
@@ -82,7 +82,7 @@ fn whoever_looks_makes_no_file_and_neither_does_his_watch() {
 }
 
 #[test]
-fn what_a_killed_writer_left_is_read_as_it_lies_there() {
+pub(super) fn what_a_killed_writer_left_is_read_as_it_lies_there() {
     let (_folder, path) = place();
     let left = path.with_file_name("left.db");
     let store = open(&path);
@@ -98,7 +98,7 @@ fn what_a_killed_writer_left_is_read_as_it_lies_there() {
 }
 
 #[test]
-fn whoever_looks_is_not_in_the_way_of_writers_of_his_own_process() {
+pub(super) fn whoever_looks_is_not_in_the_way_of_writers_of_his_own_process() {
     let (_folder, path) = place();
     let left = path.with_file_name("left.db");
     let store = open(&path);

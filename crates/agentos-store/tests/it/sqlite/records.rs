@@ -60,7 +60,7 @@ fn place(project: u128, worktree: &str) -> Place {
 }
 
 #[test]
-fn the_place_of_a_run_survives_every_update() {
+pub(super) fn the_place_of_a_run_survives_every_update() {
     let fixture = SqliteFixture::new();
     let store = open(&fixture.path());
     block_on(store.put_project(project(1))).unwrap();
@@ -118,6 +118,34 @@ fn projects_and_definitions_are_read_back() {
     assert_eq!(taken, Err(RecordError::InUse { what: format!("the id {}", new.id), why }));
     let unknown = block_on(store.put_definition(definition(1, 9, "a")));
     assert!(matches!(unknown, Err(RecordError::NotFound { .. })), "{unknown:?}");
+}
+
+#[test]
+fn a_definition_that_is_there_just_so_is_not_written_again() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    block_on(store.put_project(project(1))).unwrap();
+    let other = rusqlite::Connection::open(fixture.path()).unwrap();
+    let version = || other.pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0));
+    let mut commits = version().unwrap();
+    let mut writes = |definition: NewDefinition| {
+        block_on(store.put_definition(definition)).unwrap();
+        let before = std::mem::replace(&mut commits, version().unwrap());
+        before != commits
+    };
+    let known = || definition(1, 1, "a");
+    assert!(writes(known()));
+    assert!(!writes(NewDefinition { at: Timestamp(9), ..known() }), "it was found once more");
+    for other in [
+        NewDefinition { is_active: false, ..known() },
+        NewDefinition { config: json!({ "timeout": 6 }), ..known() },
+        NewDefinition { description: None, ..known() },
+        NewDefinition { file_path: None, ..known() },
+        definition(1, 1, "b"),
+        known(),
+    ] {
+        assert!(writes(other.clone()), "{other:?}");
+    }
 }
 
 #[test]

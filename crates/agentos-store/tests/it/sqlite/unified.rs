@@ -20,7 +20,7 @@ fn shown(view: &UnifiedView) -> Vec<(u128, u64)> {
 }
 
 #[test]
-fn a_copy_that_comes_or_goes_while_somebody_looks_is_noticed() {
+pub(super) fn a_copy_that_comes_or_goes_while_somebody_looks_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let paths = [folder.path().join("one.db"), folder.path().join("other.db")];
     let [one, other] = [open(&paths[0]), open(&paths[1])];

@@ -53,7 +53,9 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let wanted = said.transpose()?.unwrap_or(WantedKind::Auto);
     let (kind, is_kind_said) = match wanted {
         WantedKind::Own(kind) => (Some(kind), true),
-        WantedKind::Auto | WantedKind::None => (choose::suitable(session, true)?, false),
+        WantedKind::Auto | WantedKind::None => {
+            (choose::suitable(session, Some("/workspace/id"))?, false)
+        }
     };
     let kind = kind.ok_or_else(|| CommandError::usage("there can be no workspace here"))?;
     setup::check(session, args.allow_setup)?;

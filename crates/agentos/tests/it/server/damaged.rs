@@ -52,14 +52,20 @@ fn the_first_is_served(server: &Server, database: &Path) {
     assert!(all.iter().any(|one| one["name"] == "plain" && one["project_id"] == first.as_str()));
     let greet = all.iter().find(|one| one["name"] == "greet").expect("a workflow");
     server.get(&format!("/api/workflows/{}", id(greet))).is(200);
-    names(&server.get("/api/workflows/nothing").is(404).json()["hint"], database);
-    names(
-        &server.get(&format!("/api/artifacts/{NOTHING}/download")).is(404).json()["hint"],
-        database,
-    );
+    // Whatever nobody can find may be in there.
+    for path in [
+        "/api/workflows/nothing",
+        &format!("/api/artifacts/{NOTHING}/download"),
+        "/api/workspaces/nothing",
+    ] {
+        let hidden = server.get(path).refuses("database-unusable");
+        names(&hidden["hint"], database);
+        assert!(hidden["hint"].to_string().contains("/readyz"), "{hidden}");
+    }
     server.get("/api/workspaces").is(200);
-    names(&server.get("/api/workspaces/nothing").is(404).json()["hint"], database);
-    let wrong = server.get(&format!("/api/workspaces?projectId={second}")).is(503).json();
+    let wrong = server.get(&format!("/api/workspaces?projectId={second}"));
+    let wrong = wrong.refuses("database-unusable");
+    assert!(wrong["hint"].to_string().contains("on the server's machine"), "{wrong}");
     names(&wrong["detail"], database);
     let execute = |workflow: &str, body: &Value| {
         server.post(&format!("/api/workflows/{workflow}/execute"), body)
@@ -112,6 +118,14 @@ fn a_database_that_can_not_be_opened_makes_the_server_unready_and_the_others_are
     let server = Server::start(&stand, &root);
     names(&server.get("/readyz").is(503).json()["unreadable"], &database);
     names(&server.get("/api/executions").is(200).json()["unreadable"], &database);
+    for kind in ["executions", "workflows", "workspaces"] {
+        let hidden = server.get(&format!("/api/{kind}/nothing")).refuses("database-unusable");
+        names(&hidden["hint"], &database);
+    }
+    let hidden = server.post("/api/workflows/nothing/execute", &json!({}));
+    names(&hidden.refuses("database-unusable")["hint"], &database);
+    let hidden = server.delete(&format!("/api/workflows/{NOTHING}"));
+    names(&hidden.refuses("database-unusable")["hint"], &database);
     let run = id(&server.execute("greet", &json!({ "name": "Ada" })));
     server.until_status(&run, "COMPLETED");
     fs::write(&database, good).expect("a file");

@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use agentos_server::problem::ProblemKind;
 use serde_json::Value;
 
 /// How long an answer may take.
@@ -26,6 +27,16 @@ impl Answer {
         let text = String::from_utf8_lossy(&self.body);
         assert_eq!(self.status, status, "{:?} {text}", self.headers);
         self
+    }
+
+    /// The problem, if it is one of this kind: with its status, its `type` and its title.
+    #[track_caller]
+    pub(crate) fn refuses(self, kind: &str) -> Value {
+        let known = ProblemKind::ALL.iter().find(|known| known.slug() == kind).expect("a kind");
+        let problem = self.is(known.status().as_u16()).json();
+        assert_eq!(problem["type"], format!("urn:agentos:problem:{kind}"), "{problem}");
+        assert_eq!(problem["title"], known.title(), "{problem}");
+        problem
     }
 
     #[track_caller]

@@ -94,7 +94,10 @@ fn what_a_field_says_is_refused_under_its_name() {
     let execute = "/api/workflows/named/execute";
     for (path, body, pointer) in [
         (execute, json!({ "workspace": { "kind": "castle" } }), "/workspace/kind"),
-        (execute, json!({ "workspace": { "kind": "none", "base": "HEAD" } }), "/workspace/kind"),
+        (execute, json!({ "workspace": { "kind": "none", "base": "HEAD" } }), "/workspace/base"),
+        // Nobody says a kind, and here it is `none`.
+        (execute, json!({ "workspace": { "base": "HEAD" } }), "/workspace/base"),
+        (execute, json!({ "workspace": { "kind": "none", "id": "x" } }), "/workspace/id"),
         (execute, json!({ "workspace": { "kind": "worktree", "base": "x" } }), "/workspace/base"),
         (execute, json!({ "workspace": { "id": "../up" } }), "/workspace/id"),
         (execute, json!({ "agents": { "nobody": "codex" } }), "/agents/nobody"),

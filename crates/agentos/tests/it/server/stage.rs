@@ -155,7 +155,7 @@ impl Server {
             assert_eq!(answer.status, 405, "{method} {template} is not described, and answered");
             return;
         };
-        let told = &operation["responses"][answer.status.to_string()];
+        let told = self.resolved(&operation["responses"][answer.status.to_string()]);
         assert!(told.is_object(), "{method} {template} does not tell of {}", answer.status);
         let Some(content) = told.get("content") else {
             assert!(answer.body.is_empty(), "{method} {template} {}", answer.status);

@@ -120,6 +120,24 @@ fn under_one_key_a_run_is_started_once_also_after_a_restart() {
 }
 
 #[test]
+fn under_one_key_the_same_run_is_answered_also_if_it_could_not_be_started_any_more() {
+    let (stand, root) = Stand::with_repository();
+    let server = Server::start(&stand, &root);
+    let path = "/api/workflows/greet/execute";
+    let key = [("content-type", "application/json"), ("idempotency-key", "once")];
+    fs::write(root.join("brief.md"), "Be kind.").unwrap();
+    let body = br#"{"input": {"name": "Ada", "brief": "brief.md"}}"#;
+    let first = server.ask("POST", path, &key, body).is(201);
+    fs::remove_file(root.join("brief.md")).unwrap();
+    let again = server.ask("POST", path, &key, body).is(201);
+    assert_eq!(
+        (id(&again.json()), again.header("idempotent-replayed")),
+        (id(&first.json()), "true")
+    );
+    server.stop();
+}
+
+#[test]
 fn a_template_that_was_just_written_can_be_started_and_one_that_is_broken_is_told_of() {
     let (stand, root) = Stand::with_repository();
     let server = Server::start(&stand, &root);

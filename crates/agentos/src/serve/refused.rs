@@ -1,0 +1,166 @@
+//! What the command line refuses, as the errors of the server's operations.
+//!
+//! Each table says which causes an operation tells apart. The words are those that were said, with the hint for whoever
+//! asks over HTTP. A refusal without a cause of its own lies in how the project is: whoever asks can't have asked better.
+
+use agentos_server::house::Words;
+use agentos_server::house::errors::{
+    AddProjectError, ApproveError, CancelError, CleanError, CommentError, DiffError, ExecuteError,
+    ForkError, ListProjectsError, ListWorkspacesError, OpenArtifactError, OpenLogError,
+    OperationsError, RemoveProjectError, RemoveWorkflowError, RestoreError, ResumeError,
+    RetryError, ShowWorkspaceError, SignalError,
+};
+
+use crate::error::{Cause, CommandError, ErrorKind};
+
+/// What is said about an error, to whoever asks over HTTP.
+pub(super) fn words(error: CommandError) -> Words {
+    Words { message: error.message, hint: error.api_hint, fields: error.fields }
+}
+
+const fn is_refusal(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Usage | ErrorKind::NotFound | ErrorKind::Refused)
+}
+
+macro_rules! told_apart {
+    ($($error:ident, else $otherwise:ident { $($cause:ident => $variant:ident,)* })+) => {
+        $(impl From<CommandError> for $error {
+            fn from(error: CommandError) -> Self {
+                let variant: fn(Words) -> Self = match error.cause {
+                    $(Some(Cause::$cause) => Self::$variant,)*
+                    Some(Cause::Database) => Self::DatabaseUnusable,
+                    _ if error.kind == ErrorKind::Unusable => Self::DatabaseUnusable,
+                    _ if is_refusal(error.kind) => Self::$otherwise,
+                    _ => Self::Failed,
+                };
+                variant(words(error))
+            }
+        })+
+    };
+}
+
+told_apart! {
+    ListProjectsError, else Failed {}
+    AddProjectError, else WrongPath {
+        Project => ProjectUnusable,
+        DiskFull => DiskFull,
+    }
+    RemoveProjectError, else Failed {
+        StillNeeded => ProjectInUse,
+        DiskFull => DiskFull,
+    }
+    RemoveWorkflowError, else ProjectUnusable {
+        StillNeeded => WorkflowHasRuns,
+        DiskFull => DiskFull,
+    }
+    ExecuteError, else ProjectUnusable {
+        Unstartable => WorkflowNotStartable,
+        Input => WrongInput,
+        OutsideProject => OutsideProject,
+        Agents => WrongAgents,
+        Place => WrongWorkspace,
+        Fields => WrongFields,
+        WorkspaceInUse => WorkspaceInUse,
+        WorkspaceUnusable => WorkspaceUnusable,
+        BackupUnusable => WorkspaceUnusable,
+        DiskFull => DiskFull,
+    }
+    CancelError, else ProjectUnusable {
+        NoSuchRun => UnknownRun,
+        DiskFull => DiskFull,
+    }
+    ResumeError, else ProjectUnusable {
+        NoSuchRun => UnknownRun,
+        RunHasEnded => RunHasEnded,
+        RunIsDriven => RunIsDriven,
+        LatestDoesNotFit => LatestDoesNotFit,
+        Unstartable => WorkflowNotStartable,
+        WorkspaceInUse => WorkspaceInUse,
+        WorkspaceUnusable => WorkspaceUnusable,
+        Place => WorkspaceUnusable,
+        BackupUnusable => WorkspaceUnusable,
+        DiskFull => DiskFull,
+    }
+    RetryError, else ProjectUnusable {
+        NoSuchRun => UnknownRun,
+        NotRetryable => NotRetryable,
+        WorkspaceInUse => WorkspaceInUse,
+        WorkspaceUnusable => WorkspaceUnusable,
+        Place => WorkspaceUnusable,
+        BackupUnusable => WorkspaceUnusable,
+        DiskFull => DiskFull,
+    }
+    ForkError, else ProjectUnusable {
+        NoSuchRun => UnknownRun,
+        NoSuchStep => WrongStep,
+        SeveralSteps => WrongStep,
+        Input => WrongInput,
+        OutsideProject => OutsideProject,
+        Agents => WrongAgents,
+        Place => WrongWorkspace,
+        NotForkable => NotForkable,
+        FilesNotKept => FilesNotKept,
+        WorkspaceUnusable => WorkspaceUnusable,
+        WorkspaceInUse => WorkspaceUnusable,
+        DiskFull => DiskFull,
+    }
+    SignalError, else ProjectUnusable {
+        NoSuchRun => UnknownRun,
+        RunHasEnded => RunHasEnded,
+        Event => WrongEvent,
+        DiskFull => DiskFull,
+    }
+    ApproveError, else ProjectUnusable {
+        NoSuchRun => UnknownRun,
+        RunHasEnded => RunHasEnded,
+        NothingToAnswer => NothingToAnswer,
+        OtherQuestion => WrongQuestion,
+        SeveralQuestions => QuestionNeeded,
+        DiskFull => DiskFull,
+    }
+    CommentError, else ProjectUnusable {
+        NoSuchRun => UnknownRun,
+        NoSuchStep => WrongStep,
+        DiskFull => DiskFull,
+    }
+    OperationsError, else ProjectUnusable {
+        NoSuchRun => UnknownRun,
+    }
+    DiffError, else ProjectUnusable {
+        NoSuchRun => UnknownRun,
+        NoSuchStep => UnknownStep,
+        SeveralSteps => AmbiguousStep,
+        FilesNotKept => FilesNotKept,
+        WorkspaceUnusable => FilesNotKept,
+        DiskFull => DiskFull,
+    }
+    OpenArtifactError, else NotAsKept {
+        NoSuchRun => UnknownRun,
+    }
+    OpenLogError, else NotAsKept {
+        NoSuchRun => UnknownRun,
+        NoSuchStep => UnknownStep,
+    }
+    ListWorkspacesError, else ProjectUnusable {}
+    ShowWorkspaceError, else ProjectUnusable {
+        NoSuchWorkspace => UnknownWorkspace,
+        WorkspaceUnusable => WorkspaceUnusable,
+    }
+    CleanError, else ProjectUnusable {
+        NoSuchWorkspace => UnknownWorkspace,
+        WorkspaceInUse => WorkspaceInUse,
+        WorkWouldBeLost => WorkWouldBeLost,
+        WorkspaceUnusable => WorkspaceUnusable,
+        BackupUnusable => BackupUnusable,
+        DiskFull => DiskFull,
+    }
+    RestoreError, else ProjectUnusable {
+        NoSuchWorkspace => UnknownWorkspace,
+        NoBackup => NoBackup,
+        WorkspaceThere => WorkspaceThere,
+        WorkspaceUnusable => BackupUnusable,
+        WorkspaceInUse => BackupUnusable,
+        BackupUnusable => BackupUnusable,
+        DiskFull => DiskFull,
+    }
+}
