@@ -1,7 +1,6 @@
 /** Notifications of the browser: when a run needs a person, or ends. Only if the user has asked for them. */
 
-import { read } from '../api/client';
-import type { Run, RunDetail } from '../api/types';
+import type { Run } from '../api/types';
 import { questionOf } from '../model/about';
 import { briefly } from '../model/names';
 import { needsPerson, isOver, standingOfRun } from '../model/standing';
@@ -37,7 +36,7 @@ class Notify {
       const stand: Stand = needsPerson(run) ? 'asks' : isOver(run.status) ? 'over' : 'goes on';
       const before = this.#known.get(run.id) ?? this.#first(run, stand);
       this.#known.set(run.id, stand);
-      if (before !== stand && stand !== 'goes on') void this.#tell(run);
+      if (before !== stand && stand !== 'goes on') this.#tell(run);
     }
   }
 
@@ -46,10 +45,9 @@ class Notify {
     return (moment(run.created_at) ?? 0) > this.#since ? 'goes on' : stand;
   }
 
-  async #tell(run: Run): Promise<void> {
+  #tell(run: Run): void {
     if (!this.isOn || document.visibilityState === 'visible') return;
-    const body = await this.#more(run).catch(() => null);
-    const note = new Notification(`${run.run_id}: ${standingOfRun(run).label}`, { tag: run.id, icon: '/icon.svg', body: body ?? run.workflow });
+    const note = new Notification(`${run.run_id}: ${standingOfRun(run).label}`, { tag: run.id, icon: '/icon.svg', body: this.#more(run) ?? run.workflow });
     note.onclick = () => {
       window.focus();
       go(`/runs/${encodeURIComponent(run.run_id)}`);
@@ -58,8 +56,8 @@ class Notify {
   }
 
   /** What is asked, or what is wrong: whoever reads that knows whether it can wait. */
-  async #more(run: Run): Promise<string | null> {
-    if (needsPerson(run)) return questionOf(await read<RunDetail>(`/api/executions/${run.id}`));
+  #more(run: Run): string | null {
+    if (needsPerson(run)) return questionOf(run);
     return run.error?.message ? briefly(run.error.message) : null;
   }
 }

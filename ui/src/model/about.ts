@@ -1,33 +1,30 @@
-/** What a run is about, in one line: the question that it asks, what it was started with, and what its agents have used. */
+/** What a run is about, in one line: what it was started with, what it asks, and what its agents have used. */
 
-import type { RunDetail } from '../api/types';
+import type { Run, RunDetail } from '../api/types';
+import { needsPerson } from './standing';
 
 export interface About {
   /** Out of its input; null if that says nothing. */
   subject: string | null;
-  /** What a person is asked. */
-  question: string | null;
   tokens: number;
   /** In dollars; null if nobody knows. */
   cost: number | null;
 }
 
-export function aboutOf(run: Pick<RunDetail, 'input' | 'operations' | 'agent_sessions'>): About {
+export function aboutOf(run: Pick<RunDetail, 'input' | 'agent_sessions'>): About {
   const sessions = run.agent_sessions;
   const costs = sessions.flatMap(({ cost_usd }) => (cost_usd === null ? [] : [cost_usd]));
   return {
     subject: subjectOf(run.input),
-    question: questionOf(run),
     // What was read from a cache is among what was read.
     tokens: sessions.reduce((sum, one) => sum + (one.input_tokens ?? 0) + (one.output_tokens ?? 0), 0),
     cost: costs.length > 0 ? costs.reduce((sum, cost) => sum + cost, 0) : null,
   };
 }
 
-/** The question that a run asks first, as it was written. */
-export function questionOf(run: Pick<RunDetail, 'operations'>): string | null {
-  const asked = run.operations.flatMap(({ question }) => (question?.text ? [question.text] : []));
-  return asked[0] ? line(asked[0]) : null;
+/** What a person is asked, without the marks of Markdown; null if nobody is. */
+export function questionOf(run: Run): string | null {
+  return needsPerson(run) && run.waiting?.about ? line(run.waiting.about) : null;
 }
 
 /** What people call the field that says what it is about; an earlier one wins. */

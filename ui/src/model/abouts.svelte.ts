@@ -1,11 +1,12 @@
 /**
- * What the runs of a list are about. The list itself does not say, so that each is asked: once, and again when it is at
- * something else. That is as fast as the list, unless a run has a very long log; of such a one only the input is read.
+ * What the runs of a list are about. The list itself does not say, so that each is asked: once, and again when it asks for
+ * somebody or is over. In between nobody asks, however many steps it makes.
  */
 
 import { read } from '../api/client';
 import type { Page, Run, RunDetail } from '../api/types';
 import { aboutOf, subjectOf, type About } from './about';
+import { isOver, needsPerson } from './standing';
 
 const SIDE_BY_SIDE = 4;
 /** More entries than that are not read for a line in a list. */
@@ -47,15 +48,15 @@ class Abouts {
   async #about(run: Run): Promise<About> {
     if (run.seq <= LONG) return aboutOf(await read<RunDetail>(`/api/executions/${run.id}`));
     const begun = this.#known.get(run.id);
-    if (begun) return { ...begun, question: null };
+    if (begun) return begun;
     const { items } = await read<Page<{ entry: { input?: unknown } }>>(`/api/executions/${run.id}/events`, { limit: 1 });
-    return { subject: subjectOf(items[0]?.entry.input), question: null, tokens: 0, cost: null };
+    return { subject: subjectOf(items[0]?.entry.input), tokens: 0, cost: null };
   }
 }
 
-/** What it depends on how far a run has come: it is the same as long as this is. */
+/** It is read again when this has become another. */
 function stateOf(run: Run): string {
-  return [run.status, run.waiting?.since, run.current_step?.id, run.current_step?.status, run.current_step?.attempt_number].join();
+  return isOver(run.status) ? 'over' : needsPerson(run) ? `asks since ${run.waiting?.since}` : 'goes on';
 }
 
 export const abouts = new Abouts();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { aboutOf, subjectOf } from '../../src/model/about';
+import { aboutOf, questionOf, subjectOf } from '../../src/model/about';
 
 describe('what a run is about', () => {
   test.each([
@@ -17,10 +17,13 @@ describe('what a run is about', () => {
   test('is not made up where the input says nothing', () => {
     expect([{}, null, [], { quick: true }, { title: ' ' }].map(subjectOf)).toEqual([null, null, null, null, null]);
   });
-  test('is also what it asks and what it has used, with what is cached counted once', () => {
+  test('is also what it has used, with what is cached counted once', () => {
     const session = (input_tokens: number | null, cost_usd: number | null) => ({ input_tokens, output_tokens: 10, cached_tokens: 5, cost_usd });
-    const run = { input: {}, operations: [{ question: null }, { question: { text: 'Ship **it**?\n\n- one' } }], agent_sessions: [session(100, 0.5), session(null, null)] };
-    expect(aboutOf(run as never)).toEqual({ subject: null, question: 'Ship it?', tokens: 120, cost: 0.5 });
-    expect(aboutOf({ input: {}, operations: [], agent_sessions: [] })).toEqual({ subject: null, question: null, tokens: 0, cost: null });
+    expect(aboutOf({ input: {}, agent_sessions: [session(100, 0.5), session(null, null)] } as never)).toEqual({ subject: null, tokens: 120, cost: 0.5 });
+    expect(aboutOf({ input: {}, agent_sessions: [] })).toEqual({ subject: null, tokens: 0, cost: null });
+  });
+  test('is what a person is asked, in a line', () => {
+    const run = (kind: string) => ({ status: 'RUNNING', interrupted: false, waiting: { kind, since: '', about: 'Ship **it**?\n\n- one' } }) as never;
+    expect([questionOf(run('approval')), questionOf(run('timer'))]).toEqual(['Ship it?', null]);
   });
 });
