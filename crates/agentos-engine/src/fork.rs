@@ -131,11 +131,15 @@ fn execute(
     let ForkRequest { at, run, home, input, old_names, new_names, now, .. } = request;
     // Whoever worked in the place of an agent goes on doing so, unless somebody else is named.
     let agents = if home.agents.is_empty() { old.home.agents.clone() } else { home.agents };
+    let given_files = match &input {
+        Some(_) => home.given_files,
+        None => old.home.given_files.clone(),
+    };
     let start = RunStarted {
         run,
         forked_from: Some(old.run),
         input: input.unwrap_or_else(|| old.input.clone()),
-        home: Home { agents, setup: old.home.setup.clone(), ..home }.into(),
+        home: Home { agents, given_files, setup: old.home.setup.clone(), ..home }.into(),
         // Nobody waits for a fork.
         parent: None,
         // It has as long as the old one had.

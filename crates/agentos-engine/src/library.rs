@@ -13,6 +13,7 @@ use agentos_core::name::Name;
 use agentos_core::program::Program;
 use agentos_core::value::Value;
 use agentos_sdk::Actions;
+use agentos_store::backend::BackendError;
 use agentos_store::place::Place;
 use async_trait::async_trait;
 use thiserror::Error;
@@ -49,6 +50,15 @@ pub trait Library: Send + Sync + 'static {
     /// # Errors
     /// Why there can be none: the invocation fails with it.
     fn start_of_child(&self, invocation: Invocation) -> Result<RunStarted, Failure>;
+
+    /// Has the definition of a child run that starts like this kept, as that of every other run is before there is the run:
+    /// whatever becomes of the file, the child goes on.
+    ///
+    /// # Errors
+    /// The store can't be written to now.
+    async fn keep_for_child(&self, _start: &RunStarted) -> Result<(), BackendError> {
+        Ok(())
+    }
 
     /// Where a child run that starts like this belongs in the store. As far as nothing else is said: where its code
     /// believes to be.

@@ -14,7 +14,7 @@ mod written;
 
 pub use catalog::{
     Backup, Finding, Integrated, Keeping, Project, Statistics, Verdict, Weight, Workflow,
-    WorkflowDetail, WorkflowVersion, Workspace, WorkspaceDetail,
+    WorkflowDetail, WorkflowVersion, Workspace, WorkspaceDetail, Worktree,
 };
 pub use execution::{
     AgentSession, Artifact, ArtifactType, Comment, Execution, ExecutionDetail, Operation, Question,

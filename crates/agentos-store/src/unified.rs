@@ -10,6 +10,7 @@
 //! Which files these are is not decided here: whoever knows checkouts and the registry says it.
 
 mod find;
+mod hosts;
 mod listing;
 mod places;
 mod select;
@@ -27,6 +28,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 pub use find::{Candidate, FindError, Found, NamedRun};
+pub use hosts::Hosts;
 pub use listing::{UnifiedListing, UnifiedRun};
 pub use places::Worktrees;
 pub use select::{
@@ -56,6 +58,8 @@ pub struct Worktree {
     pub project: Option<Uuid>,
     /// The file that its runs are kept in. Nobody has looked whether it is there.
     pub database: PathBuf,
+    /// Whether AgentOS made it for a run.
+    pub is_workspace: bool,
 }
 
 /// A database that can't be read, while the others can.
@@ -86,6 +90,7 @@ impl Source {
 pub struct UnifiedView {
     sources: Vec<Source>,
     worktrees: Worktrees,
+    hosts: Hosts,
     unreadable: Vec<Unreadable>,
     compared: Mutex<Compared>,
 }
@@ -132,7 +137,8 @@ impl UnifiedView {
                 }
             }
         }
-        Self { sources, worktrees, unreadable, compared: Mutex::default() }
+        let (hosts, compared) = (Hosts::default(), Mutex::default());
+        Self { sources, worktrees, hosts, unreadable, compared }
     }
 
     /// Names a database that should be there and is not.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agentos_store::unified::{FindError, Found, UnifiedView};
+use agentos_store::unified::{FindError, Found, UnifiedView, Worktree};
 use agentos_workspace::named;
 use agentos_workspace::state::{StateLocation, Why};
 use agentos_workspace::surroundings::Surroundings;
@@ -41,9 +41,21 @@ pub(crate) async fn at_run(session: &Session, name: &str) -> Result<Option<Sessi
 
 /// The checkout that the run was started from, or any that uses its database. If none is left, the database alone.
 pub(crate) fn session_of(session: &Session, view: &UnifiedView, found: &Found) -> Result<Session> {
-    let database = found.source.path();
     let started_in = found.run.work_dir.as_ref().map(PathBuf::from);
-    let users = view.worktrees().all().iter().map(|worktree| worktree.path.clone());
+    session_at(session, view, found.source.path(), started_in)
+}
+
+/// This checkout if it uses the database, or else any that does. If none is left, the database alone.
+pub(crate) fn session_at(
+    session: &Session,
+    view: &UnifiedView,
+    database: &Path,
+    started_in: Option<PathBuf>,
+) -> Result<Session> {
+    // A workspace is a place of last resort: it may be what is dealt with.
+    let (made, own): (Vec<&Worktree>, Vec<&Worktree>) =
+        view.worktrees().all().iter().partition(|worktree| worktree.is_workspace);
+    let users = own.into_iter().chain(made).map(|worktree| worktree.path.clone());
     let there = started_in.into_iter().chain(users).find_map(|root| {
         let surroundings = Surroundings { cwd: Some(root), ..session.surroundings.clone() };
         let location = StateLocation::find(&surroundings).ok()?;

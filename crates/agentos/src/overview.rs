@@ -19,6 +19,7 @@ use agentos_workspace::identity::MAIN;
 use agentos_workspace::siblings::{Sibling, siblings};
 use agentos_workspace::state::{DATABASE, FOLDER, StateLocation, Why};
 use agentos_workspace::surroundings::Surroundings;
+use uuid::Uuid;
 
 use crate::error::Result;
 use crate::session::Session;
@@ -39,6 +40,8 @@ pub(crate) struct Places {
     pub(crate) databases: Vec<PathBuf>,
     /// The checkouts that use them.
     pub(crate) worktrees: Vec<Worktree>,
+    /// The projects of all checkouts, also of those that are gone.
+    pub(crate) projects: Vec<Uuid>,
     /// Databases that worktrees were linked to by hand, and the worktrees.
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
     /// What could not be found out.
@@ -139,6 +142,7 @@ impl Places {
             _ => base_name(&found.root),
         };
         self.databases.push(database.clone());
+        self.projects.extend(found.project);
         if !found.is_workspace && database != found.root.join(FOLDER).join(DATABASE) {
             self.links.push((database.clone(), found.root.clone()));
         }
@@ -148,12 +152,14 @@ impl Places {
             path: found.root,
             project: found.project,
             database,
+            is_workspace: found.is_workspace,
         });
     }
 
     fn add_known(&mut self, known: KnownDatabase, scope: Scope) {
         let KnownDatabase { path, project } = known;
         self.databases.push(path.clone());
+        self.projects.push(project.id);
         let is_listed = |worktree: &Worktree| {
             worktree.path == project.path || worktree.project == Some(project.id)
         };
@@ -171,6 +177,7 @@ impl Places {
             path: project.path,
             project: Some(project.id),
             database: path,
+            is_workspace: false,
         });
     }
 }

@@ -84,8 +84,9 @@ pub(crate) async fn create(
     let folder = RunFolder::new(&prepared.project_path, run);
     folder.create().map_err(|error| CommandError::failed(error.to_string()))?;
     let context = folder.path().join("context");
-    let mut input = request.input;
+    let (mut input, mut given_files) = (request.input, BTreeMap::new());
     for file in &request.files {
+        given_files.insert(file.property.clone(), file.told(&prepared.project_path));
         file.copy_into(&context, &mut input)?;
     }
     let definition = register(store, prepared, request.workflow).await?;
@@ -99,7 +100,7 @@ pub(crate) async fn create(
     let context_path = context.to_string_lossy().into_owned();
     let home = Home { context_path, ..home_of(prepared, request.placed) };
     let start = request.workflow.start(run, input, SystemClock.now())?;
-    let home = Home { agents: request.agents, ..home };
+    let home = Home { agents: request.agents, given_files, ..home };
     let start = RunStarted { home: home.into(), ..start };
     create_named(store, start, (place, request.owner), request.names.choice).await?;
     Ok(run)

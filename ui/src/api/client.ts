@@ -24,6 +24,10 @@ export class Problem extends Error {
   }
 }
 
+/** What is read is read again when the connection is back; what was to be done is not: nobody may want it any more. */
+const AGAIN = 'It may be restarting; this page tries again by itself.';
+const NOT_AGAIN = 'It may be restarting. This is not sent again by itself: try again when the connection is back.';
+
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
 export function address(path: string, query: Query = {}): string {
@@ -53,7 +57,7 @@ export async function ask(method: string, path: string, asking: Asking = {}): Pr
     body: body === undefined ? undefined : JSON.stringify(body),
   }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Problem(0, 'The server can’t be reached.', 'It may be restarting; this page tries again by itself.');
+    throw new Problem(0, 'The server can’t be reached.', method === 'GET' ? AGAIN : NOT_AGAIN);
   });
   if (answer.status === 401) access.refuse(token);
   if (!answer.ok) throw await problem(answer);

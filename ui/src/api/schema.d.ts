@@ -882,7 +882,7 @@ export interface components {
             workflow_def_id?: string | null;
             /**
              * Format: uuid
-             * @description The project.
+             * @description The project; for a run of a worktree that is no project here, that of its repository.
              */
             project_id?: string | null;
             /** @description The workflow's name. */
@@ -1272,7 +1272,7 @@ export interface components {
                 workflow_def_id?: string | null;
                 /**
                  * Format: uuid
-                 * @description The project.
+                 * @description The project; for a run of a worktree that is no project here, that of its repository.
                  */
                 project_id?: string | null;
                 /** @description The workflow's name. */
@@ -1384,6 +1384,11 @@ export interface components {
                 path: string;
                 /** @description `main`, or the worktree's id. */
                 worktree_id: string;
+                /**
+                 * @description The worktrees whose runs are told as this project's: its own, and others of its repository that are no projects
+                 *     here. Their ids are unique within a project only.
+                 */
+                worktrees: components["schemas"]["Worktree"][];
                 /** @description The git directory that it shares with other checkouts; null outside of repositories. */
                 repository?: string | null;
                 /** @description The file that its runs are kept in. */
@@ -1437,7 +1442,7 @@ export interface components {
                 id: string;
                 /**
                  * Format: uuid
-                 * @description The project.
+                 * @description The project; for one of a worktree that is no project here, that of its repository.
                  */
                 project_id: string;
                 /** @description Its name, unique in its project. */
@@ -1455,7 +1460,7 @@ export interface components {
                 config?: unknown;
                 /** @description The JSON Schema of its input. Its properties were written in the order of `x-order`, where that is there. */
                 input?: unknown;
-                /** @description Whether it can be started. */
+                /** @description Whether it can be started here. */
                 is_active: boolean;
                 /**
                  * Format: date-time
@@ -1591,6 +1596,11 @@ export interface components {
             path: string;
             /** @description `main`, or the worktree's id. */
             worktree_id: string;
+            /**
+             * @description The worktrees whose runs are told as this project's: its own, and others of its repository that are no projects
+             *     here. Their ids are unique within a project only.
+             */
+            worktrees: components["schemas"]["Worktree"][];
             /** @description The git directory that it shares with other checkouts; null outside of repositories. */
             repository?: string | null;
             /** @description The file that its runs are kept in. */
@@ -1887,6 +1897,11 @@ export interface components {
             until?: string | null;
             /** @description What is in the way, where that is known: who has the slots, say. */
             why?: string;
+            /**
+             * @description What it is about, in a line of at most 200 characters: the question, the name of the event, the workflow that was
+             *     invoked. The whole question is among the run's `operations`.
+             */
+            about?: string;
         };
         /**
          * @description What something in a workspace means for it.
@@ -1902,7 +1917,7 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description The project.
+             * @description The project; for one of a worktree that is no project here, that of its repository.
              */
             project_id: string;
             /** @description Its name, unique in its project. */
@@ -1920,7 +1935,7 @@ export interface components {
             config?: unknown;
             /** @description The JSON Schema of its input. Its properties were written in the order of `x-order`, where that is there. */
             input?: unknown;
-            /** @description Whether it can be started. */
+            /** @description Whether it can be started here. */
             is_active: boolean;
             /**
              * Format: date-time
@@ -2013,6 +2028,11 @@ export interface components {
              */
             size_bytes?: number | null;
             verdict?: components["schemas"]["Verdict"] | null;
+            /**
+             * @description The short name of the run that works in it and has not ended: removed by force, it is missing to that run until it is
+             *     brought back, by somebody or by the run itself when it goes on. Null if no run needs it.
+             */
+            needed_by?: string | null;
         };
         /** @description Where a run is to work. What is left out is decided by the workflow and the configuration. */
         WorkspaceRequest: {
@@ -2031,6 +2051,15 @@ export interface components {
              * @default null
              */
             base: string | null;
+        };
+        /** @description A checkout that runs were started in. */
+        Worktree: {
+            /** @description `main`, or the worktree's id. */
+            id: string;
+            /** @description What it is called. */
+            name: string;
+            /** @description Its root. */
+            path: string;
         };
     };
     responses: {

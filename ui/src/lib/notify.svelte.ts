@@ -1,6 +1,8 @@
 /** Notifications of the browser: when a run needs a person, or ends. Only if the user has asked for them. */
 
 import type { Run } from '../api/types';
+import { questionOf } from '../model/about';
+import { briefly } from '../model/names';
 import { needsPerson, isOver, standingOfRun } from '../model/standing';
 import { moment } from './format';
 import { go } from './router.svelte';
@@ -45,12 +47,18 @@ class Notify {
 
   #tell(run: Run): void {
     if (!this.isOn || document.visibilityState === 'visible') return;
-    const note = new Notification(`${run.run_id}: ${standingOfRun(run).label}`, { tag: run.id, icon: '/icon.svg' });
+    const note = new Notification(`${run.run_id}: ${standingOfRun(run).label}`, { tag: run.id, icon: '/icon.svg', body: this.#more(run) ?? run.workflow });
     note.onclick = () => {
       window.focus();
       go(`/runs/${encodeURIComponent(run.run_id)}`);
       note.close();
     };
+  }
+
+  /** What is asked, or what is wrong: whoever reads that knows whether it can wait. */
+  #more(run: Run): string | null {
+    if (needsPerson(run)) return questionOf(run);
+    return run.error?.message ? briefly(run.error.message) : null;
   }
 }
 

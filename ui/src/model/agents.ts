@@ -1,19 +1,12 @@
-/** Who works in the place of which agent, as it is written into a form: `claude=codex planner=scripted:plan.toml`. */
-
-export interface Replaced {
-  agents: Record<string, string>;
-  /** What is wrong with the text. Then nothing is to be started: it would be with agents that nobody has asked for. */
-  error: string | null;
-}
-
-export function replacedOf(text: string): Replaced {
+/** Agents that are to work in the place of others, as people write it down: `claude=codex`, apart by spaces or commas. */
+export function agentsOf(text: string): { agents: Record<string, string> } | { error: string } {
   const agents: Record<string, string> = {};
   for (const pair of text.split(/[\s,]+/).filter(Boolean)) {
     const at = pair.indexOf('=');
-    const [name, other] = [pair.slice(0, Math.max(at, 0)), pair.slice(at + 1)];
-    if (!name || !other) return { agents: {}, error: `“${pair}” does not say who is replaced by whom: write it as claude=codex.` };
-    if (name in agents) return { agents: {}, error: `${name} is replaced twice.` };
-    agents[name] = other;
+    const [one, other] = [pair.slice(0, at), pair.slice(at + 1)];
+    if (at < 1 || other === '') return { error: `“${pair}” does not say who works in whose place: write it like claude=codex.` };
+    if (Object.hasOwn(agents, one)) return { error: `“${one}” is there twice.` };
+    agents[one] = other;
   }
-  return { agents, error: null };
+  return { agents };
 }

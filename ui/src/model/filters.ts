@@ -57,7 +57,11 @@ export function queryOf(filters: Filters, now: number): Query {
 }
 
 export interface Totals {
+  /** At work, or about to be. */
   running: number;
+  /** Begun, and at nothing: asleep, or waiting for a person, a signal, another run. */
+  resting: number;
+  /** For a person. */
   waiting: number;
   /** In the time that is chosen, or today. */
   failed: number;
@@ -72,8 +76,10 @@ export function totalsOf(all: Sums, recent: Sums, isEver: boolean): Totals {
   const number = (sums: Sums, ...names: string[]) => names.reduce((sum, name) => sum + (sums.runs[name] ?? 0), 0);
   // What was read from a cache is among what was read.
   const tokens = (sums: Sums) => sums.tokens.input + sums.tokens.output;
+  const resting = Object.values(all.waiting).reduce((sum, waiting) => sum + waiting, 0);
   return {
-    running: number(all, 'RUNNING', 'PENDING'),
+    running: Math.max(0, number(all, 'RUNNING', 'PENDING') - resting),
+    resting,
     waiting: all.waiting['approval'] ?? 0,
     failed: number(recent, 'FAILED', 'TIMED_OUT'),
     tokens: tokens(recent),

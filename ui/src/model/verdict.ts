@@ -9,18 +9,32 @@ const WHAT: Record<string, string> = {
   untracked: 'untracked',
   ignored: 'ignored, and not reproducible',
   reproducible: 'ignored, and reproducible',
+  copied: 'ignored, and the same in the main checkout',
+  unpushed: 'commits that are on no other branch',
+  rewritten: 'commits that only a log knows',
+};
+
+/** Where it is when the workspace is gone. */
+const KEPT: Record<Finding['kept'], string> = {
+  backup: 'goes into a backup',
+  archive: 'goes into a backup',
+  in_place: 'stays in the repository',
+  nowhere: 'goes, and can be made again',
 };
 
 export interface Weighed {
   text: string;
   examples: string;
   blocks: boolean;
+  /** What becomes of it; null if nothing does. */
+  kept: string | null;
 }
 
 export function weighed(verdict: Verdict | null): Weighed[] {
   const found: Weighed[] = [];
   for (const finding of verdict?.findings ?? []) {
-    const weight = { text: textOf(finding), examples: examples(finding), blocks: finding.weight === 'blocks' || finding.weight === 'forbids' };
+    const blocks = finding.weight === 'blocks' || finding.weight === 'forbids';
+    const weight = { text: textOf(finding), examples: examples(finding), blocks, kept: keptOf(finding) };
     // It may be in use in two ways: that is one thing to say, with two reasons.
     const same = found.find((other) => other.text === weight.text);
     if (same) Object.assign(same, { examples: `${same.examples}, ${weight.examples}`, blocks: same.blocks || weight.blocks });
@@ -33,6 +47,10 @@ function textOf({ what, count, bytes: size }: Finding): string {
   // It is in use or not; there is nothing to count.
   if (what === 'in_use') return 'in use';
   return `${count} ${WHAT[what] ?? what.replaceAll('_', ' ')}${size ? `, ${bytes(size)}` : ''}`;
+}
+
+function keptOf({ what, kept }: Finding): string | null {
+  return ['in_use', 'mounted', 'locked'].includes(what) ? null : KEPT[kept];
 }
 
 function examples(finding: Finding): string {

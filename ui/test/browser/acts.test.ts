@@ -188,7 +188,16 @@ test('an answer says what it is, also when it is no', async () => {
   const { page } = seen;
   const run = await stage.start('feature', { title: 'Dark mode' });
   await stage.waitFor(run, ({ waiting }) => waiting !== null);
-  await page.goto(`/runs/${run.run_id}`);
+  // Its workspace is not taken away from it by the way.
+  await page.goto('/workspaces?lost=used');
+  await page.getByRole('button', { name: `Clean ${run.run_id}` }).click();
+  await page.getByRole('dialog').getByText('needs it: the run is not over').waitFor();
+  const remove = page.getByRole('button', { name: 'Back up and remove' });
+  expect(await remove.isDisabled()).toBe(true);
+  await page.getByLabel('Take it away from the run all the same').check();
+  expect(await remove.isDisabled()).toBe(false);
+  await page.getByRole('dialog').getByRole('link', { name: run.run_id }).click();
+  await page.waitForURL(/\/runs\//);
   await page.getByLabel('Comment with the answer').fill('Not yet');
   const [asked] = await Promise.all([page.waitForRequest(/\/approve$/), page.getByRole('button', { name: 'Reject' }).click()]);
   expect(asked.postDataJSON()).toMatchObject({ approved: false, comment: 'Not yet' });

@@ -23,7 +23,7 @@ const REMEMBER = `{
   window.Notification = class extends Real {
     constructor(title, options) {
       super(title, options);
-      window.told.push({ title, note: this });
+      window.told.push({ title, body: options.body, note: this });
     }
   };
 }`;
@@ -31,6 +31,7 @@ const REMEMBER = `{
 describe('somebody who looks elsewhere', () => {
   let seen: Watched;
   const told = () => seen.page.evaluate(() => (window as unknown as { told: { title: string }[] }).told.map(({ title }) => title));
+  const reason = (title: string) => seen.page.evaluate((title) => (window as unknown as { told: { title: string; body: string }[] }).told.find((one) => one.title === title)?.body, title);
   const hears = (title: string) => until(`${title} is told`, async () => ((await told()).includes(title) ? true : null));
 
   beforeAll(async () => {
@@ -67,8 +68,10 @@ describe('somebody who looks elsewhere', () => {
     await look(false);
     const asking = await stage.start('feature', { title: 'Dark mode' });
     await hears(`${asking.run_id}: Needs you`);
+    expect(await reason(`${asking.run_id}: Needs you`)).toBe('Open a pull request for “Dark mode”?');
     const failing = await stage.start('broken');
     await hears(`${failing.run_id}: Failed`);
+    expect(await reason(`${failing.run_id}: Failed`)).toBe('exit 101: error[E0308]: mismatched types');
     // Each is told once.
     expect(await told()).toHaveLength(2);
     await page.evaluate(() => (window as unknown as { told: { note: Notification }[] }).told[0]!.note.dispatchEvent(new Event('click')));
@@ -157,6 +160,11 @@ describe('a server that goes away', () => {
     const [address, height] = [page.url(), await log.evaluate((view) => view.scrollTop)];
     await stage.halt('SIGKILL');
     await page.getByText('No connection to the server').waitFor();
+    // What is to be done now is not done later by itself, and that is said.
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
+    await page.getByRole('dialog').getByText('This is not sent again by itself').waitFor();
+    await page.keyboard.press('Escape');
     await stage.serve();
     await page.getByText('Live', { exact: true }).waitFor();
     const before = await lines();

@@ -27,6 +27,10 @@ describe('a person with a browser', () => {
     await seen.page.getByRole('button', { name: 'Start', exact: true }).click();
     await seen.page.getByText('At least 3 characters.').waitFor();
     expect(await title.getAttribute('aria-invalid')).toBe('true');
+    // Whoever has pressed the button below is brought to what is wrong above it.
+    expect(await title.evaluate((node) => node === document.activeElement)).toBe(true);
+    await seen.page.getByText('1 to 5', { exact: true }).waitFor();
+    await seen.page.locator('form').getByText(`in shop ${stage.repository}`).waitFor();
     expect(await seen.page.getByLabel('Reviewers').inputValue()).toBe('2');
     expect((await stage.api<{ total: number }>('/api/executions')).total).toBe(0);
   });
@@ -35,6 +39,11 @@ describe('a person with a browser', () => {
     const scenario = join(stage.repository, 'scenario.toml');
     await seen.page.getByLabel('Title').fill('Dark mode');
     await seen.page.getByText('Workspace and agents').click();
+    // An agent that is not understood is not left out: another one would do the work.
+    await seen.page.getByLabel('Agents in the place of others').fill('scripted');
+    await seen.page.getByRole('button', { name: 'Start', exact: true }).click();
+    await seen.page.getByText('“scripted” does not say who works in whose place').waitFor();
+    expect((await stage.api<{ total: number }>('/api/executions')).total).toBe(0);
     await seen.page.getByLabel('Agents in the place of others').fill(`claude=scripted:${scenario} codex=scripted:${scenario}`);
     await seen.page.getByRole('button', { name: 'Start', exact: true }).click();
     await seen.page.waitForURL(/\/runs\/feature-[a-z]+/);

@@ -27,13 +27,19 @@ test('a question is counted and found, however many runs came after it', async (
   const { page } = seen;
   await page.goto('/');
   await says('Need you', '1');
-  await says('Running', '2');
+  // What waits for somebody is not at work.
+  await says('Running', '1+ 1 waiting');
   await says('Failed today', '2');
   await page.getByRole('navigation').getByTitle('1 need a person').waitFor();
   await page.getByRole('link', { name: /Need you/ }).click();
   await page.waitForURL(/status=waiting/);
   await page.getByRole('link', { name: asking.run_id }).waitFor();
   expect(await page.getByRole('row').count()).toBe(2);
+  // It says what it is about, and what is asked, and what that has cost.
+  const row = page.getByRole('row').filter({ hasText: asking.run_id });
+  await row.getByText('Dark mode', { exact: true }).waitFor();
+  await row.getByText('Open a pull request for “Dark mode”?').waitFor();
+  await row.getByText('$0.27').waitFor();
   // Running is another matter: the filter is the server's, not a sieve over a page of the list.
   expect(await page.locator('.page-head .num').textContent()).toBe('1');
 });

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Finding, RunDetail, Verdict } from '../../src/api/types';
+import type { Finding, RunDetail, Verdict, Workspace, WorkspaceDetail } from '../../src/api/types';
 import { filesOf } from '../../src/lib/diff';
 import { briefly, nameOfStep } from '../../src/model/names';
 import { filtersOf, queryOf, STATUSES, totalsOf } from '../../src/model/filters';
 import { standingOfDetail, standingOfRun } from '../../src/model/standing';
 import { modulesOf, sourceOf, siteOf, successOf } from '../../src/model/statistics';
+import { wanted, wishOf } from '../../src/model/stock';
 import { removalOf, weighed } from '../../src/model/verdict';
 
 describe('how a run stands', () => {
@@ -52,12 +53,22 @@ test('the module that an error is in is found', () => {
 test('a verdict says what would be lost', () => {
   const verdict = (...findings: Finding[]): Verdict => ({ workspace_id: 'w', path: '/w', kind: 'worktree', branch: null, integrated: null, findings, is_free: findings.every(({ weight }) => weight === 'free' || weight === 'saved') });
   const finding: Finding = { what: 'untracked', weight: 'blocks', kept: 'backup', count: 7, bytes: 61, examples: ['a', 'b', 'c', 'd', 'e'] };
-  expect(weighed(verdict(finding))).toEqual([{ text: '7 untracked, 61 B', examples: 'a, b, c, d, and 3 others', blocks: true }]);
+  expect(weighed(verdict(finding))).toEqual([{ text: '7 untracked, 61 B', examples: 'a, b, c, d, and 3 others', blocks: true, kept: 'goes into a backup' }]);
   const used = (weight: Finding['weight'], example: string): Finding => ({ what: 'in_use', weight, kept: 'in_place', count: 1, bytes: null, examples: [example] });
   const inUse = verdict(used('forbids', 'process 7 (bash)'), used('blocks', 'somebody works in it'));
-  expect(weighed(inUse)).toEqual([{ text: 'in use', examples: 'process 7 (bash), somebody works in it', blocks: true }]);
+  expect(weighed(inUse)).toEqual([{ text: 'in use', examples: 'process 7 (bash), somebody works in it', blocks: true, kept: null }]);
+  // What is on its branch alone is not lost: the branch stays.
+  expect(weighed(verdict({ ...finding, what: 'unpushed', weight: 'free', kept: 'in_place', count: 2, bytes: null, examples: [] }))).toEqual([{ text: '2 commits that are on no other branch', examples: '', blocks: false, kept: 'stays in the repository' }]);
   expect(weighed(verdict(used('forbids', 'process 7 (bash)')))[0]?.blocks).toBe(true);
   expect([verdict(finding), verdict({ ...finding, weight: 'saved' }), inUse, null].map(removalOf)).toEqual(['backup', 'free', 'never', 'free']);
+});
+
+test('workspaces are found by what would be lost, by text and by project, and sorted', () => {
+  const one = (id: string, project_id: string, updated_at: string, status = 'released'): Workspace => ({ id, project_id, updated_at, status, path: `/w/${id}`, branch: `agentos/${id}` }) as Workspace;
+  const list = [one('a', 'p', '2026-01-02T00:00:00Z'), one('b', 'p', '2026-01-03T00:00:00Z', 'in_use'), one('c', 'q', '2026-01-01T00:00:00Z')];
+  const details: Record<string, WorkspaceDetail> = { a: { size_bytes: 5, verdict: { is_free: true, findings: [] } } as never, b: { size_bytes: 9, verdict: { is_free: false, findings: [] } } as never };
+  const found = (query: string) => wanted(list, wishOf(new URLSearchParams(query)), ({ id }) => details[id] ?? null).map(({ id }) => id).join('');
+  expect(['', 'sort=age', 'sort=-size', 'sort=name', 'project=p', 'q=AGENTOS/c', 'lost=nothing', 'lost=work', 'lost=used'].map(found)).toEqual(['bac', 'cab', 'bac', 'abc', 'ba', 'c', 'a', 'b', 'b']);
 });
 
 test('a diff has files, and lines with their numbers', async () => {
@@ -80,10 +91,10 @@ test('that a file ends without a line break is no line of it', async () => {
 
 describe('what runs add up to', () => {
   const sums = (runs: Record<string, number>, input: number, cost_usd: number) => ({ runs, waiting: { approval: 2, timer: 5 }, tokens: { input, output: 80, cached: 900 }, cost_usd });
-  const all = sums({ RUNNING: 3, PENDING: 1, FAILED: 9, COMPLETED: 40 }, 1200, 12.5);
+  const all = sums({ RUNNING: 9, PENDING: 1, FAILED: 9, COMPLETED: 40 }, 1200, 12.5);
   const recent = sums({ RUNNING: 1, FAILED: 2, TIMED_OUT: 1 }, 100, 0.25);
   test('is how things stand, and what the day has brought, with what is cached counted once', () => {
-    expect(totalsOf(all, recent, true)).toEqual({ running: 4, waiting: 2, failed: 3, tokens: 180, cost: 0.25, ever: { tokens: 1280, cost: 12.5 } });
+    expect(totalsOf(all, recent, true)).toEqual({ running: 3, resting: 7, waiting: 2, failed: 3, tokens: 180, cost: 0.25, ever: { tokens: 1280, cost: 12.5 } });
     expect(totalsOf(recent, recent, false).ever).toBeNull();
   });
   test('is asked for with the filters that the list has', () => {

@@ -2,7 +2,6 @@ import { Marked } from 'marked';
 import { describe, expect, test } from 'vitest';
 import { htmlOf } from '../../src/lib/markdown';
 import { command, quoted } from '../../src/lib/shell';
-import { replacedOf } from '../../src/model/agents';
 import { nameOfNode } from '../../src/model/names';
 
 describe('words for a shell', () => {
@@ -12,16 +11,6 @@ describe('words for a shell', () => {
   test('say in which folder the program is to be run', () => {
     expect(command('/my work', 'show', 'x-abc')).toBe("cd '/my work' && agentos show x-abc");
     expect(command(null, 'signal', 'x', 'a b')).toBe("agentos signal x 'a b'");
-  });
-});
-
-describe('agents in the place of others', () => {
-  test('are pairs', () => {
-    expect(replacedOf(' claude=codex, planner=scripted:/a=b.toml ')).toEqual({ agents: { claude: 'codex', planner: 'scripted:/a=b.toml' }, error: null });
-    expect(replacedOf('')).toEqual({ agents: {}, error: null });
-  });
-  test.each(['scripted', 'claude=', '=codex', 'claude=a claude=b', 'claude=codex scripted'])('are refused as a whole if one is not understood: %s', (text) => {
-    expect(replacedOf(text)).toMatchObject({ agents: {}, error: expect.any(String) as string });
   });
 });
 

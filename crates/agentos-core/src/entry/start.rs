@@ -1,5 +1,6 @@
 //! How a run starts: the first entry of every log.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,10 @@ pub struct Home {
     /// Who works in the place of which agent, for this run and those that it invokes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<String, String>,
+    /// The files that the run was started with, as whoever started it named them, by the properties of the input that name
+    /// their copies: relative to the project, or absolute if they are elsewhere. Only people are told.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub given_files: BTreeMap<String, String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
@@ -116,5 +121,21 @@ impl RunStarted {
             forked_from: None,
             home: Box::default(),
         }
+    }
+
+    /// The input as people are told it: files under the names that they were given by, and not under those of their copies.
+    #[must_use]
+    pub fn told_input(&self) -> Cow<'_, Value> {
+        let given = &self.home.given_files;
+        if given.is_empty() {
+            return Cow::Borrowed(&self.input);
+        }
+        let mut input = self.input.clone();
+        for (property, path) in given {
+            if let Some(value) = input.get_mut(property) {
+                *value = Value::String(path.clone());
+            }
+        }
+        Cow::Owned(input)
     }
 }

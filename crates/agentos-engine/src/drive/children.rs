@@ -1,5 +1,6 @@
 //! Child runs: created for an invocation, told to end with it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentos_core::bounds;
@@ -135,11 +136,18 @@ impl NewChild {
                 workflow: workflow.clone(),
                 input: self.invoked.input.clone(),
                 parent: self.parent.clone(),
-                // Where it works is set up already.
-                home: Home { run_id, depth, setup: String::new(), ..self.home.clone() },
+                // Where it works is set up already, and its input is its own.
+                home: Home {
+                    run_id,
+                    depth,
+                    setup: String::new(),
+                    given_files: BTreeMap::new(),
+                    ..self.home.clone()
+                },
             };
             // Whatever is wrong with it is said before anything is made for it.
             let start = shared.library.start_of_child(invocation).map_err(NoChild::Failed)?;
+            shared.library.keep_for_child(&start).await.map_err(NoChild::NotNow)?;
             let own = self.own_home(shared, &start).await?;
             let start = match &own {
                 Some(own) => RunStarted { home: own.home.clone().into(), ..start },

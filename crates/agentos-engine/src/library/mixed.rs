@@ -3,6 +3,7 @@
 use agentos_core::concurrency::Concurrency;
 use agentos_core::entry::RunStarted;
 use agentos_core::failure::Failure;
+use agentos_store::backend::BackendError;
 use async_trait::async_trait;
 
 use super::{Invocation, Library, LibraryError, Opened, RustLibrary, ScriptLibrary};
@@ -42,5 +43,9 @@ impl Library for MixedLibrary {
             Some(_) => self.scripts.start_of_child(invocation),
             None => self.rust.start_of_child(invocation),
         }
+    }
+
+    async fn keep_for_child(&self, start: &RunStarted) -> Result<(), BackendError> {
+        self.scripts.keep_for_child(start).await
     }
 }

@@ -4,7 +4,7 @@
 //! is kept by the store with its definition's version, and compiled again when a run of it is taken up. Whatever happens to
 //! the files meanwhile, the run goes on.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentos_core::concurrency::Concurrency;
@@ -18,7 +18,8 @@ use agentos_script::limits::Limits;
 use agentos_script::run::RunInfo;
 use agentos_script::sources::Sources;
 use agentos_sdk::{InputError, check_input};
-use agentos_store::records::{NewDefinition, Records};
+use agentos_store::backend::BackendError;
+use agentos_store::records::{NewDefinition, RecordError, Records};
 use async_trait::async_trait;
 use uuid::Uuid;
 
@@ -27,6 +28,9 @@ use crate::clock::Clock;
 
 /// How many compiled definitions are kept that no run uses at the moment.
 const UNUSED: usize = 64;
+
+/// How many definitions are remembered that were written down.
+const WRITTEN_DOWN: usize = 1_000;
 
 /// The workflows of a project that are written in TypeScript.
 pub struct ScriptLibrary {
@@ -52,6 +56,8 @@ struct Shelf {
     current: BTreeMap<String, Arc<Definition>>,
     /// What runs execute, by hash.
     compiled: HashMap<String, Arc<Definition>>,
+    /// What was written down for invocations: of which project, and which hash.
+    written_down: HashSet<(Uuid, String)>,
 }
 
 impl ScriptLibrary {
@@ -128,6 +134,15 @@ impl ScriptLibrary {
         start.map_err(|error| refused(error.to_string()))
     }
 
+    /// The definition of a run that starts like this, and whether it is a template of the project.
+    fn at_hand(&self, start: &RunStarted) -> Option<(Arc<Definition>, bool)> {
+        let shelf = self.shelf();
+        let definition = shelf.compiled.get(&start.definition).cloned()?;
+        let current = shelf.current.get(start.workflow.as_str());
+        let is_template = current.is_some_and(|current| current.hash() == definition.hash());
+        Some((definition, is_template))
+    }
+
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -161,6 +176,14 @@ impl Shelf {
             self.compiled.retain(|_, kept| Arc::strong_count(kept) > 1);
         }
         self.compiled.insert(definition.hash().to_owned(), definition);
+    }
+
+    /// Remembers what need not be written down again; of many, nothing.
+    fn has_written_down(&mut self, known: (Uuid, String)) {
+        if self.written_down.len() >= WRITTEN_DOWN {
+            self.written_down.clear();
+        }
+        self.written_down.insert(known);
     }
 }
 
@@ -206,6 +229,24 @@ impl Library for ScriptLibrary {
         let Invocation { child, workflow, input, parent, home } = invocation;
         let start = self.start(child, workflow.as_str(), input)?;
         Ok(RunStarted { parent: Some(parent), home: home.into(), ..start })
+    }
+
+    async fn keep_for_child(&self, start: &RunStarted) -> Result<(), BackendError> {
+        let Ok(project) = start.home.project_id.parse::<Uuid>() else { return Ok(()) };
+        let Some((definition, is_template)) = self.at_hand(start) else { return Ok(()) };
+        let known = (project, definition.hash().to_owned());
+        if self.shelf().written_down.contains(&known) {
+            return Ok(());
+        }
+        let kept = to_be_kept(&definition, project, Uuid::now_v7(), self.clock.now());
+        let file_path = kept.file_path.clone().filter(|_| is_template);
+        match self.records.put_definition(NewDefinition { file_path, ..kept }).await {
+            Err(RecordError::Backend(error)) => return Err(error),
+            // A store that knows no such project keeps no definitions for it.
+            Err(_) => {}
+            Ok(_) => self.shelf().has_written_down(known),
+        }
+        Ok(())
     }
 }
 

@@ -18,6 +18,9 @@ pub struct Project {
     pub path: String,
     /// `main`, or the worktree's id.
     pub worktree_id: String,
+    /// The worktrees whose runs are told as this project's: its own, and others of its repository that are no projects
+    /// here. Their ids are unique within a project only.
+    pub worktrees: Vec<Worktree>,
     /// The git directory that it shares with other checkouts; null outside of repositories.
     pub repository: Option<String>,
     /// The file that its runs are kept in.
@@ -34,12 +37,23 @@ pub struct Project {
     pub updated_at: String,
 }
 
+/// A checkout that runs were started in.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Worktree {
+    /// `main`, or the worktree's id.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// Its root.
+    pub path: String,
+}
+
 /// A workflow that can be started, or could once.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Workflow {
     /// Its id.
     pub id: Uuid,
-    /// The project.
+    /// The project; for one of a worktree that is no project here, that of its repository.
     pub project_id: Uuid,
     /// Its name, unique in its project.
     pub name: String,
@@ -53,7 +67,7 @@ pub struct Workflow {
     pub config: Option<Value>,
     /// The JSON Schema of its input. Its properties were written in the order of `x-order`, where that is there.
     pub input: Option<Value>,
-    /// Whether it can be started.
+    /// Whether it can be started here.
     pub is_active: bool,
     /// When it was first found.
     #[schema(format = DateTime)]
@@ -148,6 +162,9 @@ pub struct WorkspaceDetail {
     pub size_bytes: Option<u64>,
     /// What would be lost with it; null if it is not there.
     pub verdict: Option<Verdict>,
+    /// The short name of the run that works in it and has not ended: removed by force, it is missing to that run until it is
+    /// brought back, by somebody or by the run itself when it goes on. Null if no run needs it.
+    pub needed_by: Option<String>,
 }
 
 /// What would be lost with a workspace.

@@ -86,6 +86,11 @@ pub struct Waiting {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub why: Option<String>,
+    /// What it is about, in a line of at most 200 characters: the question, the name of the event, the workflow that was
+    /// invoked. The whole question is among the run's `operations`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub about: Option<String>,
 }
 
 /// A run, as lists show it.
@@ -100,7 +105,7 @@ pub struct Execution {
     pub run_id: String,
     /// The definition that it was made from, if that is registered.
     pub workflow_def_id: Option<Uuid>,
-    /// The project.
+    /// The project; for a run of a worktree that is no project here, that of its repository.
     pub project_id: Option<Uuid>,
     /// The workflow's name.
     pub workflow: String,

@@ -114,7 +114,8 @@ async fn tell(hub: &Hub, store: &SqliteStore, wanted: &Wanted, (run, chunks): (R
     }
     let rows = if is_wanted { touched(run, &chunks) } else { Default::default() };
     // A run that was deleted meanwhile has nothing to tell; another reason is met again by whoever reads its log.
-    let Ok(rows) = store.touched_rows(run, rows).await else { return };
+    let Ok(mut rows) = store.touched_rows(run, rows).await else { return };
+    hub.view().hosts().tell(&mut rows.run);
     if is_wanted {
         hub.tell(&Arc::new(batch(&chunks, &rows)));
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use agentos_core::id::RunId;
 use agentos_store::sqlite::SqliteStore;
-use agentos_store::unified::Found;
+use agentos_store::unified::{Found, UnifiedView};
 use axum::extract::ws::Utf8Bytes;
 use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
@@ -55,6 +55,11 @@ impl Hub {
     pub fn new(house: Arc<dyn House>) -> Self {
         let connections = Arc::new(Semaphore::new(CONNECTIONS));
         Self { house, wishes: Mutex::default(), connections }
+    }
+
+    /// All databases as they are known now.
+    pub(super) fn view(&self) -> Arc<UnifiedView> {
+        self.house.views().borrow().clone()
     }
 
     fn wishes(&self) -> MutexGuard<'_, Wishes> {

@@ -5,6 +5,7 @@ use agentos_core::id::{RunId, Seq};
 use agentos_store::log::ReadError;
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
+use agentos_store::unified::UnifiedView;
 use tokio::sync::Semaphore;
 
 use super::batch::{Batch, batch, touched};
@@ -45,15 +46,16 @@ impl Place {
         Ok(chunks)
     }
 
-    /// The messages about the next entries; none if the log ends here. The place moves behind them.
-    pub(super) async fn batch(&mut self) -> Result<Option<Batch>, ReadError> {
+    /// The messages about the next entries, as the view tells them; none if the log ends here. The place moves behind them.
+    pub(super) async fn batch(&mut self, view: &UnifiedView) -> Result<Option<Batch>, ReadError> {
         // It is never closed.
         let _reading = READING.acquire().await;
         let chunks = self.chunks(self.chunks).await?;
         if chunks.is_empty() {
             return Ok(None);
         }
-        let rows = self.store.touched_rows(self.run, touched(self.run, &chunks)).await?;
+        let mut rows = self.store.touched_rows(self.run, touched(self.run, &chunks)).await?;
+        view.hosts().tell(&mut rows.run);
         let batch = batch(&chunks, &rows);
         self.next = batch.end();
         let is_large = batch.bytes > PAGE_BYTES;

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use uuid::Uuid;
 
 use super::refusals::{OfRun, Refuses};
 use crate::access::may::{May, Read};
@@ -127,9 +128,13 @@ pub(super) fn which(view: &UnifiedView, asked: &Asked) -> Result<RunQuery, Probl
     let since = asked.one("since")?.map(|text| {
         since::parse(text).map_err(|known| Problem::parameter("since", "is no moment").hint(known))
     });
+    // Every repository has a `main`; by its name or its path one of them is meant.
+    let named = worktree.filter(|found| found.id.as_deref() != meant);
+    let project: Option<Uuid> = asked.parsed("projectId", "a project's id")?;
+    let project = project.or_else(|| named.and_then(|found| found.project));
     Ok(RunQuery {
         workflow: asked.one("workflowId")?.map(str::to_owned),
-        project: asked.parsed("projectId", "a project's id")?,
+        projects: project.into_iter().collect(),
         // One that is gone may still have runs.
         worktree: worktree.and_then(|found| found.id.clone()).or_else(|| meant.map(str::to_owned)),
         since: since.transpose()?.map(|since| since.moment(SystemClock.now())),
@@ -187,7 +192,8 @@ struct Shown {
 }
 
 async fn shown(state: &AppState, found: Found) -> Result<Shown, Problem> {
-    let detail = found.source.store.run_detail(found.run.id).await?;
+    let mut detail = found.source.store.run_detail(found.run.id).await?;
+    state.view().hosts().tell(&mut detail.run);
     let operations = match detail.run.completed_at {
         Some(_) => Value::Array(Vec::new()),
         None => state.house.operations(found).await?,

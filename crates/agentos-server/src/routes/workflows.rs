@@ -67,10 +67,18 @@ fn shown(definition: &Definition) -> Result<Value, Problem> {
     Ok(shown)
 }
 
-/// Every workflow of the projects that are served, with the database that it is in; and databases that can't tell theirs.
-async fn all(state: &AppState) -> Result<(Vec<(SqliteStore, Definition)>, Missing), Problem> {
+/// A workflow, and the database that it is in.
+struct Known {
+    store: SqliteStore,
+    definition: Definition,
+    /// Whether it is one of a project that is served. Those of other worktrees are only looked at.
+    is_served: bool,
+}
+
+/// Every workflow in the databases of the projects that are served; and databases that can't tell theirs.
+async fn all(state: &AppState) -> Result<(Vec<Known>, Missing), Problem> {
     let served: Vec<Uuid> = state.house.projects().await?.iter().filter_map(id_in).collect();
-    let mut found: Vec<(SqliteStore, Definition)> = Vec::new();
+    let mut found: Vec<Known> = Vec::new();
     let view = state.view();
     let mut missing = Missing::of(&view);
     for source in view.sources() {
@@ -78,27 +86,29 @@ async fn all(state: &AppState) -> Result<(Vec<(SqliteStore, Definition)>, Missin
             missing.add(source, &error);
             Vec::new()
         });
-        for definition in definitions {
-            let is_known = found.iter().any(|(_, known)| known.id == definition.id);
+        for mut definition in definitions {
+            let is_served = served.contains(&definition.project_id);
+            definition.project_id = view.hosts().of(definition.project_id);
+            definition.is_active &= is_served;
+            let is_known = found.iter().any(|known| known.definition.id == definition.id);
             if !is_known && served.contains(&definition.project_id) {
-                found.push((source.store.clone(), definition));
+                found.push(Known { store: source.store.clone(), definition, is_served });
             }
         }
     }
-    found.sort_by(|(_, one), (_, other)| {
+    found.sort_by(|Known { definition: one, .. }, Known { definition: other, .. }| {
         (&one.name, one.project_id).cmp(&(&other.name, other.project_id))
     });
     Ok((found, missing))
 }
 
-/// The workflow that somebody means, by its id or its name.
-fn meant(
-    (all, missing): (Vec<(SqliteStore, Definition)>, Missing),
-    said: &str,
-) -> Result<(SqliteStore, Definition), Problem> {
-    let is_meant =
-        |(_, found): &(SqliteStore, Definition)| found.id.to_string() == said || found.name == said;
-    let mut meant: Vec<_> = all.into_iter().filter(is_meant).collect();
+/// The workflow that somebody means, by its id or its name. Only ids mean workflows of worktrees that are not served: runs
+/// refer to them.
+fn meant((all, missing): (Vec<Known>, Missing), said: &str) -> Result<Known, Problem> {
+    let is_meant = |Known { definition, is_served, .. }: &Known| {
+        definition.id.to_string() == said || (*is_served && definition.name == said)
+    };
+    let mut meant: Vec<Known> = all.into_iter().filter(is_meant).collect();
     match (meant.pop(), meant.is_empty()) {
         (Some(one), true) => Ok(one),
         (None, _) => {
@@ -108,7 +118,8 @@ fn meant(
         }
         (Some(last), false) => {
             meant.push(last);
-            let ids: Vec<String> = meant.iter().map(|(_, found)| found.id.to_string()).collect();
+            let ids: Vec<String> =
+                meant.iter().map(|found| found.definition.id.to_string()).collect();
             let detail = format!("several projects have a workflow `{said}`");
             Err(Problem::new(ProblemKind::AmbiguousWorkflow, detail)
                 .hint(format!("name it by its id: {}", ids.join(", "))))
@@ -137,12 +148,13 @@ async fn list(
     asked.only(&[&["isActive", "projectId"], &PAGING[..]].concat())?;
     let is_active = asked.flag("isActive")?;
     let project: Option<Uuid> = asked.parsed("projectId", "a project's id")?;
-    let is_wanted = |(_, found): &&(SqliteStore, Definition)| {
-        is_active.is_none_or(|wanted| wanted == found.is_active)
+    let is_wanted = |Known { definition: found, is_served, .. }: &&Known| {
+        *is_served
+            && is_active.is_none_or(|wanted| wanted == found.is_active)
             && project.is_none_or(|wanted| wanted == found.project_id)
     };
     let (all, missing) = all(&state).await?;
-    let items = all.iter().filter(is_wanted).map(|(_, found)| shown(found));
+    let items = all.iter().filter(is_wanted).map(|found| shown(&found.definition));
     let page = Page::of(items.collect::<Result<_, _>>()?, &asked)?;
     Ok(Json(Page { unreadable: missing.listed(), ..page }))
 }
@@ -158,7 +170,7 @@ async fn show(
     _: Nothing,
     Path(id): Path<String>,
 ) -> Result<Json<Value>, Problem> {
-    let (store, definition) = meant(all(&state).await?, &id)?;
+    let Known { store, definition, .. } = meant(all(&state).await?, &id)?;
     let named = naming(store.path());
     let versions = store.definition_versions(definition.id).await.map_err(&named)?;
     let current = versions.iter().find(|found| found.version == definition.version);

@@ -29,6 +29,8 @@ pub(super) struct OpenOperation {
     pub(super) number: Option<u32>,
     pub(super) since: Timestamp,
     pub(super) due: Option<Timestamp>,
+    /// What it is about, if it only waits: a question, an event, a workflow.
+    pub(super) about: Option<String>,
     ordered: Seq,
     /// Kept only where a row is made of it in the end.
     args: Value,
@@ -48,14 +50,35 @@ pub(super) struct Held {
     pub(super) since: Timestamp,
     /// When it is tried again by itself.
     pub(super) until: Option<Timestamp>,
-    /// What is in the way; a question is told elsewhere.
+    /// What is in the way.
     pub(super) why: Option<String>,
+    /// What is asked.
+    pub(super) about: Option<String>,
 }
 
 impl OpenOperation {
     pub(super) const fn is_open(&self) -> bool {
         !self.fired
     }
+}
+
+/// The longest text about a wait, in characters: it stands in every row of a list.
+const ABOUT: usize = 200;
+
+/// The beginning of a text, on one line; none if there is nothing in it.
+fn about(text: &str) -> Option<String> {
+    let mut words = String::new();
+    for word in text.split_whitespace() {
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(word);
+        if words.chars().count() > ABOUT {
+            let kept: String = words.chars().take(ABOUT - 1).collect();
+            return Some(format!("{kept}…"));
+        }
+    }
+    Some(words).filter(|words| !words.is_empty())
 }
 
 /// What a row of a session becomes. `None` leaves a column alone.
@@ -126,7 +149,10 @@ impl Projection {
                     let before = open.was_held.filter(|(kind, _)| is_same(*kind));
                     let since = before.map_or(at, |(_, since)| since);
                     let why = (hold.kind == HoldKind::Slot).then(|| hold.message.clone());
-                    open.held = Some(Held { kind: hold.kind, since, until: hold.until, why });
+                    let is_question = hold.kind == HoldKind::Approval;
+                    let about = is_question.then(|| about(&hold.message)).flatten();
+                    let (kind, until) = (hold.kind, hold.until);
+                    open.held = Some(Held { kind, since, until, why, about });
                 }
             }
             Entry::OperationReleased { operation, .. } => {
@@ -176,6 +202,11 @@ impl Projection {
             patch.status = Some(SessionStatus::Running);
             patch.take(args);
         }
+        let about = match kind {
+            OperationKind::Approve => text(args, "question").as_deref().and_then(about),
+            OperationKind::Wait | OperationKind::Invoke => about(&name_of(operation)),
+            _ => None,
+        };
         let keeps = matches!(kind, OperationKind::Artifact);
         let args = if keeps { args.clone() } else { Value::Null };
         let open = OpenOperation {
@@ -183,6 +214,7 @@ impl Projection {
             number,
             since: at,
             due: *due,
+            about,
             ordered: seq,
             args,
             held: None,

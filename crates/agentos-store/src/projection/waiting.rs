@@ -19,13 +19,17 @@ pub struct Waiting {
     /// What is in the way, for people, where that is known: who has the slots, say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What it is about, for people, shortened to a line: the question, the name of the event, the workflow that was
+    /// invoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
 }
 
 impl Waiting {
     /// Waits for something, with nothing more to say.
     #[must_use]
     pub const fn new(kind: WaitKind, since: Timestamp, until: Option<Timestamp>) -> Self {
-        Self { kind, since, until, why: None }
+        Self { kind, since, until, why: None, about: None }
     }
 }
 
@@ -93,8 +97,8 @@ impl Projection {
                     HoldKind::Disk => WaitKind::Disk,
                     HoldKind::Slot => WaitKind::Slot,
                 };
-                let (since, until, why) = (held.since, held.until, held.why.clone());
-                waits.push(Waiting { kind, since, until, why });
+                let (why, about) = (held.why.clone(), held.about.clone());
+                waits.push(Waiting { why, about, ..Waiting::new(kind, held.since, held.until) });
                 continue;
             }
             let kind = match operation.kind {
@@ -105,7 +109,8 @@ impl Projection {
                 kind if kind.treatment() == Treatment::Performed => return None,
                 _ => continue,
             };
-            waits.push(Waiting::new(kind, operation.since, operation.due));
+            let about = operation.about.clone();
+            waits.push(Waiting { about, ..Waiting::new(kind, operation.since, operation.due) });
         }
         for step in self.steps.values() {
             if let Some((since, until)) = step.retry {

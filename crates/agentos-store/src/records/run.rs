@@ -127,6 +127,8 @@ mod waiting {
         until: Option<agentos_core::time::Timestamp>,
         #[serde(skip_serializing_if = "Option::is_none")]
         why: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        about: Option<&'a str>,
     }
 
     #[expect(clippy::ref_option, reason = "serde hands out a reference")]
@@ -134,11 +136,12 @@ mod waiting {
         waiting: &Option<Waiting>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        let written = waiting.as_ref().map(|Waiting { kind, since, until, why }| Written {
+        let written = waiting.as_ref().map(|Waiting { kind, since, until, why, about }| Written {
             kind: *kind,
             since: *since,
             until: *until,
             why: why.as_deref(),
+            about: about.as_deref(),
         });
         written.serialize(to)
     }
@@ -358,8 +361,8 @@ pub struct RunQuery {
     pub waiting: Vec<WaitKind>,
     /// Those of this workflow: a definition's id, or a name.
     pub workflow: Option<String>,
-    /// Those of this project.
-    pub project: Option<Uuid>,
+    /// Those of these projects; of any if empty.
+    pub projects: Vec<Uuid>,
     /// Those of this worktree.
     pub worktree: Option<String>,
     /// Those that started then or later, or have not started.
@@ -384,7 +387,7 @@ impl Default for RunQuery {
             statuses: Vec::new(),
             waiting: Vec::new(),
             workflow: None,
-            project: None,
+            projects: Vec::new(),
             worktree: None,
             since: None,
             text: None,

@@ -6,7 +6,7 @@ use agentos_core::id::{Epoch, RunId, Seq};
 use agentos_core::short_name::short_name;
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
-use rusqlite::named_params;
+use rusqlite::{OptionalExtension as _, named_params};
 
 use super::error::{Done, Fault};
 use super::project::Target;
@@ -42,7 +42,7 @@ pub(super) fn create(tx: &Tx<'_>, new: &NewRun) -> Done<Result<Created, CreateEr
         }
         None => new,
     };
-    let (project, definition) = match keys(tx, &new.place)? {
+    let keys = match keys(tx, &new.place, started)? {
         Ok(keys) => keys,
         Err(what) => return Ok(Err(CreateError::NoSuchPlace { run, what })),
     };
@@ -51,7 +51,7 @@ pub(super) fn create(tx: &Tx<'_>, new: &NewRun) -> Done<Result<Created, CreateEr
         Err(taken) => return Ok(Err(taken)),
     };
     let begins = first_head(tx, new)?;
-    let key = insert_row(tx, new, &run_id, (project, definition), &begins)?;
+    let key = insert_row(tx, new, &run_id, keys, &begins)?;
     insert_log(tx, key, new)?;
     tx.remember(run, RunRow { key, head: begins, messages: 0 });
     let Head { head, epoch, owner, standing } = begins;
@@ -107,9 +107,10 @@ fn inherit(tx: &Tx<'_>, parent: RunId, place: &Place) -> Done<Place> {
     Ok(place)
 }
 
-type Keys = (Option<i64>, Option<i64>);
+/// Its project, its definition, and the version of that.
+type Keys = (Option<i64>, Option<(i64, Option<u32>)>);
 
-fn keys(tx: &Tx<'_>, place: &Place) -> Done<Result<Keys, String>> {
+fn keys(tx: &Tx<'_>, place: &Place, started: &RunStarted) -> Done<Result<Keys, String>> {
     let project = match place.project {
         None => None,
         Some(id) => match tx.key_of("SELECT key FROM projects WHERE id = ?1", &id.to_string())? {
@@ -118,16 +119,33 @@ fn keys(tx: &Tx<'_>, place: &Place) -> Done<Result<Keys, String>> {
         },
     };
     let definition = match place.definition {
-        None => None,
+        None => definition_of(tx, project, started)?,
         Some(id) => {
             let sql = "SELECT key FROM workflow_definitions WHERE id = ?1";
             match tx.key_of(sql, &id.to_string())? {
                 None => return Ok(Err(format!("workflow definition {id}"))),
-                found => found,
+                Some(key) => Some((key, place.definition_version)),
             }
         }
     };
     Ok(Ok((project, definition)))
+}
+
+/// Whoever invokes a workflow knows its name: that of a definition in the project, if it is written down there.
+fn definition_of(
+    tx: &Tx<'_>,
+    project: Option<i64>,
+    started: &RunStarted,
+) -> Done<Option<(i64, Option<u32>)>> {
+    let mut find = tx.statement(
+        "SELECT d.key, (SELECT v.version FROM workflow_definition_versions v \
+         WHERE v.definition_id = d.key AND v.hash = ?3) FROM workflow_definitions d \
+         WHERE d.project_id = ?1 AND d.name = ?2",
+    )?;
+    let found = find.query_row((project, started.workflow.as_str(), &started.definition), |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    });
+    Ok(found.optional()?)
 }
 
 fn insert_row(tx: &Tx<'_>, new: &NewRun, run_id: &str, keys: Keys, head: &Head) -> Done<i64> {
@@ -144,13 +162,14 @@ fn insert_row(tx: &Tx<'_>, new: &NewRun, run_id: &str, keys: Keys, head: &Head) 
         return Err(Fault::permanent("a run was not checked before it came here"));
     };
     // What is too large for the row refers to it, and follows when it is there.
-    let input = blob::inline(&started.input);
+    let told = started.told_input();
+    let input = blob::inline(&told);
     tx.statement(INSERT)?.execute(named_params! {
         ":id": new.run.to_string(),
         ":run_id": run_id,
         ":project": keys.0,
-        ":definition": keys.1,
-        ":version": place.definition_version,
+        ":definition": keys.1.map(|(key, _)| key),
+        ":version": keys.1.and_then(|(_, version)| version),
         ":workflow": started.workflow.as_str(),
         ":hash": started.definition,
         ":worktree": place.worktree_id,
@@ -173,7 +192,7 @@ fn insert_row(tx: &Tx<'_>, new: &NewRun, run_id: &str, keys: Keys, head: &Head) 
     let key = tx.connection.last_insert_rowid();
     if input.is_none() {
         let update = "UPDATE workflow_runs SET input = ?2 WHERE key = ?1";
-        blob::put(tx, key, update, key, &started.input)?;
+        blob::put(tx, key, update, key, &told)?;
     }
     Ok(key)
 }

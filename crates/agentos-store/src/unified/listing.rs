@@ -52,6 +52,7 @@ impl UnifiedView {
         let twins = self.twins().await;
         let mut failed = twins.failed;
         query.limit = bounds::page(query.limit);
+        query.projects = self.families(&query.projects);
         let queries = |query: &RunQuery| -> Vec<RunQuery> {
             let except = twins.stale.iter().cloned();
             except.map(|except| RunQuery { except, ..query.clone() }).collect()
@@ -90,8 +91,9 @@ impl UnifiedView {
         Ok(UnifiedListing { runs, total, next, unreadable: self.told(&failed) })
     }
 
-    fn found(&self, index: usize, run: RunRecord) -> UnifiedRun {
+    fn found(&self, index: usize, mut run: RunRecord) -> UnifiedRun {
         let worktree = self.worktrees.name_of(&run);
+        self.hosts.tell(&mut run);
         UnifiedRun { run, worktree, database: self.sources[index].path().to_owned() }
     }
 

@@ -20,14 +20,17 @@ pub struct Worktrees {
 }
 
 impl Worktrees {
-    /// These. Where two have one name, their ids are added to it.
+    /// These. Where two have one name, their ids are added to it; to that of a main checkout, its folder.
     #[must_use]
     pub fn new(mut all: Vec<Worktree>) -> Self {
         let names: Vec<String> = all.iter().map(|worktree| worktree.name.clone()).collect();
         for worktree in &mut all {
             let is_shared = names.iter().filter(|name| **name == worktree.name).count() > 1;
             if let Some(id) = worktree.id.as_ref().filter(|_| is_shared) {
-                let short: String = id.chars().take(SHORT).collect();
+                let short: String = match worktree.path.file_name().filter(|_| id == MAIN) {
+                    Some(folder) => folder.to_string_lossy().into_owned(),
+                    None => id.chars().take(SHORT).collect(),
+                };
                 worktree.name = format!("{} ({short})", worktree.name);
             }
         }

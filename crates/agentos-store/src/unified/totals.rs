@@ -15,8 +15,9 @@ pub struct UnifiedTotals {
 
 impl UnifiedView {
     /// How many runs the query shows, and what their agents have used. Its order and its paging are not looked at.
-    pub async fn run_totals(&self, query: RunQuery) -> UnifiedTotals {
+    pub async fn run_totals(&self, mut query: RunQuery) -> UnifiedTotals {
         let twins = self.twins().await;
+        query.projects = self.families(&query.projects);
         let mut failed = twins.failed;
         let asked = self.sources.iter().zip(twins.stale);
         let asked = asked

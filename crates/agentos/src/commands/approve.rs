@@ -224,9 +224,16 @@ fn choose(run: &str, part: Option<&str>, questions: Vec<Asked>) -> Result<Asked>
     }
 }
 
-/// Who answers, for the record.
+/// Who answers, for the record: what they are called here, or what the system calls them.
 pub(crate) fn user(session: &Session) -> String {
     let named = ["USER", "LOGNAME"].iter().find_map(|name| session.surroundings.variable(name));
     let named = named.map(|name| name.to_string_lossy().into_owned());
-    named.unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
+    named.filter(|name| !name.is_empty()).unwrap_or_else(known_user)
+}
+
+/// What the system calls whoever this process belongs to; a number if it knows no name.
+fn known_user() -> String {
+    let id = rustix::process::getuid().as_raw();
+    let known = uzers::get_user_by_uid(id);
+    known.map_or_else(|| format!("uid {id}"), |known| known.name().to_string_lossy().into_owned())
 }

@@ -15,7 +15,7 @@ use crate::error::{Cause, CommandError, Result};
 use crate::names;
 use crate::session::Session;
 use crate::travel::past::Past;
-use crate::travel::range::Range;
+use crate::travel::range::{Range, Unknown};
 use crate::workspace::desk::Desk;
 use compare::Compared;
 
@@ -170,8 +170,14 @@ fn print(
     Ok(())
 }
 
-impl From<crate::travel::range::Unknown> for CommandError {
-    fn from(unknown: crate::travel::range::Unknown) -> Self {
-        Self::refused(unknown.to_string()).because(Cause::FilesNotKept)
+impl From<Unknown> for CommandError {
+    fn from(unknown: Unknown) -> Self {
+        let refused = Self::refused(unknown.to_string()).because(Cause::FilesNotKept);
+        match unknown {
+            Unknown::BackedUp { workspace, .. } => refused
+                .cli_hint(format!("`agentos workspace restore {workspace}` brings it back"))
+                .api_hint(format!("`POST /api/workspaces/{workspace}/restore` brings it back")),
+            _ => refused,
+        }
     }
 }

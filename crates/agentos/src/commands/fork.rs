@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentos_core::entry::{Entry, Record};
+use agentos_core::entry::{Entry, Record, RunStarted};
 use agentos_core::value::Value;
 use agentos_engine::fork::{ForkAt, ForkError, fork, trial};
 use agentos_engine::library::Library as _;
@@ -168,14 +168,19 @@ async fn make(
     Ok(names)
 }
 
-/// Who works in the place of which agent in the old run.
-async fn started_agents(store: &SqliteStore, old: &RunRecord) -> Result<BTreeMap<String, String>> {
+/// What the old run started with.
+async fn started(store: &SqliteStore, old: &RunRecord) -> Result<Option<RunStarted>> {
     let log = load_whole_log(store, old.id).await?;
     let mut records = log.into_iter().flat_map(agentos_core::codec::Chunk::into_records);
-    match records.next() {
-        Some(Record { entry: Entry::RunStarted(start), .. }) => Ok(start.home.agents),
-        _ => Ok(BTreeMap::new()),
-    }
+    Ok(match records.next() {
+        Some(Record { entry: Entry::RunStarted(start), .. }) => Some(start),
+        _ => None,
+    })
+}
+
+/// Who works in the place of which agent in the old run.
+async fn started_agents(store: &SqliteStore, old: &RunRecord) -> Result<BTreeMap<String, String>> {
+    Ok(started(store, old).await?.map(|start| start.home.agents).unwrap_or_default())
 }
 
 /// With what is said to be another input. It has to be what the run's own source takes.
@@ -189,9 +194,15 @@ async fn with_input<'a>(
         return Ok(sequel);
     }
     let schema = schema_of(session, store, old).await?;
-    let before = old.input.as_ref().filter(|input| !input.is_null());
+    // Files that are not named again are those that the old run has, whatever became of where they came from.
+    let (before, mut given_files) = match started(store, old).await? {
+        Some(start) => (start.input, start.home.given_files),
+        None => (Value::Null, BTreeMap::new()),
+    };
     let given = Given {
-        file: before.map(|input| ("the run's input".to_owned(), input.to_string())),
+        file: Some(&before)
+            .filter(|input| !input.is_null())
+            .map(|input| ("the run's input".to_owned(), input.to_string())),
         pairs: args.input.clone(),
         values: args.values.clone(),
         ..Given::default()
@@ -209,9 +220,14 @@ async fn with_input<'a>(
     folder.create().map_err(|error| CommandError::failed(error.to_string()))?;
     let context = folder.path().join("context");
     for file in found {
+        if before.get(&file.property) != input.get(&file.property) {
+            given_files.insert(file.property.clone(), file.told(&project));
+        }
         file.copy_into(&context, &mut input)?;
     }
-    Ok(sequel.with_input(input, &context))
+    // What is no file any more has no other name.
+    given_files.retain(|property, _| input.get(property).is_some());
+    Ok(sequel.with_input(input, (&context, given_files)))
 }
 
 /// What the run's own source takes.
@@ -225,12 +241,9 @@ async fn schema_of(
     {
         return Ok(listed.input);
     }
-    let log = load_whole_log(store, old.id).await?;
-    let mut records = log.into_iter().flat_map(agentos_core::codec::Chunk::into_records);
     let library = session.library(store);
-    if let Some(Record { entry: Entry::RunStarted(start), .. }) = records.next() {
-        let start =
-            agentos_core::entry::RunStarted { definition: old.definition_hash.clone(), ..start };
+    if let Some(start) = started(store, old).await? {
+        let start = RunStarted { definition: old.definition_hash.clone(), ..start };
         // What could not be prepared can't be executed either, and that is said then.
         let _unprepared = library.prepare(&start).await;
     }

@@ -111,7 +111,11 @@ fn query(view: &UnifiedView, args: &Args, now: Timestamp) -> RunQuery {
         statuses: args.status.clone(),
         workflow: args.workflow.clone(),
         // Many repositories have a `main`; which of them is told by the project.
-        project: worktree.filter(|_| args.all_repos).and_then(|worktree| worktree.project),
+        projects: worktree
+            .filter(|_| args.all_repos)
+            .and_then(|worktree| worktree.project)
+            .into_iter()
+            .collect(),
         // One that is gone, or not known here, may still have runs.
         worktree: id.or_else(|| meant.cloned()),
         since: args.since.map(|since| since.moment(now)),

@@ -84,6 +84,13 @@ fn check(property: &str, path: &Path) -> Result<()> {
 }
 
 impl FileInput {
+    /// What it is called, for people: as seen from the project, or absolute if it is elsewhere.
+    pub(crate) fn told(&self, project: &Path) -> String {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let path = real(&self.path);
+        path.strip_prefix(real(project)).unwrap_or(&path).to_string_lossy().into_owned()
+    }
+
     /// Copies the file into a folder, and lets the input name the copy.
     pub(crate) fn copy_into(&self, folder: &Path, input: &mut Value) -> Result<()> {
         let folder = folder.join(&self.property);

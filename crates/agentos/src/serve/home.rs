@@ -28,6 +28,7 @@ use uuid::Uuid;
 use super::room::{Room, naming, naming_it};
 use super::rooms::Rooms;
 use super::views::Views;
+use super::workspaces::Everywhere;
 use super::{attendant, deeds, discovery, files, recovery, start, workspaces};
 use crate::commands::diff;
 use crate::elsewhere;
@@ -140,6 +141,11 @@ async fn take_care(inner: Arc<Inner>, stop: CancellationToken) {
 }
 
 impl Inner {
+    fn all(&self) -> Everywhere {
+        let (rooms, unserved) = (self.rooms.all(), self.rooms.unserved());
+        Everywhere { rooms, view: self.views.current(), unserved }
+    }
+
     fn look_around(&self) {
         self.views.look_around(&self.rooms.all(), &self.rooms.unserved());
     }
@@ -225,9 +231,9 @@ impl House for Home {
     }
 
     async fn projects(&self) -> Result<Vec<Value>, ListProjectsError> {
-        let mut all = Vec::new();
+        let (mut all, view) = (Vec::new(), self.inner.views.current());
         for room in self.inner.rooms.all() {
-            all.push(room.document().await?);
+            all.push(room.document(&view).await?);
         }
         Ok(all)
     }
@@ -243,7 +249,7 @@ impl House for Home {
                 }
             }
             inner.look_around();
-            Ok((room.document().await?, is_new))
+            Ok((room.document(&inner.views.current()).await?, is_new))
         })
         .await
     }
@@ -375,22 +381,22 @@ impl House for Home {
         all: bool,
     ) -> Result<(Vec<Value>, Vec<Unreadable>), ListWorkspacesError> {
         self.work(
-            move |inner| async move { Ok(workspaces::all(&inner.rooms, project, all).await?) },
+            move |inner| async move { Ok(workspaces::all(&inner.all(), project, all).await?) },
         )
         .await
     }
 
     async fn workspace(&self, id: String) -> Result<Value, ShowWorkspaceError> {
-        self.work(move |inner| async move { Ok(workspaces::show(&inner.rooms, &id).await?) }).await
+        self.work(move |inner| async move { Ok(workspaces::show(&inner.all(), &id).await?) }).await
     }
 
     async fn clean(&self, id: String, force: bool) -> Result<Value, CleanError> {
-        self.work(move |inner| async move { workspaces::clean(&inner.rooms, &id, force).await })
+        self.work(move |inner| async move { workspaces::clean(&inner.all(), &id, force).await })
             .await
     }
 
     async fn restore(&self, id: String, backup: Option<u32>) -> Result<Value, RestoreError> {
-        self.work(move |inner| async move { workspaces::restore(&inner.rooms, &id, backup).await })
+        self.work(move |inner| async move { workspaces::restore(&inner.all(), &id, backup).await })
             .await
     }
 }

@@ -8,7 +8,8 @@ use agentos_store::backend::BackendError;
 use agentos_store::folder::RunFolder;
 use agentos_store::records::{Paging, Project, Records as _, RunQuery};
 use agentos_store::sqlite::SqliteStore;
-use agentos_store::unified::Source;
+use agentos_store::unified::{Source, UnifiedView, Worktree};
+use agentos_workspace::identity::MAIN;
 use agentos_workspace::state::Why;
 use agentos_workspace::surroundings::Surroundings;
 use serde_json::{Value, json};
@@ -99,6 +100,11 @@ impl Room {
         })
     }
 
+    /// Whether it is the main checkout of its repository.
+    pub(super) fn is_main(&self) -> bool {
+        self.opened.prepared.identity.worktree == MAIN
+    }
+
     pub(super) fn store(&self) -> &SqliteStore {
         &self.opened.store
     }
@@ -181,7 +187,7 @@ impl Room {
         let mut paging = Paging::Page(1);
         loop {
             let query =
-                RunQuery { project: Some(self.id), paging, limit: 1_000, ..RunQuery::default() };
+                RunQuery { projects: vec![self.id], paging, limit: 1_000, ..RunQuery::default() };
             let listing = self.store().query_runs(query).await?;
             folders.extend(listing.runs.iter().map(|run| RunFolder::new(&self.path, run.id)));
             let Some(next) = listing.next else { break };
@@ -212,8 +218,8 @@ impl Room {
         }
     }
 
-    /// As the API shows it, also while its database can't be read.
-    pub(super) async fn document(&self) -> Result<Value> {
+    /// As the API shows it, also while its database can't be read; with the worktrees whose runs are told as its own.
+    pub(super) async fn document(&self, view: &UnifiedView) -> Result<Value> {
         let (known, unreadable) = self.known().await;
         let undiscovered = self.undiscovered.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let undiscovered =
@@ -229,6 +235,7 @@ impl Room {
             "name": known.as_ref().map(|known| known.name.as_str()),
             "path": self.path,
             "worktree_id": self.opened.prepared.identity.worktree,
+            "worktrees": self.worktrees(view),
             "repository": checkout.map(|checkout| &checkout.repository),
             "database": self.store().path(),
             "workflows": session.catalog.all().len(),
@@ -236,6 +243,20 @@ impl Room {
             "created_at": written(known.as_ref().map(|known| known.created_at)),
             "updated_at": written(known.as_ref().map(|known| known.updated_at)),
         }))
+    }
+
+    /// The checkouts that somebody has used and whose runs are told as this project's. Workspaces of runs are none of them.
+    fn worktrees(&self, view: &UnifiedView) -> Vec<Value> {
+        let is_its = |worktree: &&Worktree| {
+            let project = worktree.project.map(|project| view.hosts().of(project));
+            project == Some(self.id) && !worktree.is_workspace
+        };
+        let its = view.worktrees().all().iter().filter(is_its);
+        its.filter_map(|Worktree { id, name, path, .. }| {
+            let id = id.as_ref()?;
+            Some(json!({ "id": id, "name": name, "path": path }))
+        })
+        .collect()
     }
 }
 

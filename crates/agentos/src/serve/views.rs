@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentos_store::sqlite::{OpenError, Options, SqliteStore};
-use agentos_store::unified::{Source, UnifiedView, Unreadable, Worktree, Worktrees};
+use agentos_store::unified::{Hosts, Source, UnifiedView, Unreadable, Worktree, Worktrees};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -56,7 +56,7 @@ impl Views {
             return;
         }
         let all = known.find(rooms);
-        let mut view = known.open(rooms, &all);
+        let mut view = known.open(rooms, &all).with_hosts(known.hosts(rooms));
         known.unserved = unserved.to_vec();
         for missing in unserved {
             if view.source(&missing.path).is_none() {
@@ -102,6 +102,22 @@ impl Known {
         self.doubts.clone_from(&all.doubts);
         self.found = found;
         all
+    }
+
+    /// Which projects are told as those that are served: every other checkout of a repository as its main one, if that is
+    /// served, or else as the first that is.
+    fn hosts(&self, rooms: &[Arc<Room>]) -> Hosts {
+        let is_served = |project: &Uuid| rooms.iter().any(|room| room.id == *project);
+        let (mains, others): (Vec<_>, Vec<_>) = rooms.iter().partition(|room| room.is_main());
+        let mut hosts = Hosts::default();
+        for room in mains.into_iter().chain(others) {
+            let found = self.found.iter().filter(|(id, ..)| *id == room.id);
+            let around = found.flat_map(|(_, places, _)| &places.projects);
+            around
+                .filter(|project| !is_served(project))
+                .for_each(|guest| hosts.add(*guest, room.id));
+        }
+        hosts
     }
 
     fn open(&mut self, rooms: &[Arc<Room>], places: &Places) -> UnifiedView {

@@ -35,6 +35,14 @@ pub(crate) enum Unknown {
         /// The run.
         run: String,
     },
+    /// Their workspace was removed, and can be brought back.
+    #[error("the files of {run} are in a backup: its workspace {workspace} was removed")]
+    BackedUp {
+        /// The run.
+        run: String,
+        /// Where it worked.
+        workspace: String,
+    },
     /// They are among those of another run.
     #[error(
         "{run} works in the workspace {workspace} of another run, so there is no telling apart what each has done"
@@ -137,9 +145,19 @@ impl<'a> Range<'a> {
             return Err(Unknown::Another { run, workspace }.into());
         }
         if past.history.has_any_work() || past.run.forked_from.is_some() {
-            return Err(Unknown::Gone { run: past.run.run_id.clone() }.into());
+            return Err(self.without(&desk, past, workspace).await?.into());
         }
         Ok(of_commit(workspace.base))
+    }
+
+    /// Why there are no files of a run whose workspace is not there.
+    async fn without(&self, desk: &Desk, past: &Past, workspace: Workspace) -> Result<Unknown> {
+        let (run, id) = (past.run.run_id.clone(), workspace.id.clone());
+        let backups = desk.work(move |yard| yard.backups(&workspace.id)).await?;
+        Ok(match backups.is_empty() {
+            true => Unknown::Gone { run },
+            false => Unknown::BackedUp { run, workspace: id.to_string() },
+        })
     }
 
     async fn now(&mut self, desk: &Desk, workspace: Workspace) -> Result<Snapshot> {

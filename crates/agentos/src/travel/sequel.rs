@@ -1,5 +1,6 @@
 //! A run that is made out of another one: what it is called, and where it works.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use agentos_core::entry::Home;
@@ -36,6 +37,7 @@ impl<'a> Sequel<'a> {
             setup: String::new(),
             depth: 0,
             agents: [].into(),
+            given_files: [].into(),
         };
         let (workspace_id, branch) = (old.workspace_id.clone(), old.branch_name.clone());
         Self { old, run, home, workspace_id, branch, input: None }
@@ -49,18 +51,20 @@ impl<'a> Sequel<'a> {
         self
     }
 
-    /// The same with another input, and where the files are that belong to it.
-    pub(crate) fn with_input(mut self, input: Value, context: &Path) -> Self {
+    /// The same with another input, where the files are that belong to it, and what they are called where they come from.
+    pub(crate) fn with_input(
+        mut self,
+        input: Value,
+        (context, given_files): (&Path, BTreeMap<String, String>),
+    ) -> Self {
         self.home.context_path = context.to_string_lossy().into_owned();
+        self.home.given_files = given_files;
         self.input = Some(input);
         self
     }
 
     /// The same with other agents.
-    pub(crate) fn with_agents(
-        mut self,
-        agents: std::collections::BTreeMap<String, String>,
-    ) -> Self {
+    pub(crate) fn with_agents(mut self, agents: BTreeMap<String, String>) -> Self {
         self.home.agents = agents;
         self
     }

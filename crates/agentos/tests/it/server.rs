@@ -18,4 +18,6 @@ mod readiness;
 mod refusals;
 pub(crate) mod stage;
 mod starting;
+mod telling;
 mod totals;
+mod worktrees;

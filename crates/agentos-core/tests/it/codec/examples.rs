@@ -55,6 +55,7 @@ fn of_run_starts() -> Vec<Example> {
             setup: "npm ci".to_owned(),
             depth: 2,
             agents: [("claude".to_owned(), "codex".to_owned())].into(),
+            given_files: [("spec".to_owned(), "docs/spec.md".to_owned())].into(),
         }
         .into(),
         ..plain.clone()
@@ -62,7 +63,7 @@ fn of_run_starts() -> Vec<Example> {
     vec![
         (
             Entry::RunStarted(full),
-            r#"{"kind":"run.started","run":"0192d4e0-0000-7000-8000-00000000002a","workflow":"build all","definition":"sha256:00ff","input":null,"seed":18446744073709551615,"grace_ms":30000,"timeout_ms":1000,"deadline":1700000000000,"parent":{"run":"0192d4e0-0000-7000-8000-000000000001","operation":"/invoke:build#1"},"forked_from":"0192d4e0-0000-7000-8000-000000000002","home":{"run_id":"build-abcdef","project_id":"p1","project_path":"/p","workspace_path":"/w","context_path":"/c","setup":"npm ci","depth":2,"agents":{"claude":"codex"}}}"#,
+            r#"{"kind":"run.started","run":"0192d4e0-0000-7000-8000-00000000002a","workflow":"build all","definition":"sha256:00ff","input":null,"seed":18446744073709551615,"grace_ms":30000,"timeout_ms":1000,"deadline":1700000000000,"parent":{"run":"0192d4e0-0000-7000-8000-000000000001","operation":"/invoke:build#1"},"forked_from":"0192d4e0-0000-7000-8000-000000000002","home":{"run_id":"build-abcdef","project_id":"p1","project_path":"/p","workspace_path":"/w","context_path":"/c","setup":"npm ci","depth":2,"agents":{"claude":"codex"},"given_files":{"spec":"docs/spec.md"}}}"#,
         ),
         (
             Entry::RunStarted(plain),

@@ -68,7 +68,8 @@ impl Client {
             self.has_room()?;
         }
         let store = &found.source.store;
-        let rows = store.touched_rows(run, Touched::default()).await?;
+        let mut rows = store.touched_rows(run, Touched::default()).await?;
+        self.state.view().hosts().tell(&mut rows.run);
         let head = rows.run.seq;
         let after = after.unwrap_or(head);
         // Until here nothing is changed: whoever is refused keeps the subscription that it has.

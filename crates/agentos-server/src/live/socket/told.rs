@@ -61,9 +61,10 @@ impl Client {
     /// Reads one page for one of those that are behind.
     pub(super) async fn catch_up(&mut self) -> Done {
         let Some(run) = self.behind.pop_front() else { return Ok(()) };
+        let view = self.state.view();
         let Some(subscription) = self.runs.get_mut(&run) else { return Ok(()) };
         let after = subscription.place.next - 1;
-        let page = match subscription.place.batch().await {
+        let page = match subscription.place.batch(&view).await {
             Ok(page) => page,
             Err(error) => return self.lose_run(run, error).await,
         };

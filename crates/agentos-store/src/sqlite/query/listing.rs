@@ -46,9 +46,16 @@ impl Conditions {
             let sql = "(r.workflow_def_id = (SELECT key FROM workflow_definitions WHERE id = ?) OR r.workflow = ?)";
             all.add(sql, [text(workflow), text(workflow)]);
         }
-        if let Some(project) = query.project {
-            let sql = "r.project_id = (SELECT key FROM projects WHERE id = ?)";
-            all.add(sql, [text(&project.to_string())]);
+        match query.projects.as_slice() {
+            [] => {}
+            [project] => {
+                let sql = "r.project_id = (SELECT key FROM projects WHERE id = ?)";
+                all.add(sql, [text(&project.to_string())]);
+            }
+            several => {
+                let sql = "r.project_id IN (SELECT key FROM projects WHERE id IN (SELECT value FROM json_each(?)))";
+                all.add(sql, [text(&as_json(several))]);
+            }
         }
         if let Some(worktree) = &query.worktree {
             all.add("r.worktree_id = ?", [text(worktree)]);

@@ -222,8 +222,10 @@ fn a_listing_shows_what_was_asked_for() {
     assert_eq!(shown(&store, RunQuery { sort: Sort::OldestFirst, ..all() }), [1, 2, 3, 4, 5, 6]);
     let statuses = vec![WorkflowStatus::Pending, WorkflowStatus::Completed];
     assert_eq!(shown(&store, RunQuery { statuses, ..all() }), [6, 5, 2, 1]);
-    let project = Some(Uuid::from_u128(1));
-    assert_eq!(shown(&store, RunQuery { project, ..all() }), [5, 3, 1]);
+    let projects = vec![Uuid::from_u128(1)];
+    assert_eq!(shown(&store, RunQuery { projects: projects.clone(), ..all() }), [5, 3, 1]);
+    let several = [1, 2, 3].map(Uuid::from_u128).to_vec();
+    assert_eq!(shown(&store, RunQuery { projects: several, ..all() }).len(), 6);
     assert_eq!(shown(&store, RunQuery { worktree: Some("feature".into()), ..all() }), [6, 5, 4]);
     assert_eq!(shown(&store, RunQuery { since: Some(Timestamp(2_003)), ..all() }), [6, 5, 4, 3]);
     assert_eq!(shown(&store, RunQuery { workflow: Some("build".into()), ..all() }).len(), 6);
@@ -233,7 +235,7 @@ fn a_listing_shows_what_was_asked_for() {
     assert_eq!(shown(&store, RunQuery { text: Some("000000000005".into()), ..all() }), [5]);
     assert!(shown(&store, RunQuery { text: Some("%".into()), ..all() }).is_empty(), "no pattern");
     let both = RunQuery {
-        project,
+        projects,
         worktree: Some("main".into()),
         statuses: vec![WorkflowStatus::Running],
         ..all()

@@ -61,8 +61,13 @@ pub(crate) async fn rows(session: &Session, all: bool) -> Result<Vec<Row>> {
         Some(store) => store.workspaces().await?,
         None => Vec::new(),
     };
-    let is_shown = |row: &Row| all || row.status.as_str() != State::Gone.as_str();
-    Ok(rows.into_iter().filter(is_shown).collect())
+    Ok(shown(rows, all).collect())
+}
+
+/// Those that are there, or all.
+pub(crate) fn shown(rows: Vec<Row>, all: bool) -> impl Iterator<Item = Row> {
+    let is_shown = move |row: &Row| all || row.status.as_str() != State::Gone.as_str();
+    rows.into_iter().filter(is_shown)
 }
 
 /// Workspaces as every interface lists them.

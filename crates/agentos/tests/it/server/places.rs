@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::stage::{Server, id, template};
-use crate::support::Stand;
+use crate::support::{Stand, until};
 
 const WORKS: &str = r#"import { createWorkflow } from "agentos";
 export default createWorkflow({ name: "works" }, async (ctx) => {
@@ -136,5 +136,46 @@ fn a_project_that_was_purged_finds_its_workspaces_when_it_is_served_again() {
     let others = server.project();
     assert_ne!(others, again);
     assert!(workspaces(&others).is_empty(), "it is nobody else's");
+    server.stop();
+}
+
+const PAUSES: &str = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "pauses" }, async (ctx) => {
+    await ctx.run("write", async () => { await ctx.files.write("made.txt", "one\n"); });
+    await ctx.approve("Go on?");
+});"#;
+
+#[test]
+fn a_workspace_that_a_run_needs_says_so_and_its_files_are_told_to_be_in_the_backup() {
+    let (stand, root) = Stand::with_repository();
+    template(&root, "pauses", PAUSES);
+    let server = Server::start(&stand, &root);
+    let order = json!({ "workspace": { "kind": "worktree" } });
+    let run = id(&server.post("/api/workflows/pauses/execute", &order).is(201).json());
+    until("it asks", || {
+        let shown = server.get(&format!("/api/executions/{run}")).is(200).json();
+        shown["waiting"]["kind"] == "approval"
+    });
+    let shown = server.get(&format!("/api/executions/{run}")).is(200).json();
+    let path = format!("/api/workspaces/{}", shown["workspace_id"].as_str().expect("a workspace"));
+    let diff = format!("/api/executions/{run}/diff");
+    assert_eq!(server.get(&diff).is(200).json()["files_changed"], 1);
+    let needed = server.get(&path).is(200).json();
+    assert_eq!(
+        (&needed["needed_by"], &needed["status"], &needed["execution_id"]),
+        (&shown["run_id"], &json!("in_use"), &shown["id"]),
+        "{needed}"
+    );
+    let refused = server.post(&format!("{path}/clean"), &json!({})).is(409).json();
+    assert!(refused["detail"].as_str().unwrap().contains("has not ended"), "{refused}");
+    server.post(&format!("{path}/clean"), &json!({ "force": true })).is(200);
+    assert_eq!(server.get(&path).is(200).json()["needed_by"], json!(null));
+    let kept = server.get(&diff).is(409).json();
+    assert!(kept["detail"].as_str().unwrap().contains("are in a backup"), "{kept}");
+    assert!(kept["hint"].as_str().unwrap().contains(&format!("{path}/restore")), "{kept}");
+    server.post(&format!("{path}/restore"), &json!({})).is(200);
+    assert_eq!(server.get(&diff).is(200).json()["files_changed"], 1);
+    server.post(&format!("/api/executions/{run}/cancel"), &json!({})).is(200);
+    assert_eq!(server.get(&path).is(200).json()["needed_by"], json!(null), "it has ended");
     server.stop();
 }

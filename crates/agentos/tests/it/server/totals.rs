@@ -115,7 +115,9 @@ fn totals_are_those_of_all_databases_and_of_whatever_is_asked_for() {
     assert_eq!(totals("?worktreeId=other"), elsewhere);
     let mut here = all.clone();
     here["runs"]["COMPLETED"] = 2.into();
-    assert_eq!(totals(&format!("?projectId={}", server.project())), here);
+    assert_eq!(totals("?worktreeId=main"), here);
+    let project = server.project();
+    assert_eq!(totals(&format!("?projectId={project}")), all, "its worktrees are the project's");
     assert_eq!(totals("?projectId=0190b6a4-0000-7000-8000-000000000000"), nothing);
     for (query, name) in [
         ("projectId=x", "projectId"),

@@ -1,0 +1,62 @@
+/** Workspaces with what would be lost with each. A look at one walks through its files: a few at once, and none twice for nothing. */
+
+import { SvelteMap, SvelteSet } from 'svelte/reactivity';
+import { read, readAll } from '../api/client';
+import type { Workspace, WorkspaceDetail } from '../api/types';
+
+const SIDE_BY_SIDE = 3;
+
+export const isThere = (one: Workspace) => one.status !== 'gone' && one.status !== 'trashed';
+
+export class Workspaces {
+  list = $state.raw<Workspace[] | null>(null);
+  problem = $state.raw<unknown>(null);
+  #details = new SvelteMap<string, WorkspaceDetail>();
+  #unknown = new SvelteSet<string>();
+  #asked = 0;
+
+  detail(one: Workspace): WorkspaceDetail | null {
+    return this.#details.get(one.id) ?? null;
+  }
+
+  /** Whether it could not be looked at. */
+  isUnknown(one: Workspace): boolean {
+    return this.#unknown.has(one.id);
+  }
+
+  async load(withGone: boolean): Promise<void> {
+    const number = ++this.#asked;
+    try {
+      const list = await readAll<Workspace>('/api/workspaces', withGone ? { all: true } : {});
+      if (number !== this.#asked) return;
+      this.list = list;
+      this.problem = null;
+    } catch (error) {
+      if (number === this.#asked) this.problem = error;
+      return;
+    }
+    const waiting = this.list.filter(isThere);
+    const work = async () => {
+      // What is asked for anew is looked at by whoever asks: a workspace may be gone meanwhile.
+      for (let one = waiting.shift(); one && number === this.#asked; one = waiting.shift()) {
+        const { id } = one;
+        await this.look(one).catch(() => this.#unknown.add(id));
+      }
+    };
+    await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+  }
+
+  /** What is in it now. */
+  async look(one: Workspace): Promise<WorkspaceDetail> {
+    const detail = await read<WorkspaceDetail>(`/api/workspaces/${encodeURIComponent(one.id)}`);
+    this.#details.set(one.id, detail);
+    this.#unknown.delete(one.id);
+    return detail;
+  }
+
+  /** How much all of these take; null until each was looked at, as far as that is possible. */
+  size(of: readonly Workspace[]): number | null {
+    const sizes = of.filter((one) => !this.isUnknown(one)).map((one) => this.detail(one)?.size_bytes);
+    return sizes.some((size) => size === undefined) ? null : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+  }
+}
