@@ -145,7 +145,7 @@ describe('a person with a browser', () => {
     // What is not understood is not left out in silence: the run would be another agent's.
     await dialog.getByLabel('Agents in the place of others').fill('scripted');
     await dialog.getByRole('button', { name: 'Fork' }).click();
-    await dialog.getByText('“scripted” does not say who is replaced by whom').waitFor();
+    await dialog.getByText('“scripted” does not say who works in whose place').waitFor();
     await dialog.getByLabel('Agents in the place of others').fill('');
     await dialog.getByRole('button', { name: 'Fork' }).click();
     await page.waitForURL((url) => !url.pathname.endsWith(name));
