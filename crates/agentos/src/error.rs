@@ -73,6 +73,13 @@ pub(crate) struct CommandError {
     pub(crate) fields: Vec<(String, String)>,
 }
 
+/// What is said when git can't use a checkout, whoever asked it: its `.git` is gone, or damaged.
+const UNUSABLE_CHECKOUT: [&str; 3] = [
+    "git can't use the repository that ",
+    "`git` can't be started in ",
+    "fatal: not a git repository",
+];
+
 pub(crate) type Result<T, E = CommandError> = std::result::Result<T, E>;
 
 impl CommandError {
@@ -81,13 +88,19 @@ impl CommandError {
         Self { kind, cause: None, message, hint: None, api_hint: None, fields }
     }
 
-    /// It did not work. If that is because the disk is full, making room helps, whoever could not write and whatever it was.
+    /// It did not work. If that is because the disk is full, making room helps, whoever could not write and whatever it was;
+    /// if git can't use the checkout, nobody can, whatever they wanted to do in it.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         let failed = Self::new(ErrorKind::Failed, message);
         // SQLite's words; what the others say is known elsewhere.
         let is_full = failed.message.contains("database or disk is full");
-        match is_full || room::is_full_disk(&failed.message) {
-            true => failed.because(Cause::DiskFull).hint("make room on that disk, then try again"),
+        if is_full || room::is_full_disk(&failed.message) {
+            return failed.because(Cause::DiskFull).hint("make room on that disk, then try again");
+        }
+        match UNUSABLE_CHECKOUT.iter().any(|words| failed.message.contains(words)) {
+            true => failed
+                .because(Cause::Project)
+                .api_hint("somebody has to look at the checkout on the server's machine"),
             false => failed,
         }
     }
@@ -292,7 +305,9 @@ impl From<SendError> for CommandError {
             SendError::Backend(error) => error.into(),
             SendError::Message { .. } => Self::usage(error.to_string()).because(Cause::Event),
             SendError::Ended { .. } => Self::usage(error.to_string()).because(Cause::RunHasEnded),
-            _ => Self::failed(error.to_string()),
+            SendError::InboxFull { .. } => Self::failed(error.to_string())
+                .because(Cause::Busy)
+                .hint("try again when the run has taken some of them"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::id::{OwnerId, RunId};
-use agentos_core::standing::Standing;
+use agentos_core::standing::{EndStatus, Standing};
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::engine::{Builder, Engine, Limits};
 use agentos_engine::events::Event;
@@ -131,12 +131,25 @@ fn is_ghost(store: &SqliteStore, owner: OwnerId) -> bool {
 /// The run is over.
 pub(crate) async fn ended(store: &SqliteStore, run: RunId) -> CommandError {
     let name = short_name(store, run).await;
-    CommandError::usage(format!("{name} has ended, and what has ended stays so"))
-        .because(Cause::RunHasEnded)
+    let is_completed = store.head(run).await.is_ok_and(|head| {
+        matches!(head.standing, Standing::Ended { status: EndStatus::Completed })
+    });
+    let ended = CommandError::usage(format!("{name} has ended, and what has ended stays so"))
+        .because(Cause::RunHasEnded);
+    if is_completed {
+        return ended
+            .cli_hint(format!(
+                "`agentos show {name}` tells how; `agentos fork {name} --from-step STEP` does a part of it again"
+            ))
+            .api_hint(format!("`POST /api/executions/{name}/fork` does a part of it again"));
+    }
+    ended
         .cli_hint(format!(
-            "`agentos show {name}` tells how; `agentos retry {name}` mends a failed run"
+            "`agentos show {name}` tells how; `agentos retry {name}` goes on with what it has finished"
         ))
-        .api_hint(format!("`POST /api/executions/{name}/retry` mends a failed run"))
+        .api_hint(format!(
+            "`POST /api/executions/{name}/retry` goes on with what it has finished"
+        ))
 }
 
 /// Somebody who lives has the run.

@@ -2399,7 +2399,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["Problem408"];
-            /** @description `run-has-ended`: The run has ended. `nothing-to-answer`: The run asks nothing. `project-unusable`: The project or its configuration can't be used as it is. */
+            /** @description `run-has-ended`: The run has ended. `nothing-to-answer`: The run asks nothing. `already-answered`: The question has another answer already. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2407,7 +2407,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:nothing-to-answer" | "urn:agentos:problem:project-unusable";
+                        type?: "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:nothing-to-answer" | "urn:agentos:problem:already-answered" | "urn:agentos:problem:project-unusable";
                     };
                 };
             };
@@ -3443,7 +3443,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["Problem408"];
-            /** @description `run-has-ended`: The run has ended. `project-unusable`: The project or its configuration can't be used as it is. */
+            /** @description `run-has-ended`: The run has ended. `key-used-otherwise`: The key was used for another request. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3451,7 +3451,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:project-unusable";
+                        type?: "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:key-used-otherwise" | "urn:agentos:problem:project-unusable";
                     };
                 };
             };

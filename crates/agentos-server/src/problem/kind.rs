@@ -97,6 +97,7 @@ kinds! {
         FilesNotKept "files-not-kept" "The files are not known as they were",
         AmbiguousStep "ambiguous-step" "Several steps have this name",
         NothingToAnswer "nothing-to-answer" "The run asks nothing",
+        AlreadyAnswered "already-answered" "The question has another answer already",
         ArtifactIsFolder "artifact-is-folder" "The artifact is a folder",
         NotAsKept "not-as-kept" "The file is not the one that was kept",
         WorkspaceInUse "workspace-in-use" "Somebody works in the workspace",

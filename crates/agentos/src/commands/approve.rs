@@ -9,10 +9,8 @@ use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::journal::Journal;
 use agentos_core::path::OperationId;
 use agentos_core::value::Value;
-use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_store::log::load_whole_log;
 use agentos_store::sqlite::SqliteStore;
-use agentos_store::store::Store as _;
 
 use super::signal;
 use crate::error::{Cause, CommandError, Result};
@@ -60,7 +58,7 @@ pub(crate) struct Decision<'a> {
 struct Asked {
     operation: OperationId,
     question: Question,
-    /// One question has one answer: whoever answers it at the same moment is not heard.
+    /// One question has one answer: whoever says something else at the same moment is refused.
     key: InboxKey,
     /// What exactly an approval is given for, if it is not the workflow that asks.
     subject: Option<String>,
@@ -122,7 +120,7 @@ pub(super) async fn approve_subject(
         let Asked { operation, key, .. } = asked;
         let by = user(session);
         let body = MessageBody::Approval { operation, approved: true, by, comment: None };
-        opened.store.send(run, Message { key, body }, SystemClock.now()).await?;
+        signal::put(&opened.store, run, Message { key, body }).await?;
     }
     Ok(())
 }

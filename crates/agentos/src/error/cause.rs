@@ -30,8 +30,14 @@ pub(crate) enum Cause {
     OtherQuestion,
     /// The run asks several questions, and none is named.
     SeveralQuestions,
+    /// The question has another answer already.
+    AlreadyAnswered,
     /// The event can't be sent like this.
     Event,
+    /// The run was told something else under this key.
+    KeyUsedOtherwise,
+    /// Too much waits for the run.
+    Busy,
     /// The workflow is gone, or broken.
     Unstartable,
     /// The input is not what the workflow takes.

@@ -56,7 +56,7 @@ pub(crate) fn files_within(
         ))
         .because(Cause::OutsideProject)
         .hint("copy it into the project, and name it there")
-        .field(format!("/input/{}", file.property))),
+        .field(pointer(&file.property))),
     }
 }
 
@@ -66,12 +66,17 @@ pub(crate) fn is_inside(folder: &Path, file: &Path) -> bool {
     folder.is_ok_and(|folder| file.canonicalize().is_ok_and(|file| file.starts_with(folder)))
 }
 
+/// Where a property is in the body of a request, as a JSON pointer.
+fn pointer(property: &str) -> String {
+    format!("/input/{}", property.replace('~', "~0").replace('/', "~1"))
+}
+
 fn check(property: &str, path: &Path) -> Result<()> {
     let wrong = |what: String| {
         CommandError::usage(format!("`{property}`: {} {what}", path.display()))
             .because(Cause::Input)
             .hint("give the path of a file that you can read")
-            .field(format!("/input/{property}"))
+            .field(pointer(property))
     };
     let found = fs::metadata(path).map_err(|error| wrong(format!("can't be read: {error}")))?;
     if !found.is_file() {

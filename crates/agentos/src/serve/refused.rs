@@ -51,6 +51,7 @@ told_apart! {
     }
     RemoveWorkflowError, else ProjectUnusable {
         StillNeeded => WorkflowHasRuns,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
     ExecuteError, else ProjectUnusable {
@@ -63,10 +64,13 @@ told_apart! {
         WorkspaceInUse => WorkspaceInUse,
         WorkspaceUnusable => WorkspaceUnusable,
         BackupUnusable => WorkspaceUnusable,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
     CancelError, else ProjectUnusable {
         NoSuchRun => UnknownRun,
+        Busy => Busy,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
     ResumeError, else ProjectUnusable {
@@ -79,6 +83,7 @@ told_apart! {
         WorkspaceUnusable => WorkspaceUnusable,
         Place => WorkspaceUnusable,
         BackupUnusable => WorkspaceUnusable,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
     RetryError, else ProjectUnusable {
@@ -88,6 +93,7 @@ told_apart! {
         WorkspaceUnusable => WorkspaceUnusable,
         Place => WorkspaceUnusable,
         BackupUnusable => WorkspaceUnusable,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
     ForkError, else ProjectUnusable {
@@ -102,12 +108,16 @@ told_apart! {
         FilesNotKept => FilesNotKept,
         WorkspaceUnusable => WorkspaceUnusable,
         WorkspaceInUse => WorkspaceUnusable,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
     SignalError, else ProjectUnusable {
         NoSuchRun => UnknownRun,
         RunHasEnded => RunHasEnded,
         Event => WrongEvent,
+        KeyUsedOtherwise => KeyUsedOtherwise,
+        Busy => Busy,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
     ApproveError, else ProjectUnusable {
@@ -116,15 +126,20 @@ told_apart! {
         NothingToAnswer => NothingToAnswer,
         OtherQuestion => WrongQuestion,
         SeveralQuestions => QuestionNeeded,
+        AlreadyAnswered => AlreadyAnswered,
+        Busy => Busy,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
     CommentError, else ProjectUnusable {
         NoSuchRun => UnknownRun,
         NoSuchStep => WrongStep,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
     OperationsError, else ProjectUnusable {
         NoSuchRun => UnknownRun,
+        Project => ProjectUnusable,
     }
     DiffError, else ProjectUnusable {
         NoSuchRun => UnknownRun,
@@ -132,6 +147,7 @@ told_apart! {
         SeveralSteps => AmbiguousStep,
         FilesNotKept => FilesNotKept,
         WorkspaceUnusable => FilesNotKept,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
     OpenArtifactError, else NotAsKept {
@@ -141,11 +157,14 @@ told_apart! {
         NoSuchRun => UnknownRun,
         NoSuchStep => UnknownStep,
     }
-    ListWorkspacesError, else ProjectUnusable {}
+    ListWorkspacesError, else ProjectUnusable {
+        Project => ProjectUnusable,
+    }
     ShowWorkspaceError, else ProjectUnusable {
         NoSuchWorkspace => UnknownWorkspace,
         WorkspaceUnusable => WorkspaceUnusable,
     }
+        Project => ProjectUnusable,
     CleanError, else ProjectUnusable {
         NoSuchWorkspace => UnknownWorkspace,
         WorkspaceInUse => WorkspaceInUse,
@@ -154,6 +173,7 @@ told_apart! {
         BackupUnusable => BackupUnusable,
         DiskFull => DiskFull,
     }
+        Project => ProjectUnusable,
     RestoreError, else ProjectUnusable {
         NoSuchWorkspace => UnknownWorkspace,
         NoBackup => NoBackup,
@@ -162,5 +182,24 @@ told_apart! {
         WorkspaceInUse => BackupUnusable,
         BackupUnusable => BackupUnusable,
         DiskFull => DiskFull,
+    }
+}
+        Project => ProjectUnusable,
+
+#[cfg(test)]
+mod tests {
+    use agentos_core::id::RunId;
+    use agentos_store::inbox::SendError;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_run_for_which_too_much_waits_is_busy_and_can_be_told_later() {
+        let full = || CommandError::from(SendError::InboxFull { run: RunId(Uuid::nil()) });
+        assert!(full().api_hint.is_some_and(|hint| hint.contains("try again")));
+        assert!(matches!(SignalError::from(full()), SignalError::Busy(_)));
+        assert!(matches!(ApproveError::from(full()), ApproveError::Busy(_)));
+        assert!(matches!(CancelError::from(full()), CancelError::Busy(_)));
     }
 }

@@ -1,6 +1,7 @@
 //! `agentos serve`: the real server, asked over real sockets, with real runs. Every answer is checked against the description
 //! that the server gives of itself.
 
+mod answers;
 mod artifacts;
 mod catalog;
 mod damaged;

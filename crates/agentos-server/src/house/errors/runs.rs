@@ -7,6 +7,8 @@ super::refusals! {
         UnknownRun,
         /// Where it was started, nothing can be used any more.
         ProjectUnusable,
+        /// Too much waits for the run.
+        Busy,
         /// There is no room to write it down.
         DiskFull,
     }
@@ -83,8 +85,12 @@ super::refusals! {
         RunHasEnded,
         /// It can't have this name, or carries too much.
         WrongEvent,
+        /// Something else was sent under the same key.
+        KeyUsedOtherwise,
         /// Where the run was started, nothing can be used any more.
         ProjectUnusable,
+        /// Too much waits for the run.
+        Busy,
         /// There is no room to write it down.
         DiskFull,
     }
@@ -99,10 +105,14 @@ super::refusals! {
         NothingToAnswer,
         /// It asks, but not this.
         WrongQuestion,
+        /// Somebody has answered it, and said something else.
+        AlreadyAnswered,
         /// It asks several questions, and none is named.
         QuestionNeeded,
         /// Where the run was started, nothing can be used any more.
         ProjectUnusable,
+        /// Too much waits for the run.
+        Busy,
         /// There is no room to write it down.
         DiskFull,
     }
