@@ -55,6 +55,15 @@ pub struct Place {
     pub base: Option<String>,
 }
 
+/// A workspace as an address names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedWorkspace {
+    /// Its id. Several projects may have one of this id.
+    pub id: String,
+    /// The project whose workspace is meant.
+    pub project: Option<Uuid>,
+}
+
 /// A run that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started {
@@ -204,11 +213,15 @@ pub trait House: Send + Sync + 'static {
     ) -> Result<(Vec<Value>, Vec<Unreadable>), ListWorkspacesError>;
 
     /// One workspace, with its size and what would be lost with it.
-    async fn workspace(&self, id: String) -> Result<Value, ShowWorkspaceError>;
+    async fn workspace(&self, named: NamedWorkspace) -> Result<Value, ShowWorkspaceError>;
 
     /// Removes a workspace. By force, what would be lost is backed up first.
-    async fn clean(&self, id: String, force: bool) -> Result<Value, CleanError>;
+    async fn clean(&self, named: NamedWorkspace, force: bool) -> Result<Value, CleanError>;
 
     /// Brings a workspace back from a backup.
-    async fn restore(&self, id: String, backup: Option<u32>) -> Result<Value, RestoreError>;
+    async fn restore(
+        &self,
+        named: NamedWorkspace,
+        backup: Option<u32>,
+    ) -> Result<Value, RestoreError>;
 }

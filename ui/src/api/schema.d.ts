@@ -4159,7 +4159,10 @@ export interface operations {
     };
     getWorkspace: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The project whose workspace is meant, where several have one of this id. */
+                projectId?: string;
+            };
             header?: never;
             path: {
                 /** @description The workspace's id. */
@@ -4194,7 +4197,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["Problem408"];
-            /** @description `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
+            /** @description `ambiguous-workspace`: Several projects have this workspace. `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4202,7 +4205,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
+                        type?: "urn:agentos:problem:ambiguous-workspace" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
                     };
                 };
             };
@@ -4213,7 +4216,10 @@ export interface operations {
     };
     cleanWorkspace: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The project whose workspace is meant, where several have one of this id. */
+                projectId?: string;
+            };
             header?: never;
             path: {
                 /** @description The workspace's id. */
@@ -4263,7 +4269,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["Problem408"];
-            /** @description `workspace-gone`: The workspace is not there any more. `workspace-in-use`: Somebody works in the workspace. `work-would-be-lost`: Work would be lost. `workspace-unusable`: The workspace can't be used as it is. `backup-unusable`: There can be no backup, or it can't be used. `project-unusable`: The project or its configuration can't be used as it is. */
+            /** @description `ambiguous-workspace`: Several projects have this workspace. `workspace-gone`: The workspace is not there any more. `workspace-in-use`: Somebody works in the workspace. `work-would-be-lost`: Work would be lost. `workspace-unusable`: The workspace can't be used as it is. `backup-unusable`: There can be no backup, or it can't be used. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4271,7 +4277,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:workspace-gone" | "urn:agentos:problem:workspace-in-use" | "urn:agentos:problem:work-would-be-lost" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:backup-unusable" | "urn:agentos:problem:project-unusable";
+                        type?: "urn:agentos:problem:ambiguous-workspace" | "urn:agentos:problem:workspace-gone" | "urn:agentos:problem:workspace-in-use" | "urn:agentos:problem:work-would-be-lost" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:backup-unusable" | "urn:agentos:problem:project-unusable";
                     };
                 };
             };
@@ -4330,7 +4336,10 @@ export interface operations {
     };
     restoreWorkspace: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The project whose workspace is meant, where several have one of this id. */
+                projectId?: string;
+            };
             header?: never;
             path: {
                 /** @description The workspace's id. */
@@ -4380,7 +4389,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["Problem408"];
-            /** @description `no-backup`: There is no backup of the workspace. `workspace-there`: The workspace is still there. `backup-unusable`: There can be no backup, or it can't be used. `project-unusable`: The project or its configuration can't be used as it is. */
+            /** @description `ambiguous-workspace`: Several projects have this workspace. `no-backup`: There is no backup of the workspace. `workspace-there`: The workspace is still there. `backup-unusable`: There can be no backup, or it can't be used. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4388,7 +4397,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:no-backup" | "urn:agentos:problem:workspace-there" | "urn:agentos:problem:backup-unusable" | "urn:agentos:problem:project-unusable";
+                        type?: "urn:agentos:problem:ambiguous-workspace" | "urn:agentos:problem:no-backup" | "urn:agentos:problem:workspace-there" | "urn:agentos:problem:backup-unusable" | "urn:agentos:problem:project-unusable";
                     };
                 };
             };

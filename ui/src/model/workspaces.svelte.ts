@@ -1,12 +1,20 @@
 /** Workspaces with what would be lost with each. A look at one walks through its files: a few at once, and none twice for nothing. */
 
 import { SvelteMap, SvelteSet } from 'svelte/reactivity';
-import { read, readAll } from '../api/client';
+import { address, read, readAll } from '../api/client';
 import type { Workspace, WorkspaceDetail } from '../api/types';
 
 const SIDE_BY_SIDE = 3;
 
 export const isThere = (one: Workspace) => one.status !== 'gone' && one.status !== 'trashed';
+
+/** The address of a workspace, or of what is done to it. Several projects may have one of the same id. */
+export function addressOf(id: string, project: string | null, deed: '' | '/clean' | '/restore' = ''): string {
+  return address(`/api/workspaces/${encodeURIComponent(id)}${deed}`, { projectId: project });
+}
+
+/** What no other workspace in the list has. */
+export const keyOf = (one: Workspace) => `${one.project_id ?? ''} ${one.id} ${one.created_at}`;
 
 export class Workspaces {
   list = $state.raw<Workspace[] | null>(null);
@@ -16,12 +24,12 @@ export class Workspaces {
   #asked = 0;
 
   detail(one: Workspace): WorkspaceDetail | null {
-    return this.#details.get(one.id) ?? null;
+    return this.#details.get(keyOf(one)) ?? null;
   }
 
   /** Whether it could not be looked at. */
   isUnknown(one: Workspace): boolean {
-    return this.#unknown.has(one.id);
+    return this.#unknown.has(keyOf(one));
   }
 
   async load(withGone: boolean): Promise<void> {
@@ -39,8 +47,8 @@ export class Workspaces {
     const work = async () => {
       // What is asked for anew is looked at by whoever asks: a workspace may be gone meanwhile.
       for (let one = waiting.shift(); one && number === this.#asked; one = waiting.shift()) {
-        const { id } = one;
-        await this.look(one).catch(() => this.#unknown.add(id));
+        const key = keyOf(one);
+        await this.look(one).catch(() => this.#unknown.add(key));
       }
     };
     await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
@@ -48,9 +56,9 @@ export class Workspaces {
 
   /** What is in it now. */
   async look(one: Workspace): Promise<WorkspaceDetail> {
-    const detail = await read<WorkspaceDetail>(`/api/workspaces/${encodeURIComponent(one.id)}`);
-    this.#details.set(one.id, detail);
-    this.#unknown.delete(one.id);
+    const detail = await read<WorkspaceDetail>(addressOf(one.id, one.project_id));
+    this.#details.set(keyOf(one), detail);
+    this.#unknown.delete(keyOf(one));
     return detail;
   }
 

@@ -100,6 +100,7 @@ kinds! {
         AlreadyAnswered "already-answered" "The question has another answer already",
         ArtifactIsFolder "artifact-is-folder" "The artifact is a folder",
         NotAsKept "not-as-kept" "The file is not the one that was kept",
+        AmbiguousWorkspace "ambiguous-workspace" "Several projects have this workspace",
         WorkspaceInUse "workspace-in-use" "Somebody works in the workspace",
         WorkspaceUnusable "workspace-unusable" "The workspace can't be used as it is",
         WorkspaceGone "workspace-gone" "The workspace is not there any more",

@@ -1,7 +1,8 @@
 //! Workspaces: which there are, what would be lost with one, and what is done to it.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, Path, State};
+use axum::http::request::Parts;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -9,11 +10,12 @@ use utoipa_axum::routes;
 
 use super::refusals::{OfRun, Refuses, Sent};
 use crate::access::may::{Admin, May, Read};
-use crate::asked::{Asked, Given, Nothing, TheRun};
+use crate::asked::{Asked, Given, TheRun};
 use crate::documents::{
     Backup, CleanRequest, PAGING, Page, Paging, RestoreRequest, Unreadable, Verdict, Workspace,
     WorkspaceDetail,
 };
+use crate::house::NamedWorkspace;
 use crate::house::errors::{
     CleanError, DiffError, ListWorkspacesError, RestoreError, ShowWorkspaceError,
 };
@@ -51,18 +53,33 @@ async fn list(
     Ok(Json(Page { unreadable, ..Page::of(items, &asked)? }))
 }
 
+impl FromRequestParts<AppState> for NamedWorkspace {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let asked = Asked::from_request_parts(parts, state).await?;
+        asked.only(&["projectId"])?;
+        let project = asked.parsed("projectId", "a project's id")?;
+        let named = Path::<String>::from_request_parts(parts, state).await;
+        let Path(id) = named.map_err(|error| Problem::bad_request(error.body_text()))?;
+        Ok(Self { id, project })
+    }
+}
+
 /// Show one workspace, with its size and what would be lost with it
 #[utoipa::path(get, path = "/api/workspaces/{id}", operation_id = "getWorkspace", tag = "workspaces",
-    params(("id" = String, Path, description = "The workspace's id.")),
+    params(
+        ("id" = String, Path, description = "The workspace's id."),
+        ("projectId" = Option<Uuid>, Query, description = "The project whose workspace is meant, where several have one of this id."),
+    ),
     responses((status = 200, description = "The workspace.", body = WorkspaceDetail), Refuses<ShowWorkspaceError>),
 )]
 async fn show(
     State(state): State<AppState>,
     _: May<Read>,
-    _: Nothing,
-    Path(id): Path<String>,
+    named: NamedWorkspace,
 ) -> Result<Json<Value>, Problem> {
-    Ok(Json(state.house.workspace(id).await?))
+    Ok(Json(state.house.workspace(named).await?))
 }
 
 /// What became of a workspace.
@@ -86,18 +103,20 @@ pub(crate) struct Cleaned {
 ///
 /// Refused (409) if something would be lost. By force, that is backed up first.
 #[utoipa::path(post, path = "/api/workspaces/{id}/clean", operation_id = "cleanWorkspace", tag = "workspaces",
-    params(("id" = String, Path, description = "The workspace's id.")),
+    params(
+        ("id" = String, Path, description = "The workspace's id."),
+        ("projectId" = Option<Uuid>, Query, description = "The project whose workspace is meant, where several have one of this id."),
+    ),
     request_body = Option<CleanRequest>,
     responses((status = 200, description = "It is gone.", body = Cleaned), Refuses<(Sent, CleanError)>),
 )]
 async fn clean(
     State(state): State<AppState>,
     _: May<Admin>,
-    _: Nothing,
-    Path(id): Path<String>,
+    named: NamedWorkspace,
     Given(given): Given<CleanRequest>,
 ) -> Result<Json<Value>, Problem> {
-    Ok(Json(state.house.clean(id, given.force).await?))
+    Ok(Json(state.house.clean(named, given.force).await?))
 }
 
 /// A workspace that is back.
@@ -113,18 +132,20 @@ pub(crate) struct Restored {
 
 /// Bring a workspace back from a backup, at the identical path
 #[utoipa::path(post, path = "/api/workspaces/{id}/restore", operation_id = "restoreWorkspace", tag = "workspaces",
-    params(("id" = String, Path, description = "The workspace's id.")),
+    params(
+        ("id" = String, Path, description = "The workspace's id."),
+        ("projectId" = Option<Uuid>, Query, description = "The project whose workspace is meant, where several have one of this id."),
+    ),
     request_body = Option<RestoreRequest>,
     responses((status = 200, description = "It is back.", body = Restored), Refuses<(Sent, RestoreError)>),
 )]
 async fn restore(
     State(state): State<AppState>,
     _: May<Admin>,
-    _: Nothing,
-    Path(id): Path<String>,
+    named: NamedWorkspace,
     Given(given): Given<RestoreRequest>,
 ) -> Result<Json<Value>, Problem> {
-    Ok(Json(state.house.restore(id, given.backup).await?))
+    Ok(Json(state.house.restore(named, given.backup).await?))
 }
 
 /// Files that differ.

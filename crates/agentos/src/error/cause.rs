@@ -52,6 +52,8 @@ pub(crate) enum Cause {
     Fields,
     /// There is no such workspace.
     NoSuchWorkspace,
+    /// Several projects have a workspace of this id.
+    SeveralWorkspaces,
     /// Somebody works in the workspace.
     WorkspaceInUse,
     /// The workspace is not what it should be.

@@ -13,7 +13,7 @@ use agentos_server::house::errors::{
     RetryError, ShowWorkspaceError, SignalError,
 };
 use agentos_server::house::{
-    Approval, Event, Fork, House, Kept, Order, Remark, Resumption, Started, Words,
+    Approval, Event, Fork, House, Kept, NamedWorkspace, Order, Remark, Resumption, Started, Words,
 };
 use agentos_store::records::ArtifactRecord;
 use agentos_store::unified::{Found, UnifiedView, Unreadable};
@@ -386,17 +386,24 @@ impl House for Home {
         .await
     }
 
-    async fn workspace(&self, id: String) -> Result<Value, ShowWorkspaceError> {
-        self.work(move |inner| async move { Ok(workspaces::show(&inner.all(), &id).await?) }).await
-    }
-
-    async fn clean(&self, id: String, force: bool) -> Result<Value, CleanError> {
-        self.work(move |inner| async move { workspaces::clean(&inner.all(), &id, force).await })
+    async fn workspace(&self, named: NamedWorkspace) -> Result<Value, ShowWorkspaceError> {
+        self.work(move |inner| async move { Ok(workspaces::show(&inner.all(), &named).await?) })
             .await
     }
 
-    async fn restore(&self, id: String, backup: Option<u32>) -> Result<Value, RestoreError> {
-        self.work(move |inner| async move { workspaces::restore(&inner.all(), &id, backup).await })
+    async fn clean(&self, named: NamedWorkspace, force: bool) -> Result<Value, CleanError> {
+        self.work(move |inner| async move { workspaces::clean(&inner.all(), &named, force).await })
             .await
+    }
+
+    async fn restore(
+        &self,
+        named: NamedWorkspace,
+        backup: Option<u32>,
+    ) -> Result<Value, RestoreError> {
+        self.work(
+            move |inner| async move { workspaces::restore(&inner.all(), &named, backup).await },
+        )
+        .await
     }
 }

@@ -162,29 +162,32 @@ told_apart! {
     }
     ShowWorkspaceError, else ProjectUnusable {
         NoSuchWorkspace => UnknownWorkspace,
+        SeveralWorkspaces => AmbiguousWorkspace,
         WorkspaceUnusable => WorkspaceUnusable,
-    }
         Project => ProjectUnusable,
+    }
     CleanError, else ProjectUnusable {
         NoSuchWorkspace => UnknownWorkspace,
+        SeveralWorkspaces => AmbiguousWorkspace,
         WorkspaceInUse => WorkspaceInUse,
         WorkWouldBeLost => WorkWouldBeLost,
         WorkspaceUnusable => WorkspaceUnusable,
         BackupUnusable => BackupUnusable,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
-        Project => ProjectUnusable,
     RestoreError, else ProjectUnusable {
         NoSuchWorkspace => UnknownWorkspace,
+        SeveralWorkspaces => AmbiguousWorkspace,
         NoBackup => NoBackup,
         WorkspaceThere => WorkspaceThere,
         WorkspaceUnusable => BackupUnusable,
         WorkspaceInUse => BackupUnusable,
         BackupUnusable => BackupUnusable,
+        Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
 }
-        Project => ProjectUnusable,
 
 #[cfg(test)]
 mod tests {

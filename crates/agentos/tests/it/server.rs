@@ -14,6 +14,7 @@ mod life;
 mod listing;
 mod live;
 mod mistakes;
+mod namesakes;
 mod places;
 mod readiness;
 mod refusals;

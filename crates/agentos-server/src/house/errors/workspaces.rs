@@ -11,6 +11,8 @@ super::refusals! {
     ShowWorkspaceError {
         /// There is no such workspace.
         UnknownWorkspace,
+        /// Several projects have one of this id, and none of them is named.
+        AmbiguousWorkspace,
         /// What is in its place is something else.
         WorkspaceUnusable,
         /// The project's configuration can't be read, or its checkout can't be used as it is.
@@ -21,6 +23,8 @@ super::refusals! {
     CleanError {
         /// There is no such workspace.
         UnknownWorkspace,
+        /// Several projects have one of this id, and none of them is named.
+        AmbiguousWorkspace,
         /// It was removed before.
         WorkspaceGone,
         /// It belongs to a run that has not ended.
@@ -41,6 +45,8 @@ super::refusals! {
     RestoreError {
         /// There is no such workspace.
         UnknownWorkspace,
+        /// Several projects have one of this id, and none of them is named.
+        AmbiguousWorkspace,
         /// There are backups of it, but not this one.
         WrongBackup,
         /// There is no backup of it.

@@ -15,7 +15,8 @@ use agentos_server::house::errors::{
     RetryError, ShowWorkspaceError, SignalError,
 };
 use agentos_server::house::{
-    Approval, Event, Fork, House, Kept, Order, Refusal, Remark, Resumption, Started, Words,
+    Approval, Event, Fork, House, Kept, NamedWorkspace, Order, Refusal, Remark, Resumption,
+    Started, Words,
 };
 use agentos_server::{AppState, router};
 use agentos_store::folder::RunFolder;
@@ -147,15 +148,15 @@ impl House for Databases {
         nobody()
     }
 
-    async fn workspace(&self, _: String) -> Result<Value, ShowWorkspaceError> {
+    async fn workspace(&self, _: NamedWorkspace) -> Result<Value, ShowWorkspaceError> {
         nobody()
     }
 
-    async fn clean(&self, _: String, _: bool) -> Result<Value, CleanError> {
+    async fn clean(&self, _: NamedWorkspace, _: bool) -> Result<Value, CleanError> {
         nobody()
     }
 
-    async fn restore(&self, _: String, _: Option<u32>) -> Result<Value, RestoreError> {
+    async fn restore(&self, _: NamedWorkspace, _: Option<u32>) -> Result<Value, RestoreError> {
         nobody()
     }
 }

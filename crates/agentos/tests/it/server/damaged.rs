@@ -16,7 +16,7 @@ const PLAIN: &str = r#"import { createWorkflow } from "agentos";
 export default createWorkflow({ name: "plain", workspace: "none" }, async (ctx) => "hello");"#;
 
 /// Does something to a database that the program would never do.
-fn sqlite(path: &Path, sql: &str) {
+pub(super) fn sqlite(path: &Path, sql: &str) {
     let script = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2]); c.close()";
     #[expect(clippy::disallowed_methods, reason = "a test waits for what it has started")]
     let done = std::process::Command::new("python3")
@@ -29,7 +29,7 @@ fn sqlite(path: &Path, sql: &str) {
 }
 
 #[track_caller]
-fn names(document: &Value, database: &Path) {
+pub(super) fn names(document: &Value, database: &Path) {
     let told = document.to_string();
     assert!(told.contains(database.to_str().expect("a path")), "{told}");
 }
