@@ -24,6 +24,7 @@ mod refused;
 mod room;
 mod rooms;
 mod start;
+mod turns;
 mod views;
 mod workspaces;
 

@@ -10,6 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::refusals::{OfProject, Refuses, Sent};
+use super::unreadable::Missing;
 use crate::access::may::{Admin, May, Read};
 use crate::asked::{Asked, Given, Named, Nothing};
 use crate::documents::{PAGING, Page, Paging, Project, ProjectRequest};
@@ -77,7 +78,8 @@ async fn show(
     let id = Named::PROJECT.id(&id)?.to_string();
     let all = state.house.projects().await?;
     let found = all.into_iter().find(|found| found.get("id").and_then(Value::as_str) == Some(&id));
-    found.map(Json).ok_or_else(|| Named::PROJECT.none(&id))
+    let missing = || Missing::of(&state.view()).paths();
+    found.map(Json).ok_or_else(|| Named::PROJECT.not_seen(&id, &missing()))
 }
 
 /// Serve a project no more

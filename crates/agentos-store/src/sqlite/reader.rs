@@ -195,6 +195,8 @@ impl Readers {
     fn put(&self, question: Box<dyn Question>) -> Done<()> {
         let mut queue = self.shared.queue();
         queue.questions.push_back(question);
+        // A question that panics ends the thread that asks it.
+        queue.threads.retain(|thread| !thread.is_finished());
         if queue.idle < queue.questions.len() && queue.threads.len() < READERS {
             let shared = Arc::clone(&self.shared);
             let started = thread::Builder::new()
@@ -232,10 +234,14 @@ impl Drop for Readers {
 }
 
 fn at_one_moment<T>(connection: &Connection, ask: impl Fn(&Connection) -> Done<T>) -> Done<T> {
+    // What could not be ended before would tell of its moment for ever.
+    if !connection.is_autocommit() {
+        connection.prepare_cached("ROLLBACK")?.execute(())?;
+    }
     connection.prepare_cached("BEGIN")?.execute(())?;
     let answer = ask(connection);
-    // Nothing was changed, so this ends the transaction in any case.
-    let _ended = connection.prepare_cached("COMMIT")?.execute(());
+    // Nothing was changed, so that it does not matter how it ends.
+    let _ended = connection.prepare_cached("COMMIT").and_then(|mut end| end.execute(()));
     answer
 }
 

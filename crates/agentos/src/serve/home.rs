@@ -20,13 +20,14 @@ use agentos_store::unified::{Found, UnifiedView, Unreadable};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::room::{Room, naming, naming_it};
 use super::rooms::Rooms;
+use super::turns::{Turn, Turns};
 use super::views::Views;
 use super::workspaces::Everywhere;
 use super::{attendant, deeds, discovery, files, recovery, start, workspaces};
@@ -37,9 +38,6 @@ use crate::operations::under_way;
 use crate::session::Session;
 use crate::signals::Wish;
 use crate::supervise;
-
-/// How many requests are worked on at once that wait for files or other programs; the others wait.
-const AT_ONCE: usize = 16;
 
 /// How often it is looked whether worktrees, databases or templates have come, gone or changed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -53,7 +51,7 @@ struct Inner {
     rooms: Rooms,
     views: Views,
     whereabouts: crate::session::Whereabouts,
-    at_once: Arc<Semaphore>,
+    turns: Turns,
     /// How every attendant is to go.
     wish: watch::Sender<Option<Wish>>,
     attendants: Mutex<Vec<JoinHandle<()>>>,
@@ -67,7 +65,7 @@ impl Home {
             rooms: Rooms::new(session),
             views: Views::new(),
             whereabouts: session.whereabouts(),
-            at_once: Arc::new(Semaphore::new(AT_ONCE)),
+            turns: Turns::new(),
             wish: watch::Sender::new(None),
             attendants: Mutex::default(),
         });
@@ -181,9 +179,10 @@ impl Inner {
 }
 
 impl Home {
-    /// Works on something that waits for files or other programs, on a thread of its own.
+    /// Works on something that waits for files, databases or other programs, on a thread of its own, when its turn has come.
     async fn work<T, E, F>(
         &self,
+        turn: Turn,
         work: impl FnOnce(Arc<Inner>) -> F + Send + 'static,
     ) -> Result<T, E>
     where
@@ -193,9 +192,9 @@ impl Home {
     {
         let inner = Arc::clone(&self.inner);
         let ended = || CommandError::failed("the server is about to end");
-        let permit = Arc::clone(&inner.at_once).acquire_owned().await.map_err(|_| ended())?;
+        let place = inner.turns.take(turn).await.map_err(|_| ended())?;
         let done = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
+            let _place = place;
             Handle::current().block_on(work(inner))
         });
         done.await.unwrap_or_else(|error| {
@@ -204,24 +203,44 @@ impl Home {
         })
     }
 
-    /// Works on a run, where it was started. What is wrong with its database is told with the database's name.
-    async fn work_on<T, E, F>(
+    /// Does something to a run, where it was started.
+    async fn act_on<T, E, F>(
         &self,
         found: Found,
-        work: impl FnOnce(Arc<Session>, RunId) -> F + Send + 'static,
+        act: impl FnOnce(Arc<Session>, RunId) -> F + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<CommandError> + Send + 'static,
         F: Future<Output = Result<T>>,
     {
-        self.work(move |inner| async move {
-            let named = naming_it(found.source.path());
-            let session = inner.session_of(&found).map_err(&named)?;
-            Ok(work(session, found.run.id).await.map_err(&named)?)
-        })
-        .await
+        self.work(Turn::change(found.source.path()), |inner| with(inner, found, act)).await
     }
+
+    /// Looks at a run, where it was started.
+    async fn look_at<T, E, F>(
+        &self,
+        found: Found,
+        look: impl FnOnce(Arc<Session>, RunId) -> F + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<CommandError> + Send + 'static,
+        F: Future<Output = Result<T>>,
+    {
+        self.work(Turn::Look, |inner| with(inner, found, look)).await
+    }
+}
+
+/// With the session of a run. What is wrong with its database is told with the database's name.
+async fn with<T, E: From<CommandError>, F: Future<Output = Result<T>>>(
+    inner: Arc<Inner>,
+    found: Found,
+    work: impl FnOnce(Arc<Session>, RunId) -> F,
+) -> Result<T, E> {
+    let named = naming_it(found.source.path());
+    let session = inner.session_of(&found).map_err(&named)?;
+    Ok(work(session, found.run.id).await.map_err(&named)?)
 }
 
 #[async_trait]
@@ -239,7 +258,7 @@ impl House for Home {
     }
 
     async fn add_project(&self, path: PathBuf) -> Result<(Value, bool), AddProjectError> {
-        self.work(move |inner| async move {
+        self.work(Turn::Change(None), move |inner| async move {
             let (room, is_new) = inner.rooms.add(&path).await?;
             if is_new {
                 // Before anything else, and here: whoever asked may hang up, and what comes next may fail.
@@ -255,14 +274,22 @@ impl House for Home {
     }
 
     async fn remove_project(&self, project: Uuid, purge: bool) -> Result<(), RemoveProjectError> {
-        self.work(move |inner| async move {
-            let none = || {
-                let message = format!("there is no project `{project}`");
-                RemoveProjectError::UnknownProject(Words::new(message))
-            };
-            let room = inner.rooms.find(project).ok_or_else(none)?;
-            if purge {
-                room.purge().await.map_err(naming_it(room.store().path()))?;
+        self.work(Turn::Change(None), move |inner| async move {
+            match inner.rooms.find(project) {
+                Some(room) if purge => {
+                    room.purge().await.map_err(naming_it(room.store().path()))?;
+                }
+                Some(_) => {}
+                // It can be let go of, but nobody knows what is in it.
+                None if inner.rooms.is_unserved(project) && purge => {
+                    let hidden = inner.rooms.hidden("project", &project.to_string());
+                    return Err(RemoveProjectError::DatabaseUnusable(hidden.unwrap_or_default()));
+                }
+                None if inner.rooms.is_unserved(project) => {}
+                None => {
+                    let message = format!("there is no project `{project}`");
+                    return Err(RemoveProjectError::UnknownProject(Words::new(message)));
+                }
             }
             inner.rooms.remove(project)?;
             inner.look_around();
@@ -272,20 +299,26 @@ impl House for Home {
     }
 
     async fn remove_workflow(&self, workflow: Uuid) -> Result<(), RemoveWorkflowError> {
-        self.work(move |inner| async move { discovery::remove(&inner.rooms, workflow).await }).await
-    }
-
-    async fn execute(&self, order: Order) -> Result<Started, ExecuteError> {
-        self.work(move |inner| async move {
-            let meant = start::find(&inner.rooms, &order.workflow, order.project).await?;
-            start::start(meant, order).await
+        self.work(Turn::Change(None), move |inner| async move {
+            discovery::remove(&inner.rooms, workflow).await
         })
         .await
     }
 
+    async fn execute(&self, order: Order) -> Result<Started, ExecuteError> {
+        let (workflow, project) = (order.workflow.clone(), order.project);
+        // A look for a name that is not known yet may write down what it finds.
+        let meant = self.work(Turn::Change(None), move |inner| async move {
+            start::find(&inner.rooms, &workflow, project).await
+        });
+        let meant = meant.await?;
+        let turn = Turn::change(meant.room.store().path());
+        self.work(turn, move |_| start::start(meant, order)).await
+    }
+
     async fn cancel(&self, found: Found, reason: Option<String>) -> Result<(), CancelError> {
         let (store, run) = (found.source.store.clone(), found.run.id);
-        self.work_on::<_, CancelError, _>(found, move |session, run| async move {
+        self.act_on::<_, CancelError, _>(found, move |session, run| async move {
             deeds::cancel(&session, run, reason).await
         })
         .await?;
@@ -296,11 +329,12 @@ impl House for Home {
     async fn resume(&self, found: Found, how: Resumption) -> Result<(), ResumeError> {
         if let Some(room) = self.inner.room_of(&found).filter(|_| how.latest) {
             // The latest is what is there now, and not what was there at the last look.
-            let looked =
-                self.work(move |_| async move { discovery::look_again(&room).await.map(drop) });
+            let turn = Turn::change(room.store().path());
+            let looked = self
+                .work(turn, move |_| async move { discovery::look_again(&room).await.map(drop) });
             looked.await?;
         }
-        self.work_on(
+        self.act_on(
             found,
             move |session, run| async move { deeds::resume(&session, run, how).await },
         )
@@ -308,12 +342,12 @@ impl House for Home {
     }
 
     async fn retry(&self, found: Found) -> Result<RunId, RetryError> {
-        self.work_on(found, move |session, run| async move { deeds::retry(&session, run).await })
+        self.act_on(found, move |session, run| async move { deeds::retry(&session, run).await })
             .await
     }
 
     async fn fork(&self, found: Found, fork: Fork) -> Result<RunId, ForkError> {
-        self.work_on(
+        self.act_on(
             found,
             move |session, run| async move { deeds::fork(&session, run, fork).await },
         )
@@ -321,7 +355,7 @@ impl House for Home {
     }
 
     async fn signal(&self, found: Found, event: Event) -> Result<(), SignalError> {
-        self.work_on(
+        self.act_on(
             found,
             move |session, run| async move { deeds::signal(&session, run, event).await },
         )
@@ -329,7 +363,7 @@ impl House for Home {
     }
 
     async fn approve(&self, found: Found, answer: Approval) -> Result<(), ApproveError> {
-        self.work_on(found, move |session, run| async move {
+        self.act_on(found, move |session, run| async move {
             deeds::approve(&session, run, answer).await
         })
         .await
@@ -337,7 +371,7 @@ impl House for Home {
 
     async fn comment(&self, found: Found, remark: Remark) -> Result<(), CommentError> {
         deeds::check_message(&remark.message)?;
-        self.work_on(found, move |session, run| async move {
+        self.act_on(found, move |session, run| async move {
             deeds::comment(&session, run, remark).await
         })
         .await
@@ -345,7 +379,7 @@ impl House for Home {
 
     async fn operations(&self, found: Found) -> Result<Value, OperationsError> {
         let store = found.source.store.clone();
-        self.work_on(found, move |session, run| async move {
+        self.look_at(found, move |session, run| async move {
             let all = under_way(&store, run, &supervise::masks(&session)).await?;
             serde_json::to_value(all).map_err(|error| CommandError::failed(error.to_string()))
         })
@@ -353,7 +387,7 @@ impl House for Home {
     }
 
     async fn diff(&self, found: Found, step: Option<String>) -> Result<Value, DiffError> {
-        self.work_on(found, move |session, run| async move {
+        self.look_at(found, move |session, run| async move {
             diff::document(&session, &run.to_string(), step.as_deref()).await
         })
         .await
@@ -364,7 +398,7 @@ impl House for Home {
         found: Found,
         artifact: ArtifactRecord,
     ) -> Result<Kept, OpenArtifactError> {
-        self.work(move |_| async move { files::artifact(&found, artifact).await }).await
+        self.work(Turn::Look, move |_| async move { files::artifact(&found, artifact).await }).await
     }
 
     async fn open_log(
@@ -372,7 +406,7 @@ impl House for Home {
         found: Found,
         step: Option<Uuid>,
     ) -> Result<Option<File>, OpenLogError> {
-        self.work(move |_| async move { files::log(&found, step).await }).await
+        self.work(Turn::Look, move |_| async move { files::log(&found, step).await }).await
     }
 
     async fn workspaces(
@@ -380,20 +414,24 @@ impl House for Home {
         project: Option<Uuid>,
         all: bool,
     ) -> Result<(Vec<Value>, Vec<Unreadable>), ListWorkspacesError> {
-        self.work(
-            move |inner| async move { Ok(workspaces::all(&inner.all(), project, all).await?) },
-        )
+        self.work(Turn::Look, move |inner| async move {
+            Ok(workspaces::all(&inner.all(), project, all).await?)
+        })
         .await
     }
 
     async fn workspace(&self, named: NamedWorkspace) -> Result<Value, ShowWorkspaceError> {
-        self.work(move |inner| async move { Ok(workspaces::show(&inner.all(), &named).await?) })
-            .await
+        self.work(Turn::Look, move |inner| async move {
+            Ok(workspaces::show(&inner.all(), &named).await?)
+        })
+        .await
     }
 
     async fn clean(&self, named: NamedWorkspace, force: bool) -> Result<Value, CleanError> {
-        self.work(move |inner| async move { workspaces::clean(&inner.all(), &named, force).await })
-            .await
+        self.work(Turn::Change(None), move |inner| async move {
+            workspaces::clean(&inner.all(), &named, force).await
+        })
+        .await
     }
 
     async fn restore(
@@ -401,9 +439,9 @@ impl House for Home {
         named: NamedWorkspace,
         backup: Option<u32>,
     ) -> Result<Value, RestoreError> {
-        self.work(
-            move |inner| async move { workspaces::restore(&inner.all(), &named, backup).await },
-        )
+        self.work(Turn::Change(None), move |inner| async move {
+            workspaces::restore(&inner.all(), &named, backup).await
+        })
         .await
     }
 }

@@ -19,8 +19,15 @@ pub(super) struct Rooms {
     whereabouts: Whereabouts,
     registry: Option<Registry>,
     all: RwLock<Vec<Arc<Room>>>,
-    /// The databases of projects that should be served and can't be.
-    unserved: RwLock<Vec<Unreadable>>,
+    /// The projects that should be served and can't be.
+    unserved: RwLock<Vec<Unserved>>,
+}
+
+/// A project whose database can't be used.
+struct Unserved {
+    /// Its id, if it is in the registry.
+    project: Option<Uuid>,
+    database: Unreadable,
 }
 
 impl Rooms {
@@ -41,25 +48,27 @@ impl Rooms {
             session.output.note(&error.to_string());
             None
         });
-        let mut folders: Vec<PathBuf> =
-            served.unwrap_or_default().into_iter().map(|served| served.path).collect();
+        let served = served.unwrap_or_default().into_iter();
+        let mut folders: Vec<(Option<Uuid>, PathBuf)> =
+            served.map(|served| (Some(served.id), served.path)).collect();
         let here = match session.location() {
             Ok(location) if location.why != Why::Outside => location.project_path().ok(),
             _ => None,
         };
         if let Some(here) = here
-            && !folders.iter().any(|folder| folder == here)
+            && !folders.iter().any(|(_, folder)| folder == here)
         {
-            folders.push(here.to_owned());
+            folders.push((None, here.to_owned()));
         }
-        for folder in folders {
+        for (project, folder) in folders {
             if let Err(error) = self.add(&folder).await {
                 let (name, reason) = (folder.display(), error.message);
                 session.output.note(&format!("{name} is not served: {reason}"));
                 if let Some(path) = database_of(&self.whereabouts, &folder) {
                     let mut unserved =
                         self.unserved.write().unwrap_or_else(PoisonError::into_inner);
-                    unserved.push(Unreadable { path, reason });
+                    let database = Unreadable { path, reason };
+                    unserved.push(Unserved { project, database });
                 }
             }
         }
@@ -100,7 +109,7 @@ impl Rooms {
         let room = Arc::new(room);
         all.push(Arc::clone(&room));
         let mut unserved = self.unserved.write().unwrap_or_else(PoisonError::into_inner);
-        unserved.retain(|unserved| unserved.path != room.store().path());
+        unserved.retain(|unserved| unserved.database.path != room.store().path());
         Ok((room, true))
     }
 
@@ -119,7 +128,15 @@ impl Rooms {
             }
             is_other
         });
+        let mut unserved = self.unserved.write().unwrap_or_else(PoisonError::into_inner);
+        unserved.retain(|unserved| unserved.project != Some(project));
         Ok(())
+    }
+
+    /// Whether this project should be served and can't be.
+    pub(super) fn is_unserved(&self, project: Uuid) -> bool {
+        let unserved = self.unserved.read().unwrap_or_else(PoisonError::into_inner);
+        unserved.iter().any(|unserved| unserved.project == Some(project))
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Room>> {
@@ -128,7 +145,8 @@ impl Rooms {
 
     /// The databases of projects that should be served and could not be opened.
     pub(super) fn unserved(&self) -> Vec<Unreadable> {
-        self.unserved.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let unserved = self.unserved.read().unwrap_or_else(PoisonError::into_inner);
+        unserved.iter().map(|unserved| unserved.database.clone()).collect()
     }
 
     /// What is said about something that is in no room, and may be in a database that no room could be made of.

@@ -42,6 +42,10 @@ pub(super) async fn find(
     if let Some(project) = project {
         all.retain(|room| room.id == project);
         if all.is_empty() {
+            if rooms.is_unserved(project) {
+                let hidden = rooms.hidden("project", &project.to_string());
+                return Err(ExecuteError::DatabaseUnusable(hidden.unwrap_or_default()));
+            }
             let words = Words::field("/projectId", format!("there is no project `{project}`"));
             return Err(ExecuteError::WrongProject(words));
         }
@@ -123,7 +127,9 @@ struct Key {
 impl Key {
     fn of(room: &Room, key: &str, workflow: &str, order: &Order) -> Self {
         let Place { id, kind, base } = &order.workspace;
-        let asked = json!([workflow, order.input, order.agents, id, kind, base]).to_string();
+        // Several projects may share a database.
+        let asked =
+            json!([room.id, workflow, order.input, order.agents, id, kind, base]).to_string();
         Self { keys: Keys::of(room.store().path()), key: key.to_owned(), asked }
     }
 

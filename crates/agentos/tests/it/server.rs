@@ -13,6 +13,7 @@ mod leaving;
 mod life;
 mod listing;
 mod live;
+mod locked;
 mod mistakes;
 mod namesakes;
 mod places;

@@ -79,7 +79,7 @@ fn listings_where_there_is_nothing_say_so() {
     let (stand, root) = Stand::with_repository();
     assert_seen!(&stand, "status_empty", stand.run(&root, &["status"]).exits(0).seen());
     assert_seen!(&stand, "due_empty", stand.run(&root, &["resume", "--due"]).exits(0).seen());
-    let own = std::path::Path::new(env!("CARGO_BIN_EXE_agentos"));
+    let own = Path::new(env!("CARGO_BIN_EXE_agentos"));
     let bare = |arguments: &[&str]| stand.call_program(own, &root, arguments).done();
     assert_seen!(&stand, "workflows_built_in", bare(&["workflows"]).exits(0).seen());
     assert_seen!(&stand, "run_without_workflows", bare(&["run", "something"]).exits(3).seen());

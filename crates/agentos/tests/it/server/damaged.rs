@@ -110,7 +110,7 @@ fn a_database_that_can_not_be_opened_makes_the_server_unready_and_the_others_are
     let (stand, root) = Stand::with_repository();
     let other = stand.repository("another");
     let server = Server::start(&stand, &root);
-    server.post("/api/projects", &json!({ "path": other })).is(201);
+    let project = id(&server.post("/api/projects", &json!({ "path": other })).is(201).json());
     server.stop();
     let database = other.join(DATABASE);
     let good = fs::read(&database).expect("a database");
@@ -126,8 +126,17 @@ fn a_database_that_can_not_be_opened_makes_the_server_unready_and_the_others_are
     names(&hidden.refuses("database-unusable")["hint"], &database);
     let hidden = server.delete(&format!("/api/workflows/{NOTHING}"));
     names(&hidden.refuses("database-unusable")["hint"], &database);
+    let hidden = server.get(&format!("/api/projects/{project}")).refuses("database-unusable");
+    names(&hidden["hint"], &database);
+    let order = json!({ "projectId": project, "input": { "name": "Ada" } });
+    server.post("/api/workflows/greet/execute", &order).refuses("database-unusable");
+    server.delete(&format!("/api/projects/{project}?purge=true")).refuses("database-unusable");
     let run = id(&server.execute("greet", &json!({ "name": "Ada" })));
     server.until_status(&run, "COMPLETED");
+    // Whoever has no use for it any more need not mend it.
+    server.delete(&format!("/api/projects/{project}")).is(204);
+    server.get("/readyz").is(200);
+    server.delete(&format!("/api/projects/{project}")).refuses("unknown-project");
     fs::write(&database, good).expect("a file");
     server.post("/api/projects", &json!({ "path": other })).is(201);
     server.get("/readyz").is(200);
