@@ -345,3 +345,12 @@ pub(crate) fn filters(stand: &Stand) -> Vec<(String, &'static str)> {
         filter(r#""[0-9a-f]{32}""#, r#""[hash]""#),
     ]
 }
+
+/// Does something to a database that the program would never do. Python has SQLite wherever these tests are run.
+pub(crate) fn sqlite(path: &Path, sql: &str) {
+    let script = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2]); c.close()";
+    #[expect(clippy::disallowed_methods, reason = "a test waits for what it has started")]
+    let done =
+        Command::new("python3").args(["-c", script]).arg(path).arg(sql).status().expect("python3");
+    assert!(done.success());
+}

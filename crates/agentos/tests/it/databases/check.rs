@@ -6,8 +6,7 @@ use agentos_testing::repo::snapshot;
 use rustix::process::Signal;
 
 use super::DATABASE;
-use super::linked::sqlite;
-use crate::support::{Stand, until};
+use crate::support::{Stand, sqlite, until};
 
 #[test]
 fn a_sound_database_is_fine_and_stays_as_it_is() {

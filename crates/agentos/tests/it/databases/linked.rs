@@ -7,7 +7,7 @@ use std::path::Path;
 use agentos_testing::repo::snapshot;
 
 use super::{DATABASE, Pair, own_runs};
-use crate::support::{name, until};
+use crate::support::{name, sqlite, until};
 
 #[test]
 fn a_worktree_joins_the_main_checkout_and_leaves_it_again() {
@@ -141,19 +141,6 @@ pub(super) fn foreign(path: &Path) {
 fn newer(from: &Path, to: &Path) {
     fs::copy(from, to).expect("a copy");
     sqlite(to, include_str!("sql/newer.sql"));
-}
-
-/// Python has SQLite wherever these tests are run.
-pub(super) fn sqlite(path: &Path, sql: &str) {
-    let script = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2]); c.close()";
-    #[expect(clippy::disallowed_methods, reason = "a test waits for what it has started")]
-    let done = std::process::Command::new("python3")
-        .args(["-c", script])
-        .arg(path)
-        .arg(sql)
-        .status()
-        .expect("python3");
-    assert!(done.success());
 }
 
 #[test]

@@ -7,9 +7,9 @@ use agentos_testing::repo::snapshot;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::linked::{foreign, sqlite};
+use super::linked::foreign;
 use super::{DATABASE, numbers, own_runs};
-use crate::support::{Stand, lines, name, until};
+use crate::support::{Stand, lines, name, sqlite, until};
 
 /// A user with an old global database, in which a repository has kept its runs.
 struct Legacy {

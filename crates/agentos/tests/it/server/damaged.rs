@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::stage::{Server, id, template};
-use crate::support::{Stand, until};
+use crate::support::{Stand, sqlite, until};
 
 const DATABASE: &str = ".agentos/issue_workflow.db";
 
@@ -14,19 +14,6 @@ const NOTHING: &str = "0190b6a4-0000-7000-8000-000000000000";
 
 const PLAIN: &str = r#"import { createWorkflow } from "agentos";
 export default createWorkflow({ name: "plain", workspace: "none" }, async (ctx) => "hello");"#;
-
-/// Does something to a database that the program would never do.
-pub(super) fn sqlite(path: &Path, sql: &str) {
-    let script = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2]); c.close()";
-    #[expect(clippy::disallowed_methods, reason = "a test waits for what it has started")]
-    let done = std::process::Command::new("python3")
-        .args(["-c", script])
-        .arg(path)
-        .arg(sql)
-        .status()
-        .expect("python3");
-    assert!(done.success());
-}
 
 #[track_caller]
 pub(super) fn names(document: &Value, database: &Path) {

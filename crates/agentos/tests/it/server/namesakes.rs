@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::damaged::{names, sqlite};
+use super::damaged::names;
 use super::stage::{Server, id, template};
-use crate::support::Stand;
+use crate::support::{Stand, sqlite};
 
 const DATABASE: &str = ".agentos/issue_workflow.db";
 
