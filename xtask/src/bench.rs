@@ -1,110 +1,115 @@
-//! `cargo xtask bench [NAME]`: measure, and say where the numbers are.
+//! `cargo xtask bench [NAME]`: measures, prints a table and writes `bench/results/NAME.json`.
 //!
-//! Numbers are looked at by people and compared within one run; no test asserts them, and git does
-//! not keep them.
+//! Numbers are read by people and compared within one run; no test asserts them, and git does not keep them.
+//! docs/benchmarks.md begins with the bars and the figures of the last time.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::release::{
     cli_bench, engine_bench, process_bench, real_program, server_bench, store_bench,
     testing_binary, workspace_bench,
 };
-use crate::shell::{self, say};
+use crate::shell::{self, CommandLine, headline, say};
+use crate::stopwatch::{self, Stopwatch};
 
 const RESULTS: &str = "bench/results";
 
-/// Measured by itself.
-const CORE: &str = "core";
+/// Stands for all of them.
+const ALL: &str = "all";
 
-/// Measured beside the SQL that it is compared with.
-const STORE: &str = "store";
+/// One measurement, and what it is measured beside.
+struct Bench {
+    name: &'static str,
+    /// Run in this order. The last one writes the result.
+    commands: Vec<CommandLine>,
+}
 
-/// Measured with real processes.
-const PROCESS: &str = "process";
-
-/// Measured as somebody who waits for a prompt.
-const CLI: &str = "cli";
-
-/// Measured beside git's own worktrees.
-const WORKSPACE: &str = "workspace";
-
-/// Measured beside `git status`.
-const SNAPSHOT: &str = "snapshot";
-/// Measured beside plain calls of `sqlite3`.
-const VIEW: &str = "view";
-
-/// Measured with a thousand clients.
-const LIVE: &str = "live";
-
-/// Measured beside plain SQL, through a real server.
-const SERVER: &str = "server";
-
-/// Measured through the whole engine.
-const ENGINE: [&str; 3] = ["steps", "parked", "script"];
+/// Every measurement.
+fn benches() -> Vec<Bench> {
+    let bench = |name, commands| Bench { name, commands };
+    let with_program = |command| vec![real_program(), command];
+    vec![
+        // By itself.
+        bench("core", vec![testing_binary("bench", &["core"])]),
+        // Beside plain SQL.
+        bench("store", vec![store_bench("store", &[])]),
+        bench("steps", vec![engine_bench("steps")]),
+        bench("parked", vec![engine_bench("parked")]),
+        bench("script", vec![engine_bench("script")]),
+        bench("server", with_program(store_bench("server", &[]))),
+        // Beside plain calls of `sqlite3`.
+        bench("view", with_program(store_bench("view", &[]))),
+        // With a thousand clients.
+        bench("live", vec![server_bench("live")]),
+        // Beside a plain spawn.
+        bench("process", with_program(process_bench("process"))),
+        // Beside git.
+        bench("cli", vec![cli_bench("cli")]),
+        bench("workspace", vec![cli_bench("workspace")]),
+        bench("snapshot", vec![workspace_bench("snapshot")]),
+    ]
+}
 
 /// What to measure.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The measurement to run; all of them if left out
-    name: Option<String>,
+    /// The measurement to run, or `all`
+    #[arg(default_value = ALL)]
+    name: String,
 }
 
-/// Runs the measurement and points at its result.
+/// Runs the measurement, or all of them: one that fails does not stop the others.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let name = args.name.as_deref();
-    let known =
-        [&[CORE, STORE, PROCESS, CLI, WORKSPACE, SNAPSHOT, VIEW, SERVER, LIVE][..], &ENGINE[..]]
-            .concat();
+    let wanted: Vec<Bench> =
+        benches().into_iter().filter(|bench| args.name == ALL || args.name == bench.name).collect();
+    let known: Vec<&str> = benches().iter().map(|bench| bench.name).collect();
     ensure!(
-        name.is_none_or(|name| known.contains(&name)),
-        "there is no measurement of that name; there are {}",
+        !wanted.is_empty(),
+        "there is no measurement `{}`; there are {ALL}, {}",
+        args.name,
         known.join(", ")
     );
-    if name.is_none_or(|name| name == CORE) {
-        let names: Vec<&str> = name.into_iter().collect();
-        testing_binary("bench", &names).run()?;
+    let count = wanted.len();
+    let mut lines = Vec::new();
+    let mut failed = 0;
+    for bench in wanted {
+        headline(bench.name);
+        let clock = Stopwatch::start();
+        let result = bench.run();
+        let elapsed = stopwatch::shown(clock.elapsed());
+        let end = match &result {
+            Ok(()) => format!("{}", result_path(bench.name).display()),
+            Err(error) => format!("FAILED: {error:#}"),
+        };
+        failed += usize::from(result.is_err());
+        lines.push(format!("{:<10} {elapsed:>8}  {end}", bench.name));
     }
-    if name.is_none_or(|name| name == STORE) {
-        store_bench(STORE, &[]).run()?;
-    }
-    if name.is_none_or(|name| name == PROCESS) {
-        real_program().run()?;
-        process_bench(PROCESS).run()?;
-    }
-    if name.is_none_or(|name| name == CLI) {
-        cli_bench(CLI).run()?;
-    }
-    if name.is_none_or(|name| name == WORKSPACE) {
-        cli_bench(WORKSPACE).run()?;
-    }
-    if name.is_none_or(|name| name == SNAPSHOT) {
-        workspace_bench(SNAPSHOT).run()?;
-    }
-    if name.is_none_or(|name| name == VIEW) {
-        real_program().run()?;
-        store_bench(VIEW, &[]).run()?;
-    }
-    if name.is_none_or(|name| name == SERVER) {
-        real_program().run()?;
-        store_bench(SERVER, &[]).run()?;
-    }
-    if name.is_none_or(|name| matches!(name, SERVER | LIVE)) {
-        server_bench(LIVE).run()?;
-    }
-    for bench in ENGINE.into_iter().filter(|bench| name.is_none_or(|name| name == *bench)) {
-        engine_bench(bench).run()?;
-    }
-    let result = result_path(args.name.as_deref());
-    ensure!(shell::root().join(&result).exists(), "the measurement left no {}", result.display());
-    say(format!("results: {}", result.display()));
+    say("");
+    lines.iter().for_each(say);
+    ensure!(failed == 0, "{failed} of {count} measurements failed");
     Ok(())
 }
 
-fn result_path(name: Option<&str>) -> PathBuf {
-    let folder = Path::new(RESULTS);
-    name.map_or_else(|| folder.to_owned(), |name| folder.join(format!("{name}.json")))
+impl Bench {
+    fn run(&self) -> Result<()> {
+        let result = shell::root().join(result_path(self.name));
+        // A result of another time would pass for this one's.
+        match std::fs::remove_file(&result) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot remove {}", result.display()));
+            }
+            _ => {}
+        }
+        self.commands.iter().try_for_each(CommandLine::run)?;
+        ensure!(result.exists(), "it left no {}", result.display());
+        Ok(())
+    }
+}
+
+fn result_path(name: &str) -> PathBuf {
+    Path::new(RESULTS).join(format!("{name}.json"))
 }
 
 #[cfg(test)]
@@ -113,7 +118,14 @@ mod tests {
 
     #[test]
     fn a_result_is_named_after_its_measurement() {
-        assert_eq!(result_path(Some("replay")), Path::new("bench/results/replay.json"));
-        assert_eq!(result_path(None), Path::new("bench/results"));
+        assert_eq!(result_path("replay"), Path::new("bench/results/replay.json"));
+    }
+
+    #[test]
+    fn every_measurement_has_a_name_of_its_own() {
+        let mut names: Vec<&str> = benches().iter().map(|bench| bench.name).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+        assert!(!names.contains(&ALL));
     }
 }

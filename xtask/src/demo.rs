@@ -1,13 +1,14 @@
-//! `cargo xtask demo`: a feature from its specification to its pull request, killed on the way, and the dashboard to look at it.
+//! `cargo xtask demo`: a feature from its specification to its pull request, with a kill on the way, then the dashboard.
 //!
 //! The project, its tests, git, the workspace and the kill are real. The agents play the scenario of examples/sample, and the
 //! forge is a program on this machine, so that neither a key nor an account is needed. Everything happens below `target/demo`,
-//! with a home of its own: nothing of the user's is read or written, and nothing runs on when the demonstration is over.
+//! with a home directory of its own: no file of the user is read or written, and no process is left when the demo is over.
 
+mod build;
 mod dashboard;
 mod forge;
-mod outcome;
-mod stage;
+mod project;
+mod report;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,121 +18,119 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::shell::{CommandLine, Running, headline, is_terminal, pause, say};
-use crate::ui;
+use crate::shell::{Running, headline, is_terminal, pause, say};
 use forge::Forge;
-use stage::Stage;
+use project::DemoProject;
 
-/// The step in which the process is killed.
-const FATAL: &str = "implement";
+/// The step in which AgentOS is killed.
+const KILLED_STEP: &str = "implement";
 
-/// How long the demonstration waits for it.
-const PATIENCE: Duration = Duration::from_secs(120);
-const LOOK: Duration = Duration::from_millis(100);
+/// How long the demo waits for that step, and how often it looks.
+const STEP_TIMEOUT: Duration = Duration::from_secs(120);
+const POLL: Duration = Duration::from_millis(100);
 
-/// How the demonstration ends, and how it is built.
+/// How the demo is built, and how it ends.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Do not stay with the dashboard: see that it answers, and stop it. So it is where stdout is no terminal
+    /// Stop the dashboard once it answers, instead of waiting for Ctrl-C (the default where stdout is no terminal)
     #[arg(long)]
     no_serve: bool,
-    /// Build without optimisation, which takes less time
+    /// Build with optimisations, as users run it; the first build takes several times as long
     #[arg(long)]
-    debug: bool,
+    release: bool,
 }
 
-/// Builds the workspace and plays the demonstration.
+/// Builds what the demo runs, and runs it.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    // Whoever is interrupted ends what it has started first. What runs in the terminal hears of Ctrl-C by itself.
-    let is_over = Arc::new(AtomicBool::new(false));
+    // Whatever was started is ended before this process is. Foreground programs get the terminal's Ctrl-C by themselves.
+    let is_interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&is_over))?;
+        signal_hook::flag::register(signal, Arc::clone(&is_interrupted))?;
     }
-    ui::build_if_possible();
-    let profile: &[&str] = if args.debug { &[] } else { &["--release"] };
-    CommandLine::cargo(["build", "--workspace", "--locked"]).args(profile.iter().copied()).run()?;
-    let stage = Stage::set(if args.debug { "debug" } else { "release" })?;
-    let forge = Forge::start(&stage)?;
-    let story = Story { stage: &stage, forge: &forge, is_over: &is_over };
-    let name = story.play()?;
-    let server = dashboard::start(&stage, &forge, &name)?;
+    let binaries = build::run(args.release, &is_interrupted)?;
+    let project = DemoProject::create(binaries)?;
+    let forge = Forge::start(&project)?;
+    let demo = Demo { project: &project, forge: &forge, is_interrupted: &is_interrupted };
+    let run_name = demo.run()?;
+    let server = dashboard::start(&project, &forge, &run_name)?;
     match is_terminal() && !args.no_serve {
-        true => server.stay(&is_over),
-        false => server.leave(),
+        true => server.stay(&is_interrupted),
+        false => server.stop_now(),
     }
 }
 
-/// What happens, in order.
-struct Story<'a> {
-    stage: &'a Stage,
+/// The run of the demo, from its start to its report.
+struct Demo<'a> {
+    project: &'a DemoProject,
     forge: &'a Forge,
-    is_over: &'a AtomicBool,
+    is_interrupted: &'a AtomicBool,
 }
 
-impl Story<'_> {
-    /// The name of the run that came of it.
-    fn play(&self) -> Result<String> {
-        headline("A project, the specification of a feature, and a test that fails without it");
-        self.stage.show_project()?;
-        headline("From the specification to a pull request: plan, implement, test, fix, push");
-        let mut running = self.begin()?;
-        let name = self.wait_for_the_step(&mut running)?;
-        running.kill().context("the run's process could not be killed")?;
-        headline(&format!("Process {} was killed (SIGKILL) during `{FATAL}`", running.id()));
-        say("The run is not lost, and the agent does not even notice:\n");
-        self.stage.agentos(&["status"]).run()?;
-        headline("It goes on where it stood");
-        self.check_patience()?;
+impl Demo<'_> {
+    /// Returns the name of the run.
+    fn run(&self) -> Result<String> {
+        headline("The project: a specification, and a test that fails until it is implemented");
+        self.project.show()?;
+        headline("The workflow: plan, implement, test, fix, push, open a pull request");
+        let mut running = self.start()?;
+        let name = self.wait_for_step(&mut running)?;
+        running.kill().context("cannot kill the run's process")?;
+        headline(&format!("AgentOS (process {}) was killed during `{KILLED_STEP}`", running.id()));
+        say("The run is kept, and the agent goes on working:\n");
+        self.project.agentos(&["status"]).run()?;
+        headline("The run is resumed; finished steps are not repeated");
+        self.check_interrupted()?;
         say(format!("$ agentos resume {name}\n"));
-        self.forge.known_to(self.stage.agentos(&["resume", &name])).run()?;
-        headline("What came of it");
-        outcome::tell(self.stage, self.forge, &name)?;
-        self.check_patience()?;
+        self.forge.known_to(self.project.agentos(&["resume", &name])).run()?;
+        headline("The result");
+        report::print(self.project, self.forge, &name)?;
+        self.check_interrupted()?;
         Ok(name)
     }
 
-    /// Starts the run. Which agents play is said by flags; a user with real ones leaves them out.
-    fn begin(&self) -> Result<Running> {
-        let told = ["run", "simple-sdlc", "--feature-name", "Discounts"];
-        let told = [&told[..], &["--spec-path", "specs/discounts.md"]].concat();
-        say(format!("$ agentos {}", told.join(" ")));
+    /// Starts the run. Flags put the scenario in the place of the agents; a user with real agents leaves those flags out.
+    fn start(&self) -> Result<Running> {
+        let args = ["run", "simple-sdlc", "--feature-name", "Discounts"];
+        let args = [&args[..], &["--spec-path", "specs/discounts.md"]].concat();
+        say(format!("$ agentos {}", args.join(" ")));
         say(
-            "  The agents play the scenario of examples/sample; with keys for Claude and Codex, they would do it.\n",
+            "  The agents play the scenario of examples/sample; Claude and Codex do it where they have keys.\n",
         );
-        let agents = self.stage.agents();
-        let command = self.stage.agentos(&told).args(self.stage.tests()).args(agents);
+        let agents = self.project.agent_flags();
+        let command = self.project.agentos(&args).args(self.project.test_flags()).args(agents);
         self.forge.known_to(command).start()
     }
 
-    /// Waits until the agent is at work in that step. The run's name.
-    fn wait_for_the_step(&self, running: &mut Running) -> Result<String> {
-        for _ in 0..PATIENCE.as_millis() / LOOK.as_millis() {
+    /// Waits until the agent works in that step. Returns the run's name.
+    fn wait_for_step(&self, running: &mut Running) -> Result<String> {
+        for _ in 0..STEP_TIMEOUT.as_millis() / POLL.as_millis() {
             if let Some(status) = running.ended()? {
                 bail!("the run ended before it could be killed ({status})");
             }
-            self.check_patience()?;
-            if let Some(name) = self.at_work()? {
+            self.check_interrupted()?;
+            if let Some(name) = self.run_in_step()? {
                 return Ok(name);
             }
-            pause(LOOK);
+            pause(POLL);
         }
-        bail!("the run does not get on");
+        bail!("the run did not reach `{KILLED_STEP}` within {STEP_TIMEOUT:?}");
     }
 
-    fn at_work(&self) -> Result<Option<String>> {
+    fn run_in_step(&self) -> Result<Option<String>> {
         let (is_known, text) =
-            self.stage.agentos(&["show", "simple-sdlc", "--json"]).try_output()?;
+            self.project.agentos(&["show", "simple-sdlc", "--json"]).try_output()?;
         if !is_known {
             return Ok(None);
         }
         let run: Value = serde_json::from_str(&text)?;
         let sessions = run["agent_sessions"].as_array().context("a run has sessions")?;
-        let is_there = |session: &Value| session["name"] == FATAL && session["status"] == "RUNNING";
-        Ok(sessions.iter().any(is_there).then(|| stage::text(&run["run_id"])))
+        let is_running =
+            |session: &Value| session["name"] == KILLED_STEP && session["status"] == "RUNNING";
+        Ok(sessions.iter().any(is_running).then(|| project::text(&run["run_id"])))
     }
 
-    fn check_patience(&self) -> Result<()> {
-        ensure!(!self.is_over.load(Ordering::Relaxed), "interrupted");
+    fn check_interrupted(&self) -> Result<()> {
+        ensure!(!self.is_interrupted.load(Ordering::Relaxed), "interrupted");
         Ok(())
     }
 }

@@ -26,7 +26,10 @@ pub(crate) fn ensure_built() -> Result<()> {
     ));
     let build = folder.join("build");
     let install = ["install", "jj-cli", "--version", VERSION, "--locked", "--debug", "--force"];
+    // Not `watchman`, which no test uses and which brings an asynchronous client of its own.
+    let features = ["--no-default-features", "--features", "git"];
     CommandLine::cargo(install)
+        .args(features)
         .args(["--bin", "jj", "--root"])
         .args([folder.to_string_lossy()])
         .env("CARGO_TARGET_DIR", &build.to_string_lossy())

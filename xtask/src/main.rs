@@ -11,9 +11,11 @@ mod bench;
 mod ci;
 mod coverage;
 mod demo;
+mod dist;
 mod jj;
 mod mcp;
 mod openapi;
+mod progress;
 mod python;
 mod release;
 mod schemathesis;
@@ -52,8 +54,10 @@ enum Verb {
     Bench(bench::Args),
     /// Measure line coverage and fail below a threshold
     Coverage(coverage::Args),
-    /// Build everything and show it at work: from a specification to a pull request, killed on the way
+    /// Build AgentOS and run a workflow: from a specification to a pull request, with a kill on the way
     Demo(demo::Args),
+    /// Build the binary for users in target/dist: optimised and stripped, its symbols beside it
+    Dist,
     /// Build the jj that the tests need, unless that was done before
     Jj,
     /// Install the MCP client that the tests need, unless that was done before
@@ -85,6 +89,7 @@ fn run(verb: Verb) -> anyhow::Result<()> {
         Verb::Bench(args) => bench::run(&args),
         Verb::Coverage(args) => coverage::run(&args),
         Verb::Demo(args) => demo::run(&args),
+        Verb::Dist => dist::run(),
         Verb::Jj => jj::ensure_built(),
         Verb::Mcp => mcp::ensure_installed(),
         Verb::Schemathesis => schemathesis::ensure_installed(),

@@ -20,7 +20,7 @@ pub(crate) fn testing_binary(name: &str, args: &[&str]) -> CommandLine {
 
 /// `cargo bench` for one of the benches of `agentos-store`, which runs with `args`.
 pub(crate) fn store_bench(name: &str, args: &[&str]) -> CommandLine {
-    let cargo = ["bench", "--locked", "-p", "agentos-store", "--features", "ceiling"];
+    let cargo = ["bench", "--locked", "-p", "agentos-store"];
     CommandLine::cargo(cargo).args(["--bench", name, "--"]).args(args.iter().copied())
 }
 

@@ -26,6 +26,12 @@ pub(crate) fn root() -> PathBuf {
     manifest_dir.parent().map(Path::to_path_buf).unwrap_or(manifest_dir)
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root().join("target"), |folder| root().join(Path::new(&folder)))
+}
+
 /// Prints one line to the user.
 pub(crate) fn say(line: impl fmt::Display) {
     write_line(io::stdout(), line);
@@ -122,6 +128,15 @@ impl CommandLine {
     /// Starts it, and leaves it to the caller what it says on stdout.
     pub(crate) fn start_and_listen(&self) -> Result<Running> {
         Running::start(self.command().stdout(Stdio::piped()))
+            .with_context(|| format!("could not start `{self}`"))
+    }
+
+    /// Starts it with all of its output in a file, which is made anew.
+    pub(crate) fn start_into(&self, log: &Path) -> Result<Running> {
+        let failed = || format!("could not write to {}", log.display());
+        let file = std::fs::File::create(log).with_context(failed)?;
+        let errors = file.try_clone().with_context(failed)?;
+        Running::start(self.command().stdin(Stdio::null()).stdout(file).stderr(errors))
             .with_context(|| format!("could not start `{self}`"))
     }
 

@@ -1,19 +1,24 @@
-//! Elapsed time, for people to read.
+//! Elapsed time, for people to read, and for the budget that a suite has in CI.
 //!
-//! The only place here that looks at a clock. Nothing is ever decided by it: a suite that overruns
-//! its budget earns a warning, never a failure, because a slow machine is not a defect.
+//! The only place here that looks at a clock.
 
 use std::time::{Duration, Instant};
 
-/// Runs `work` and says how long it took.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a development tool tells a person how long they waited; nothing is replayed here"
-)]
-pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let start = Instant::now();
-    let value = work();
-    (value, start.elapsed())
+/// Measures from the moment it is started.
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a development tool tells a person how long they waited; nothing is replayed here"
+    )]
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
 }
 
 /// `4.2s` or `3m 07s`: what fits in a column and reads at a glance.
@@ -31,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_and_long_waits_read_at_a_glance() {
+    fn short_and_long_times_read_at_a_glance() {
         assert_eq!(shown(Duration::from_millis(4_240)), "4.2s");
         assert_eq!(shown(Duration::from_secs(187)), "3m 07s");
     }

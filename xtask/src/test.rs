@@ -1,109 +1,123 @@
 //! `cargo xtask test`: every check of the repository, with fixed seeds and small numbers.
 //!
-//! Quick checks come first, so that a misspelt line is told before a long build. The lock file is
-//! law throughout: what was tested is what is committed.
+//! Quick checks come first, so that a misspelt line is reported before a long build. The lock file is law throughout: what
+//! was tested is what is committed.
+//!
+//! All suites build the workspace without xtask in one feature set, so that each dependency is compiled once for checking
+//! (clippy and rustdoc share it) and once for running (tests, doctests and the browser's server share it). xtask is apart:
+//! it wants features of `proc-macro2` that would compile every procedural macro a second time.
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
 
 use crate::shell::{CommandLine, say};
-use crate::suites::{self, Minutes, Suite};
+use crate::suites::{self, Suite};
 use crate::{jj, mcp, schemathesis, tidy, tools, ui};
+
+/// The packages that are built and tested together.
+const PACKAGES: [&str; 3] = ["--workspace", "--exclude", "xtask"];
+
+/// This program, which is built and tested by itself.
+const XTASK: [&str; 2] = ["-p", "xtask"];
 
 /// How the test runner behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Profile {
-    /// Stop at the first failed test: somebody is waiting.
+    /// Stop at the first failed test: a person is waiting.
     Default,
-    /// Run all tests whatever happens, and end those that hang.
+    /// Run all tests whatever happens, end those that hang, and hold every suite to its budget.
     Ci,
 }
 
 impl Profile {
-    /// CI services set `CI`; everybody else sits at a terminal.
+    /// CI services set `CI`.
     pub(crate) fn from_environment() -> Self {
         if std::env::var_os("CI").is_some() { Self::Ci } else { Self::Default }
     }
 }
 
-/// Runs all suites; fails if any of them fails.
+/// Runs all suites; fails if any of them fails, in CI also if one takes far longer than its budget.
 pub(crate) fn run(profile: Profile) -> Result<()> {
     tools::require_components()?;
-    let runner = test_runner(profile);
-    suites::run_all(&[
-        suite("fmt", Minutes(1), CommandLine::cargo(["fmt", "--check"])),
-        Suite { name: "tidy", budget: Minutes(1), check: Box::new(tidy::run) },
-        suite("clippy", Minutes(8), clippy()),
-        Suite { name: "jj", budget: Minutes(10), check: Box::new(jj::ensure_built) },
-        Suite { name: "mcp", budget: Minutes(2), check: Box::new(mcp::ensure_installed) },
-        Suite {
-            name: "schema",
-            budget: Minutes(2),
-            check: Box::new(schemathesis::ensure_installed),
-        },
-        Suite {
-            name: "direnv",
-            budget: Minutes(2),
-            check: Box::new(|| tools::ensure_packaged("direnv")),
-        },
-        suite("tests", Minutes(15), runner),
-        Suite { name: "ui", budget: Minutes(6), check: Box::new(ui::test) },
-        suite("doctests", Minutes(5), doctests()),
-        suite("docs", Minutes(5), rustdoc()),
-    ])
+    let suites = [
+        suite("fmt", minutes(1), vec![CommandLine::cargo(["fmt", "--check"])]),
+        Suite::new("tidy", minutes(1), tidy::run),
+        suite("clippy", minutes(8), vec![clippy(&PACKAGES), clippy(&XTASK)]),
+        Suite::new("tools", minutes(8), install_tools),
+        suite("tests", minutes(22), test_runners(profile)),
+        Suite::new("ui", minutes(6), ui::test),
+        suite("doctests", minutes(3), vec![doctests()]),
+        suite("docs", minutes(4), vec![rustdoc(&PACKAGES), rustdoc(&XTASK)]),
+    ];
+    suites::run_all(&suites, profile == Profile::Ci)
 }
 
-fn suite(name: &'static str, budget: Minutes, command: CommandLine) -> Suite {
-    let check = move || {
-        say(format!("$ {command}"));
-        command.run()
-    };
-    Suite { name, budget, check: Box::new(check) }
+const fn minutes(count: u64) -> Duration {
+    Duration::from_secs(count * 60)
+}
+
+/// A suite of command lines, all of which are run whatever becomes of the others.
+fn suite(name: &'static str, budget: Duration, commands: Vec<CommandLine>) -> Suite {
+    Suite::new(name, budget, move || {
+        let run = |command: &CommandLine| {
+            say(format!("$ {command}"));
+            command.run()
+        };
+        commands.iter().map(run).fold(Ok(()), Result::and)
+    })
+}
+
+/// Installs what the tests call, unless it is there: jj, a client of the Model Context Protocol, Schemathesis, direnv and a
+/// browser.
+fn install_tools() -> Result<()> {
+    jj::ensure_built().context("jj")?;
+    mcp::ensure_installed()?;
+    schemathesis::ensure_installed()?;
+    tools::ensure_packaged("direnv")?;
+    ui::ensure_browser()
 }
 
 fn doctests() -> CommandLine {
-    CommandLine::cargo(["test", "--doc", "--workspace", "--locked"])
+    CommandLine::cargo(["test", "--doc", "--locked"]).args(PACKAGES)
 }
 
-fn clippy() -> CommandLine {
-    CommandLine::cargo([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--locked",
-        "--",
-        "-D",
-        "warnings",
-    ])
+fn clippy(packages: &[&str]) -> CommandLine {
+    CommandLine::cargo(["clippy", "--all-targets", "--locked"])
+        .args(packages.iter().copied())
+        .args(["--", "-D", "warnings"])
 }
 
-fn rustdoc() -> CommandLine {
-    CommandLine::cargo(["doc", "--no-deps", "--workspace", "--locked"])
+fn rustdoc(packages: &[&str]) -> CommandLine {
+    CommandLine::cargo(["doc", "--no-deps", "--locked"])
+        .args(packages.iter().copied())
         .env("RUSTDOCFLAGS", "-D warnings")
 }
 
 /// nextest, or plain `cargo test` where nextest cannot be installed.
-fn test_runner(profile: Profile) -> CommandLine {
-    match tools::ensure_installed("nextest") {
-        Ok(()) => nextest(profile),
+fn test_runners(profile: Profile) -> Vec<CommandLine> {
+    let runner = match tools::ensure_installed("nextest") {
+        Ok(()) => nextest,
         Err(error) => {
-            say(format!("warning: going on with `cargo test`: {error:#}"));
-            cargo_test(profile)
+            say(format!("warning: continuing with `cargo test`: {error:#}"));
+            cargo_test
         }
-    }
+    };
+    vec![runner(profile, &PACKAGES), runner(profile, &XTASK)]
 }
 
-fn nextest(profile: Profile) -> CommandLine {
-    let command = CommandLine::cargo(["nextest", "run", "--workspace", "--locked"]);
+fn nextest(profile: Profile, packages: &[&str]) -> CommandLine {
+    let command = CommandLine::cargo(["nextest", "run", "--locked"]).args(packages.iter().copied());
     match profile {
         Profile::Default => command,
         Profile::Ci => command.args(["--profile", "ci"]),
     }
 }
 
-fn cargo_test(profile: Profile) -> CommandLine {
+fn cargo_test(profile: Profile, packages: &[&str]) -> CommandLine {
     // The doctests are a suite of their own.
-    let command =
-        CommandLine::cargo(["test", "--workspace", "--lib", "--bins", "--tests", "--locked"]);
+    let command = CommandLine::cargo(["test", "--bins", "--tests", "--locked"])
+        .args(packages.iter().copied());
     match profile {
         Profile::Default => command,
         Profile::Ci => command.args(["--no-fail-fast"]),
@@ -116,15 +130,27 @@ mod tests {
 
     #[test]
     fn the_ci_profile_reaches_the_test_runner() {
-        assert_eq!(nextest(Profile::Default).to_string(), "cargo nextest run --workspace --locked");
         assert_eq!(
-            nextest(Profile::Ci).to_string(),
-            "cargo nextest run --workspace --locked --profile ci"
+            nextest(Profile::Default, &XTASK).to_string(),
+            "cargo nextest run --locked -p xtask"
+        );
+        assert_eq!(
+            nextest(Profile::Ci, &PACKAGES).to_string(),
+            "cargo nextest run --locked --workspace --exclude xtask --profile ci"
         );
     }
 
     #[test]
-    fn the_fallback_also_goes_on_after_a_failure_in_ci() {
-        assert!(cargo_test(Profile::Ci).to_string().ends_with("--no-fail-fast"));
+    fn the_fallback_also_continues_after_a_failure_in_ci() {
+        assert!(cargo_test(Profile::Ci, &XTASK).to_string().ends_with("--no-fail-fast"));
+    }
+
+    #[test]
+    fn a_failed_command_fails_its_suite_and_the_next_one_is_run() {
+        let flag = std::env::temp_dir().join(format!("xtask-suite-{}", std::process::id()));
+        let touch = CommandLine::new("touch", [flag.to_string_lossy()]);
+        let failing = suite("it", minutes(1), vec![CommandLine::new("false", [""; 0]), touch]);
+        assert!((failing.check)().is_err());
+        std::fs::remove_file(&flag).expect("the second command was run");
     }
 }

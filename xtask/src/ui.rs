@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use crate::shell::{CommandLine, root, say};
+use crate::shell::{CommandLine, root, say, target};
 use crate::tools;
 
 /// The oldest Node that builds it.
@@ -17,41 +17,41 @@ const BROWSER: &str = "chromium";
 /// Builds the dashboard, unless it was built from the same sources before.
 pub(crate) fn build() -> Result<()> {
     require_node()?;
-    node(&["build.mjs", "--install"]).run()?;
+    build_command().args(["--install"]).run()?;
     say(format!("the dashboard is in {}", root().join("ui/dist").display()));
     Ok(())
 }
 
-/// Builds the dashboard where that can be done, and says so where it can't.
-pub(crate) fn build_if_possible() {
-    if let Err(error) = build() {
-        say(format!("warning: going on without the dashboard: {error:#}"));
-    }
+/// The command that builds the dashboard, and installs the packages for that if they are needed.
+pub(crate) fn build_command() -> CommandLine {
+    node(&["build.mjs"])
 }
 
-/// Checks types, tests what the pages are computed from, then the pages themselves in a browser with the real server.
+/// Installs the browser, unless it is there.
+pub(crate) fn ensure_browser() -> Result<()> {
+    tools::ensure_browser(BROWSER)
+}
+
+/// Checks types, tests what the pages are computed from, then the pages themselves in a browser with the real server: the
+/// program that the tests have built.
 pub(crate) fn test() -> Result<()> {
     build()?;
-    tools::ensure_browser(BROWSER)?;
+    ensure_browser()?;
+    let program = target().join("debug/agentos");
+    ensure!(program.exists(), "{} is missing: the suite `tests` builds it", program.display());
     npm("check").run()?;
     npm("unit").run()?;
-    CommandLine::cargo(["build", "-p", "agentos", "--bin", "agentos", "--locked"]).run()?;
-    npm("browser").env("AGENTOS_BIN", &binary()).run()
+    npm("browser").env("AGENTOS_BIN", &program.to_string_lossy()).run()
 }
 
-/// The program that was built.
-fn binary() -> String {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(std::path::PathBuf::from);
-    let target = target.map_or_else(|| root().join("target"), |folder| root().join(folder));
-    target.join("debug/agentos").display().to_string()
-}
-
-fn require_node() -> Result<()> {
+/// Fails, with what to install, unless Node is there.
+pub(crate) fn require_node() -> Result<()> {
     let missing =
         format!("the dashboard is built with Node {NODE} or newer, and npm: install them");
-    let told = node(&["--version"]).output().with_context(|| missing.clone())?;
-    let major = told.trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
-    ensure!(major.is_some_and(|major: u32| major >= NODE), "{missing} (this is {told})");
+    let version = node(&["--version"]).output().with_context(|| missing.clone())?;
+    let major =
+        version.trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
+    ensure!(major.is_some_and(|major: u32| major >= NODE), "{missing} (this is {version})");
     Ok(())
 }
 

@@ -7,6 +7,8 @@
 #![expect(clippy::print_stdout, reason = "this is a command-line program")]
 #![expect(clippy::disallowed_methods, reason = "what takes how long is what it is about")]
 
+#[path = "../../agentos-store/benches/store/bare_sqlite.rs"]
+mod bare_sqlite;
 #[path = "../../agentos-store/benches/store/cpu.rs"]
 mod cpu;
 #[path = "../../agentos-store/benches/store/report.rs"]
@@ -23,8 +25,8 @@ use agentos_engine::engine::{Builder, Limits};
 use agentos_engine::library::RustLibrary;
 use agentos_sdk::{Ctx, Result, Workflow, Workflows};
 use agentos_store::place::Place;
-use agentos_store::sqlite::ceiling::{Merging, Rows};
 use agentos_store::sqlite::{Options, SqliteStore};
+use bare_sqlite::{Merging, Rows};
 use cpu::cpu;
 use report::Report;
 use serde_json::json;
@@ -218,7 +220,7 @@ fn on_threads(at_once: usize, began: Instant, merging: &Merging) -> Vec<u32> {
                 let mut latencies = Vec::new();
                 while began.elapsed() < LENGTH {
                     let before = Instant::now();
-                    merging.insert_and_block(number);
+                    agentos_store::conformance::block_on(merging.insert(number));
                     latencies.push(u32::try_from(before.elapsed().as_micros()).unwrap_or(u32::MAX));
                 }
                 latencies

@@ -14,8 +14,6 @@
 
 mod blob;
 mod catalog;
-#[cfg(feature = "ceiling")]
-pub mod ceiling;
 mod claim;
 mod commit;
 mod connection;

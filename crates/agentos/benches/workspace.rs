@@ -12,7 +12,7 @@ mod report;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::time::Instant;
 
 use agentos_testing::repo::Playground;
@@ -54,21 +54,27 @@ impl Ground {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.repo);
         command.env_clear().envs(self.playground.environment());
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         command.spawn().expect("the program is there")
     }
 
     /// How long it takes, in milliseconds.
     fn time(&self, program: &str, arguments: &[&str]) -> f64 {
         let begun = Instant::now();
-        let status = self.start(program, arguments).wait().expect("it can be waited for");
-        assert!(status.success(), "{program} {}: {status}", arguments.join(" "));
-        begun.elapsed().as_secs_f64() * 1e3
+        let output = self.start(program, arguments).wait_with_output().expect("its output");
+        let took = begun.elapsed().as_secs_f64() * 1e3;
+        assert!(output.status.success(), "{program} {}: {}", arguments.join(" "), failure(&output));
+        took
     }
 
     fn beside(&self, name: &str) -> String {
         self.playground.path().join(name).display().to_string()
     }
+}
+
+/// The exit status of a program that failed, and what it said.
+fn failure(output: &Output) -> String {
+    format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr))
 }
 
 fn measure(report: &mut Report, files: usize, rounds: usize) {
@@ -122,10 +128,16 @@ fn crowd(report: &mut Report) {
                     }
                 })
                 .collect();
-            let failed = all.into_iter().filter_map(|mut child| child.wait().ok());
-            let failed = failed.filter(|status| !status.success()).count();
-            assert_eq!(failed, 0, "{title}: {failed} of {size} failed");
-            report.add(title, "ms", begun.elapsed().as_secs_f64() * 1e3);
+            let ended = all.into_iter().map(|child| child.wait_with_output().expect("its output"));
+            let failed: Vec<Output> = ended.filter(|output| !output.status.success()).collect();
+            let took = begun.elapsed().as_secs_f64() * 1e3;
+            let why = failed.first().map(failure).unwrap_or_default();
+            assert!(
+                failed.is_empty(),
+                "{title}: {} of {size} failed, one with {why}",
+                failed.len()
+            );
+            report.add(title, "ms", took);
         }
     }
     report.ratio(&ours, &theirs, "ms");

@@ -3,13 +3,15 @@
 //! Ignored files are not part of it, so build output and local notes are nobody's concern. Files
 //! that are not UTF-8 are known by their path only.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use ignore::{DirEntry, WalkBuilder};
 
 use super::finding::Finding;
 use super::scan::{self, Scan};
+use crate::shell::CommandLine;
 
 /// All files of the repository.
 pub(crate) struct Tree {
@@ -49,23 +51,15 @@ pub(crate) struct RustFile<'a> {
 impl Tree {
     /// Reads the repository at `root`.
     pub(crate) fn load(root: &Path) -> Result<Self> {
-        let walk = WalkBuilder::new(root)
-            .hidden(false)
-            .parents(false)
-            .ignore(false)
-            .require_git(false)
-            .git_global(false)
-            .filter_entry(|entry| entry.file_name() != ".git")
-            .build();
+        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+        let listed = CommandLine::git(list).folder(root).output()?;
         let mut files = Vec::new();
-        for entry in walk {
-            let entry =
-                entry.with_context(|| format!("could not list the files of {}", root.display()))?;
-            if entry.file_type().is_some_and(|kind| kind.is_file()) {
-                files.push(load_file(root, &entry)?);
-            }
+        for path in listed.split('\0').filter(|path| !path.is_empty()) {
+            files.extend(load_file(root, path)?);
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
+        // A file that is in conflict is listed once for each side.
+        files.dedup_by(|a, b| a.path == b.path);
         Ok(Self { files })
     }
 
@@ -143,26 +137,28 @@ impl RustFile<'_> {
     }
 }
 
-fn load_file(root: &Path, entry: &DirEntry) -> Result<File> {
-    let path = entry.path();
-    let bytes =
-        std::fs::read(path).with_context(|| format!("could not read {}", path.display()))?;
-    let path = slashed(path.strip_prefix(root).unwrap_or(path));
+/// Nothing for what git knows and is not there as a file: removed and not committed yet, a link, a submodule.
+fn load_file(root: &Path, path: &str) -> Result<Option<File>> {
+    let file = root.join(path);
+    let failed = || format!("could not read {}", file.display());
+    match fs::symlink_metadata(&file) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(failed),
+    }
+    let bytes = fs::read(&file).with_context(failed)?;
+    let path = path.to_owned();
     let text = String::from_utf8(bytes).ok();
     let scan = text
         .as_deref()
         .filter(|_| path.ends_with(".rs"))
         .map(|text| scan::scan(text, is_test_path(&path)));
-    Ok(File { path, text, scan })
+    Ok(Some(File { path, text, scan }))
 }
 
 fn is_test_path(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("/tests.rs") || path.ends_with("_tests.rs")
-}
-
-fn slashed(path: &Path) -> String {
-    let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-    parts.join("/")
 }
 
 #[cfg(test)]

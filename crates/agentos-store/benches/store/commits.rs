@@ -6,10 +6,10 @@ use agentos_core::codec::{self, Chunk};
 use agentos_core::id::Seq;
 use agentos_core::time::Timestamp;
 use agentos_store::conformance::block_on;
-use agentos_store::sqlite::ceiling::{Merging, Rows};
 use agentos_store::sqlite::{Options, SqliteStore};
 use uuid::Uuid;
 
+use crate::bare_sqlite::{Merging, Rows};
 use crate::crowd::{Seen, gather, gather_threads};
 use crate::report::Report;
 use crate::steps::{self, Load};

@@ -6,6 +6,8 @@
 //! With the word `indexes` it measures those alone. With the word `profile` it commits steps for 128 waiters and nothing else, to be looked at with a profiler.
 #![expect(clippy::print_stdout, reason = "this is a command-line program")]
 
+#[expect(dead_code, reason = "the bench of the engine also writes the rows of a step")]
+mod bare_sqlite;
 mod commits;
 mod cpu;
 mod crowd;

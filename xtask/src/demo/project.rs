@@ -1,4 +1,4 @@
-//! Where the demonstration is played: the sample project as a repository with a remote, and a home for whoever works there.
+//! The sample project as a repository with a remote, and a home directory for every program of the demo.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,49 +7,48 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::shell::{CommandLine, root, say};
+use crate::shell::{CommandLine, root, say, target};
 
-/// What programs see of the user's environment: where other programs are, and how to speak to a terminal. No tokens, no keys.
+/// The variables of the user that programs of the demo get. No tokens, no keys.
 const INHERITED: [&str; 7] =
     ["PATH", "TERM", "COLORTERM", "NO_COLOR", "LANG", "LC_ALL", "LC_CTYPE"];
 
-/// Where the remote is by its address. In truth it is a bare repository beside.
-const ADDRESS: &str = "https://github.com/acme/shop.git";
+/// The address of the remote. git is told that it is the bare repository beside the project.
+const REMOTE: &str = "https://github.com/acme/shop.git";
 
-/// What stands in for the project's tests where there is no Node. It fails until the feature is there, too.
-const STAND_IN: &str = "grep -q Math.round src/total.js";
+/// The test command where there is no Node. It fails until the feature is implemented, too.
+const TEST_WITHOUT_NODE: &str = "grep -q Math.round src/total.js";
 
-/// How long the agent takes for each thing that it does in the step that is killed, and elsewhere, in milliseconds.
+/// How long the agent waits before each of its actions, in the step that is killed and elsewhere, in milliseconds.
 const SLOW_MS: u32 = 1500;
 const QUICK_MS: u32 = 400;
 
-/// A folder with everything in it.
-pub(super) struct Stage {
+/// The folder of the demo, `target/demo`.
+pub(super) struct DemoProject {
     pub(super) folder: PathBuf,
     pub(super) project: PathBuf,
     binaries: PathBuf,
     has_node: bool,
 }
 
-impl Stage {
-    /// Makes a fresh one in the target directory.
-    pub(super) fn set(profile: &str) -> Result<Self> {
-        let target = target();
-        let folder = target.join("demo");
+impl DemoProject {
+    /// Creates it anew in the target directory. `binaries` is the folder of the programs that were built.
+    pub(super) fn create(binaries: PathBuf) -> Result<Self> {
+        let folder = target().join("demo");
         if folder.exists() {
             fs::remove_dir_all(&folder)
-                .with_context(|| format!("{} is in the way", folder.display()))?;
+                .with_context(|| format!("cannot remove {}", folder.display()))?;
         }
         let has_node = CommandLine::new("node", ["--version"]).succeeds();
         let project = folder.join("shop");
-        let stage = Self { project, folder, binaries: target.join(profile), has_node };
-        fs::create_dir_all(stage.folder.join("home"))?;
-        copy(&root().join("examples/sample/project"), &stage.project)?;
-        stage.make_repository()?;
+        let created = Self { project, folder, binaries, has_node };
+        fs::create_dir_all(created.folder.join("home"))?;
+        copy(&root().join("examples/sample/project"), &created.project)?;
+        created.make_repository()?;
         let scenario = fs::read_to_string(root().join("examples/sample/simple-sdlc.toml"))?;
-        fs::write(stage.scenario(), paced(&scenario)?)?;
-        stage.write_wrapper()?;
-        Ok(stage)
+        fs::write(created.scenario(), paced(&scenario)?)?;
+        created.write_wrapper()?;
+        Ok(created)
     }
 
     fn make_repository(&self) -> Result<()> {
@@ -57,26 +56,26 @@ impl Stage {
         let instead = format!("url.{}.insteadOf", remote.display());
         let git = |args: &[&str]| {
             let line = CommandLine::git(args.iter().copied()).folder(&self.project);
-            self.at_home(line).run()
+            self.isolated(line).run()
         };
         git(&["init", "-q", "--bare", "-b", "main", &remote.display().to_string()])?;
         git(&["init", "-q", "-b", "main"])?;
         for (key, value) in
-            [("user.name", "Demo"), ("user.email", "demo@localhost"), (&*instead, ADDRESS)]
+            [("user.name", "Demo"), ("user.email", "demo@localhost"), (&*instead, REMOTE)]
         {
             git(&["config", key, value])?;
         }
         git(&["add", "-A"])?;
         git(&["commit", "-qm", "A price list"])?;
-        git(&["remote", "add", "origin", ADDRESS])?;
+        git(&["remote", "add", "origin", REMOTE])?;
         git(&["push", "-q", "origin", "main"])
     }
 
-    /// A program that does the same as ours does here, for whoever wants to look around.
+    /// A script that calls AgentOS as the demo does, so that the user can look around afterwards.
     fn write_wrapper(&self) -> Result<()> {
         let kept: String = INHERITED.map(|name| format!(" {name}=\"${name}\"")).concat();
         let text = format!(
-            "#!/bin/sh\n# AgentOS as it was called in the demonstration: in its project, with its home.\n\
+            "#!/bin/sh\n# Calls AgentOS as the demo did: in its project, with its home directory.\n\
              cd '{}' && exec env -i{kept} HOME='{}' '{}' \"$@\"\n",
             self.project.display(),
             self.folder.join("home").display(),
@@ -87,7 +86,7 @@ impl Stage {
         Ok(())
     }
 
-    /// How a user calls AgentOS here, afterwards.
+    /// The script that calls AgentOS here.
     pub(super) fn wrapper(&self) -> PathBuf {
         self.folder.join("agentos")
     }
@@ -101,8 +100,8 @@ impl Stage {
         self.binaries.join(name).display().to_string()
     }
 
-    /// The same command line, with nothing of the user's in reach.
-    pub(super) fn at_home(&self, line: CommandLine) -> CommandLine {
+    /// The same command line, without the user's environment and home directory.
+    pub(super) fn isolated(&self, line: CommandLine) -> CommandLine {
         let home = self.folder.join("home").display().to_string();
         line.inherit_only(&INHERITED).env("HOME", &home).env("GIT_CONFIG_NOSYSTEM", "1")
     }
@@ -110,42 +109,42 @@ impl Stage {
     /// AgentOS with these arguments, in the project.
     pub(super) fn agentos(&self, args: &[&str]) -> CommandLine {
         let line = CommandLine::new(&self.binary("agentos"), args.iter().copied());
-        self.at_home(line.folder(&self.project))
+        self.isolated(line.folder(&self.project))
     }
 
     pub(super) fn git(&self, args: &[&str]) -> Result<String> {
-        self.at_home(CommandLine::git(args.iter().copied()).folder(&self.project)).output()
+        self.isolated(CommandLine::git(args.iter().copied()).folder(&self.project)).output()
     }
 
-    /// Puts the scenario in the place of the agents.
-    pub(super) fn agents(&self) -> Vec<String> {
+    /// The flags that put the scenario in the place of the agents.
+    pub(super) fn agent_flags(&self) -> Vec<String> {
         let play = |agent: &str| format!("{agent}=scripted:{}", self.scenario().display());
         vec!["--agent".to_owned(), play("claude"), "--agent".to_owned(), play("codex")]
     }
 
-    /// How the project's tests are run.
-    pub(super) fn tests(&self) -> [String; 2] {
-        let command = if self.has_node { "node --test" } else { STAND_IN };
+    /// The flags that say how the project's tests are run.
+    pub(super) fn test_flags(&self) -> [String; 2] {
+        let command = if self.has_node { "node --test" } else { TEST_WITHOUT_NODE };
         ["--test-command".to_owned(), command.to_owned()]
     }
 
-    /// Shows what there is at the beginning: a specification, and tests of which one fails.
-    pub(super) fn show_project(&self) -> Result<()> {
+    /// Prints the specification, and the tests, of which one fails.
+    pub(super) fn show(&self) -> Result<()> {
         for line in fs::read_to_string(self.project.join("specs/discounts.md"))?.lines() {
             say(format!("  {line}").trim_end());
         }
         say("");
         if !self.has_node {
             say(format!(
-                "There is no Node for the project's tests; `{STAND_IN}` stands in for them."
+                "Node is missing, so the project's test command is `{TEST_WITHOUT_NODE}`."
             ));
             return Ok(());
         }
         say("$ node --test");
         let tests = CommandLine::new("node", ["--test", "--test-reporter=spec"]);
-        let (passes, said) = self.at_home(tests.folder(&self.project)).try_output()?;
-        ensure!(!passes, "the sample's test was to fail, and passes");
-        let results = said.lines().take_while(|line| !line.starts_with('ℹ'));
+        let (passes, output) = self.isolated(tests.folder(&self.project)).try_output()?;
+        ensure!(!passes, "the sample's test passes before the feature is implemented");
+        let results = output.lines().take_while(|line| !line.starts_with('ℹ'));
         results
             .filter(|line| line.starts_with(['✔', '✖']))
             .for_each(|line| say(format!("  {line}")));
@@ -153,12 +152,12 @@ impl Stage {
     }
 }
 
-/// The scenario, at a pace at which one can look on.
+/// The scenario with waits, so that a person can follow it.
 fn paced(scenario: &str) -> Result<String> {
-    let mut table: toml::Table = scenario.parse().context("the sample's scenario is no TOML")?;
+    let mut table: toml::Table = scenario.parse().context("the sample's scenario is not TOML")?;
     let sessions = table.get_mut("session").and_then(toml::Value::as_array_mut);
     for session in sessions.context("a scenario has sessions")? {
-        let is_slow = session.get("name").and_then(toml::Value::as_str) == Some(super::FATAL);
+        let is_slow = session.get("name").and_then(toml::Value::as_str) == Some(super::KILLED_STEP);
         let pause = if is_slow { SLOW_MS } else { QUICK_MS };
         let wait = toml::Table::from_iter([("wait".to_owned(), toml::Value::from(pause))]);
         let play = session.get_mut("play").and_then(toml::Value::as_array_mut);
@@ -184,12 +183,6 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Where cargo puts what it builds.
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| root().join("target"), |dir| root().join(Path::new(&dir)))
 }
 
 #[cfg(test)]

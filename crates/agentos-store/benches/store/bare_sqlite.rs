@@ -1,7 +1,5 @@
 //! SQLite by itself, to be measured beside ours: one row a commit, or the rows of a step, and a thread that merges those
 //! that wait.
-//!
-//! Only with the feature `ceiling`; nothing but benchmarks uses it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -36,7 +34,7 @@ const TABLES: &str = "\
 
 /// What a commit writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
+pub(crate) enum Rows {
     /// One row, which nothing has to find again.
     One,
     /// What a step needs to be found again: its row of the log, the run's own, the step that ends and the one that begins;
@@ -48,17 +46,13 @@ type Row = (usize, oneshot::Sender<()>);
 
 /// A thread that writes every row that waits in one transaction.
 #[derive(Debug)]
-pub struct Merging {
+pub(crate) struct Merging {
     queue: mpsc::Sender<Row>,
 }
 
 impl Merging {
     /// Starts the thread. Every row of the log holds `chunk`.
-    ///
-    /// # Panics
-    /// If the file can't be opened.
-    #[must_use]
-    pub fn start(path: &Path, rows: Rows, chunk: String) -> Self {
+    pub(crate) fn start(path: &Path, rows: Rows, chunk: String) -> Self {
         let connection = connect(path);
         let (queue, received) = mpsc::channel();
         let table = Table { connection, rows, chunk, last: HashMap::new(), first: 0 };
@@ -66,21 +60,8 @@ impl Merging {
         Self { queue }
     }
 
-    /// As [`insert`](Self::insert), for a thread of its own.
-    ///
-    /// # Panics
-    /// If the thread has failed.
-    pub fn insert_and_block(&self, run: usize) {
-        let (reply, answer) = oneshot::channel();
-        self.queue.send((run, reply)).expect("the thread lives");
-        answer.blocking_recv().expect("the thread answers");
-    }
-
     /// Inserts a row, and returns when it is on the disk.
-    ///
-    /// # Panics
-    /// If the thread has failed.
-    pub async fn insert(&self, run: usize) {
+    pub(crate) async fn insert(&self, run: usize) {
         let (reply, answer) = oneshot::channel();
         self.queue.send((run, reply)).expect("the thread lives");
         answer.await.expect("the thread answers");
