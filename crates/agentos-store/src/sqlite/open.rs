@@ -111,10 +111,10 @@ pub enum OpenError {
         /// Where it leads.
         target: PathBuf,
     },
-    /// Its log lies beside it without the index, and reading makes none.
+    /// Its log lies beside it without the index, and the index could not be made.
     #[error(
-        "{} has a log beside it (-wal) without its index (-shm), like a copy of a database in use; it can't be looked at \
-         without making that. Open it once with a command that writes",
+        "{} has a log beside it (-wal) without its index (-shm), which a killed process or a copy leaves, and the index \
+         can't be made: is its folder writable?",
         path.display()
     )]
     NoIndex {

@@ -22,7 +22,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::probe::escaped;
 use super::together::Looking;
-use super::view::Seen;
+use super::view::{Seen, ensure_index};
 use crate::unified::{Answer, Cell, Question, SelectError, TableDescription, Unreadable, Worktree};
 
 pub(crate) use describe::describe;
@@ -59,6 +59,7 @@ pub(crate) fn select(
     parts.sort_by_key(|part| std::cmp::Reverse(length(part)));
     let mut asked = Err(SelectError::Changing);
     for _ in 0..ATTEMPTS {
+        parts.iter().for_each(|part| drop(ensure_index(&part.path)));
         let before: Vec<Option<Seen>> =
             parts.iter().map(|part| Seen::of(&part.path).ok().flatten()).collect();
         let looking = Looking::begin();

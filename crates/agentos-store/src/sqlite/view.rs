@@ -8,8 +8,9 @@
 //! Only while a question is asked is a log open whose index may not be written to: meanwhile nobody in this process can
 //! write to that file ([`super::together`]).
 //!
-//! A log without its index can't be read without making the index. That is what a copy looks like that was made of a
-//! database in use; it is refused until somebody opens it in earnest.
+//! A log without its index is what a process leaves that was killed while it closed the database, and what a copy of a
+//! database in use looks like. It can't be read without making the index, so that is done first, as a writer would do it:
+//! under the writer lock, by SQLite's own recovery. Only where this user can't write there it is refused.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -19,7 +20,7 @@ use rusqlite::Connection;
 
 use super::connection;
 use super::error::{Done, Fault};
-use super::lock::FileIdentity;
+use super::lock::{FileIdentity, WriterLock};
 use super::names::identity_of;
 use super::open::OpenError;
 use super::probe::{beside, has_bytes};
@@ -43,6 +44,32 @@ pub(super) enum Seen {
     File { file: FileIdentity, length: u64, changed: (i64, i64) },
     /// Somebody writes, or was killed while writing.
     Log { file: FileIdentity, log: FileIdentity, index: FileIdentity },
+}
+
+/// Whether there is a log with something in it, and no index.
+fn lacks_index(path: &Path) -> bool {
+    has_bytes(&beside(path, "-wal")) && !beside(path, "-shm").exists()
+}
+
+/// Makes the index of a log that has none. A log that is just being made or removed gets it, or goes, by itself.
+///
+/// Not to be called while this thread holds a [`Looking`]: it opens the database as a writer does.
+pub(super) fn ensure_index(path: &Path) -> Done<()> {
+    for _ in 0..LOOKS {
+        if !lacks_index(path) {
+            return Ok(());
+        }
+        pause();
+    }
+    let unlockable = |error| Fault::io("can't take the lock of", path, &error);
+    let mut lock = WriterLock::open(beside(path, ".lock")).map_err(unlockable)?;
+    let _guard = lock.lock().map_err(unlockable)?;
+    if lacks_index(path) {
+        // The first read recovers the log. As the last connection it then moves everything into the file.
+        let connection = connection::reading(path)?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(()))?;
+    }
+    Ok(())
 }
 
 impl Seen {
@@ -72,6 +99,8 @@ fn no_index(path: &Path) -> OpenError {
 
 /// Whether the database can be looked at.
 pub(super) fn check(path: &Path) -> Result<(), OpenError> {
+    // Where it can't be made, what is found below says so.
+    let _made = ensure_index(path);
     match Seen::of(path) {
         Ok(_) => Ok(()),
         Err(_) if has_bytes(&beside(path, "-wal")) => Err(no_index(path)),
@@ -140,6 +169,7 @@ impl View {
     /// Asks until what was asked is what was there.
     pub(super) fn ask<T>(&mut self, mut ask: impl FnMut(&Connection) -> Done<T>) -> Done<T> {
         for _ in 0..ATTEMPTS {
+            let _made = ensure_index(&self.path);
             let answer = self.ask_once(&mut ask);
             let is_in_doubt = matches!(&answer, Err(fault) if fault.is_of_the_file());
             if is_in_doubt {

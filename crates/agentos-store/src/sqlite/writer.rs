@@ -286,7 +286,7 @@ mod tests {
         let file = location.open(found, Uuid::from_u128(1), Box::new(|_| ())).unwrap();
         let writer = Writer::start(file).unwrap();
         let write_here = |sql: &str| {
-            let deadline = Instant::now() + Duration::from_secs(30);
+            let deadline = Instant::now() + Duration::from_secs(120);
             let act = |tx: &mut Tx<'_>| tx.connection.execute_batch(sql).map_err(Fault::from);
             // While the thread is at the log, nobody else is at the file.
             while writer.try_here(act).map(Result::unwrap).is_none() {
@@ -297,7 +297,7 @@ mod tests {
         let is_short = || writer.file.lock().is_ok_and(|file| !file.is_log_long());
         write_here("CREATE TABLE more (x); INSERT INTO more VALUES (zeroblob(17000000))");
         assert!(!is_short(), "it is long by now");
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while !is_short() {
             assert!(Instant::now() < deadline, "nobody takes it over");
             write_here("INSERT INTO more VALUES (1)");

@@ -139,19 +139,36 @@ fn a_writer_that_was_killed_before_its_first_commit_is_in_nobodys_way() {
 }
 
 #[test]
-fn a_log_without_its_index_is_not_looked_at() {
+fn a_log_without_its_index_is_recovered_before_it_is_read() {
     let (_folder, path) = place();
     let left = path.with_file_name("left.db");
     let store = open(&path);
     let held = Held::create(&store, 1);
     copy(&path, &left, &["", "-wal"]);
+    let look = SqliteStore::open_to_look(&left).unwrap();
+    assert_eq!(block_on(load_whole_log(&look, held.run)).unwrap().len(), 1);
+    // The same happens under a reader that has it open.
+    drop(store);
+    copy(&path, &left, &[""]);
+    let store = open(&path);
+    let second = Held::create(&store, 2);
+    copy(&path, &left, &["", "-wal"]);
+    assert_eq!(block_on(load_whole_log(&look, second.run)).unwrap().len(), 1);
+}
+
+#[test]
+fn a_log_whose_index_can_not_be_made_is_refused_and_nothing_is_changed() {
+    let (_folder, path) = place();
+    let left = path.with_file_name("left.db");
+    let store = open(&path);
+    let _held = Held::create(&store, 1);
+    copy(&path, &left, &["", "-wal"]);
+    // A folder in the place of the lock keeps out every user, root too.
+    fs::create_dir(beside(&left, ".lock")).unwrap();
     let before = contents(&left);
     let refused = SqliteStore::open_to_look(&left).err();
     assert_eq!(refused, Some(OpenError::NoIndex { path: left.clone() }));
     assert!(contents(&left) == before, "nothing is made");
-    drop(open(&left));
-    let look = SqliteStore::open_to_look(&left).unwrap();
-    assert_eq!(block_on(load_whole_log(&look, held.run)).unwrap().len(), 1);
 }
 
 #[test]
