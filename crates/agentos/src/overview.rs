@@ -52,8 +52,13 @@ pub(crate) struct Places {
 pub(crate) fn open(session: &Session, scope: Scope) -> Result<UnifiedView> {
     let own = session.database()?.to_owned();
     let places = find(&session.surroundings, session.location()?, &own, scope);
+    open_found(session, &places)
+}
+
+/// Opens what was found from here, and tells the user what could not be found out.
+fn open_found(session: &Session, places: &Places) -> Result<UnifiedView> {
     places.doubts.iter().for_each(|doubt| session.output.note(doubt));
-    let view = open_places(&places);
+    let view = open_places(places);
     if view.sources().is_empty() && !view.unreadable().is_empty() {
         session.look()?;
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use agentos_store::unified::{UnifiedView, UnifiedWatch};
@@ -28,9 +28,8 @@ impl LiveView {
     /// Opens and watches it.
     pub(crate) fn open(session: &Session, scope: Scope) -> Result<Self> {
         let own = session.database()?.to_owned();
-        let view = super::open(session, scope)?;
-        let places = find(&session.surroundings, session.location()?, &own, scope);
-        let marks = marks(session, &places);
+        let (places, marks) = find_marked(session, &own, scope)?;
+        let view = super::open_found(session, &places)?;
         let watch = view.watch();
         Ok(Self { scope, own, places, marks, view, watch })
     }
@@ -51,8 +50,8 @@ impl LiveView {
         if marks(session, &self.places) == self.marks {
             return Ok(());
         }
-        let places = find(&session.surroundings, session.location()?, &self.own, self.scope);
-        self.marks = marks(session, &places);
+        let (places, marks) = find_marked(session, &self.own, self.scope)?;
+        self.marks = marks;
         self.view = open_places(&places);
         self.watch = self.view.watch();
         self.places = places;
@@ -60,8 +59,28 @@ impl LiveView {
     }
 }
 
-/// The folder where git keeps its worktrees, the registry, and which files the databases are.
+/// Finds what is seen from here, with its marks. Every mark is taken before what it stands for is read: a worktree or a
+/// database that comes in between is noticed at the next comparison instead of never.
+pub(crate) fn find_marked(
+    session: &Session,
+    own: &Path,
+    scope: Scope,
+) -> Result<(Places, Vec<Mark>)> {
+    let mut marks = folder_marks(session);
+    let places = find(&session.surroundings, session.location()?, own, scope);
+    marks.extend(database_marks(&places));
+    Ok((places, marks))
+}
+
+/// The marks of these places now.
 pub(crate) fn marks(session: &Session, places: &Places) -> Vec<Mark> {
+    let mut marks = folder_marks(session);
+    marks.extend(database_marks(places));
+    marks
+}
+
+/// The folder where git keeps its worktrees, and the registry.
+fn folder_marks(session: &Session) -> Vec<Mark> {
     let location = session.location().ok();
     let checkout = location
         .and_then(|found| found.maker.as_ref().or_else(|| found.checkout.as_ref().ok()?.as_ref()));
@@ -73,10 +92,14 @@ pub(crate) fn marks(session: &Session, places: &Places) -> Vec<Mark> {
         let mark = found.and_then(|found| Some((found.ino(), found.modified().ok()?)));
         (path, mark)
     };
-    let there = |path: &PathBuf| {
-        // A database is written to all the time; only which file it is counts.
+    folders.map(changed).collect()
+}
+
+/// Which files the databases are. They are written to all the time, so their time of change does not count.
+fn database_marks(places: &Places) -> Vec<Mark> {
+    let mark = |path: &PathBuf| {
         let found = fs::metadata(path).ok().map(|found| (found.ino(), SystemTime::UNIX_EPOCH));
         (path.clone(), found)
     };
-    folders.map(changed).chain(places.databases.iter().map(there)).collect()
+    places.databases.iter().map(mark).collect()
 }

@@ -84,16 +84,14 @@ impl Known {
         let (mut all, mut found) = (Places::default(), Vec::new());
         for room in rooms {
             let session = room.session();
-            let Ok(location) = session.location() else { continue };
-            let (around, own) = (&session.surroundings, room.store().path());
-            let places = overview::find(around, location, own, Scope::Repository);
+            let found_here = live::find_marked(&session, room.store().path(), Scope::Repository);
+            let Ok((places, marks)) = found_here else { continue };
             all.databases.extend(places.databases.iter().cloned());
             all.links.extend(places.links.iter().cloned());
             all.doubts.extend(places.doubts.iter().cloned());
             let is_new = |found: &&Worktree| all.worktrees.iter().all(|one| one.path != found.path);
             let new: Vec<Worktree> = places.worktrees.iter().filter(is_new).cloned().collect();
             all.worktrees.extend(new);
-            let marks = live::marks(&session, &places);
             found.push((room.id, places, marks));
         }
         for doubt in all.doubts.iter().filter(|doubt| !self.doubts.contains(doubt)) {
