@@ -26,8 +26,9 @@ use crate::engine::Engine;
 /// How long nothing must be to do before the executor leaves: whoever brings one thing often brings another.
 pub const IDLE_FOR: Duration = Duration::from_millis(300);
 
-/// How often the seat is tried for, and how long in between.
-const TAKES: u32 = 10;
+/// How often another executor has to be found in the seat before it counts as one that stays, and how long between two
+/// attempts to take the seat.
+const FOUND_TAKEN: u32 = 10;
 const TAKE_AGAIN: Duration = Duration::from_millis(7);
 
 /// The right to be the executor of a database. Given back when it is dropped, or the process ends.
@@ -208,12 +209,15 @@ pub async fn attend_for(
     }
 }
 
-/// Takes the seat. Somebody who only looks whether it is taken has it for a moment, so it is tried some more.
+/// Takes the seat; none if another executor has it. A process that only asks whether it is taken holds the lock too, shared and
+/// for as long as it is not scheduled: such a process is waited for, since it may not count as an executor.
 async fn take_surely(database: &Path) -> io::Result<Option<Seat>> {
-    for _ in 0..TAKES {
+    let mut found_taken = 0;
+    while found_taken < FOUND_TAKEN {
         if let Some(seat) = Seat::take(database)? {
             return Ok(Some(seat));
         }
+        found_taken += u32::from(Seat::is_taken(database)?);
         tokio::time::sleep(TAKE_AGAIN).await;
     }
     Seat::take(database)

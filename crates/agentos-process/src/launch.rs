@@ -14,7 +14,7 @@ use crate::outcome::Outcome;
 use crate::points::{NoPoints, Point, Points};
 use crate::recover::{clear_up, forbid};
 use crate::spec::CommandSpec;
-use crate::{memory, open_files, wake};
+use crate::{lock, memory, open_files, wake};
 
 /// How supervisors are started: a program that calls [`supervisor::main`](crate::supervisor::main) with its last argument.
 /// It finds what to execute on its standard input.
@@ -60,6 +60,8 @@ impl Launcher {
     ) -> Result<Attached<'a>, FollowError> {
         let directory = Directory::at(path)?;
         directory.create()?;
+        // Before there is a supervisor: the command is not alone, however long we need to get ready to listen.
+        let _attendance = lock::share(directory.path())?;
         let supervisor = match Case::of(&directory)? {
             Case::Held | Case::Over(_) => None,
             Case::Lost(_) => {
@@ -73,7 +75,7 @@ impl Launcher {
                 Some(supervisor)
             }
         };
-        // A supervisor needs a moment to begin, in which we get ready to listen. It does not count as alone meanwhile.
+        // A supervisor needs a moment to begin, in which we get ready to listen.
         Ok(Attached::to(&directory, points)?.with_supervisor(supervisor))
     }
 

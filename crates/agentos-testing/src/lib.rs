@@ -6,7 +6,7 @@
 //!
 //! For tests of what is outside: [`repo`] makes real git repositories, [`jj`] real ones of jj, [`model`] is a model for
 //! agents to talk to, [`agents`] are the real agents that do, [`mcp`] is a real client of the Model Context Protocol,
-//! [`forge`] is where pull requests are opened.
+//! [`forge`] is where pull requests are opened. [`wait`] waits for what others make true.
 
 pub mod agents;
 pub mod bench;
@@ -21,3 +21,4 @@ pub mod repo;
 pub mod schemathesis;
 pub mod script;
 pub mod simulation;
+pub mod wait;

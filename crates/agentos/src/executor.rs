@@ -1,5 +1,6 @@
 //! The background executor of a database: started by whoever leaves it something to do, gone when there is nothing.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use agentos_process::detached::{Detached, leave_the_terminal};
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store;
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
@@ -31,12 +33,13 @@ use crate::{limits, supervise, sweep};
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
 
-/// How long a new executor may take to be there, and how often it is looked for.
-const START_WITHIN: Duration = Duration::from_secs(10);
+/// How long a new executor may take to be there, and how often it is looked for. One that ends is noticed at once, so this is
+/// for one that hangs; a machine that has a lot to do, or a database that is locked for a while, is no reason to give up.
+const START_WITHIN: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// How long somebody who stays may take to take the seat, before an executor is started all the same.
-const STANDBY_WITHIN: Duration = Duration::from_secs(3);
+const STANDBY_WITHIN: Duration = Duration::from_secs(10);
 
 /// Sees to it that somebody attends to this database.
 pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
@@ -125,16 +128,25 @@ pub(crate) async fn attend_until(
     idle_for: Duration,
     (told, brought): (impl Future<Output = Depart>, &Notify),
 ) -> Result<Attended> {
-    let owners = std::cell::RefCell::new(Vec::new());
+    let owners = RefCell::new(Vec::new());
+    let followers = RefCell::new(Vec::<JoinHandle<()>>::new());
     let start = || {
         let owner = store.enlist(OwnerId(Uuid::new_v4())).map_err(std::io::Error::other)?;
-        let engine = engine(session, store, owner.id())?;
+        let (engine, following) = engine(session, store, owner.id())?;
         owners.borrow_mut().push(owner);
+        let mut followers = followers.borrow_mut();
+        followers.retain(|follower| !follower.is_finished());
+        followers.extend(following);
         Ok(engine)
     };
     let seen = unheld(store);
     let place = (store.path(), &seen as &dyn Store);
-    Ok(attend_for(idle_for, place, &SystemClock, start, (told, brought)).await?)
+    let attended = attend_for(idle_for, place, &SystemClock, start, (told, brought)).await;
+    // They end with the events of their engine. What they have to do for runs that have ended is not lost with this process.
+    for follower in followers.into_inner() {
+        let _ended = follower.await;
+    }
+    Ok(attended?)
 }
 
 /// What was stopped on purpose is not gone on with.
@@ -142,8 +154,13 @@ fn unheld(store: &SqliteStore) -> Unheld {
     Unheld::new(Arc::new(store.clone()), Held::of(store.path()))
 }
 
-/// An engine that drives whatever is due in the store.
-fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Result<Engine> {
+/// An engine that drives whatever is due in the store, and the tasks that see to what it leaves behind: documents, directories
+/// of commands, workspaces.
+fn engine(
+    session: &Session,
+    store: &SqliteStore,
+    owner: OwnerId,
+) -> std::io::Result<(Engine, [JoinHandle<()>; 3])> {
     let watch = store.watch().map_err(std::io::Error::other)?;
     let lines = FileLines::default();
     let library = session.library(store);
@@ -159,9 +176,11 @@ fn engine(session: &Session, store: &SqliteStore, owner: OwnerId) -> std::io::Re
             ..Limits::default()
         })
         .start()?;
-    tokio::spawn(scribe::follow(store.clone(), engine.events()));
-    tokio::spawn(sweep::follow(store.clone(), engine.events()));
     let desk = Desk::open(session, store).ok();
-    tokio::spawn(tend::follow(desk, store.clone(), engine.events()));
-    Ok(engine)
+    let following = [
+        tokio::spawn(scribe::follow(store.clone(), engine.events())),
+        tokio::spawn(sweep::follow(store.clone(), engine.events())),
+        tokio::spawn(tend::follow(desk, store.clone(), engine.events())),
+    ];
+    Ok((engine, following))
 }

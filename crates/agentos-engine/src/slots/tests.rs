@@ -132,7 +132,7 @@ async fn who_waits_is_told_when_somebody_leaves_or_is_found_dead() {
             changes.changed().await.expect("somebody tells");
         }
     };
-    let patience = Duration::from_secs(60);
+    let patience = agentos_testing::wait::PATIENCE;
     tokio::time::timeout(patience, until(&second)).await.expect("it is told");
     assert!(!third.is_in());
     let why = there.why_not(&third).await.expect("it is known");

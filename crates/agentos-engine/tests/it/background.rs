@@ -14,6 +14,7 @@ use agentos_store::place::Place;
 use agentos_store::run::NewRun;
 use agentos_store::store::Store as _;
 use agentos_testing::script::build::{seq, shell, sleep, wait};
+use agentos_testing::wait::until;
 use serde_json::json;
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -92,14 +93,29 @@ async fn there_is_one_executor_at_a_time() {
 }
 
 #[tokio::test]
+async fn a_process_that_asks_for_the_executor_is_not_taken_for_one() {
+    let house = House::new(Scripts::of(shell("a")));
+    let run = create(&house).await;
+    // It asks by a shared lock, and is not scheduled before it gives it back.
+    let asking = std::fs::File::create(format!("{}.executor", house.store().path().display()));
+    let asking = asking.expect("the lock file can be made");
+    asking.lock_shared().expect("nobody has it");
+    let attending = attends(&house);
+    tokio::pin!(attending);
+    let early = tokio::time::timeout(Duration::from_millis(400), &mut attending).await;
+    assert_eq!(early.ok(), None, "it waits for the seat");
+    drop(asking);
+    assert_eq!(attending.await, Attended::Idle);
+    assert!(house.store().head(run).await.expect("a head").standing.is_ended());
+}
+
+#[tokio::test]
 async fn the_executor_goes_when_it_is_told_to_and_the_next_one_goes_on() {
     for (depart, is_stopped) in [(Depart::Stop, true), (Depart::Leave, false)] {
         let house = House::new(Scripts::of(seq([shell("a"), shell("slow")])));
         let run = create(&house).await;
         let told = async {
-            while house.ledger().counts().len() < 2 {
-                tokio::task::yield_now().await;
-            }
+            until("both are at work", async || house.ledger().counts().len() == 2).await;
             depart
         };
         assert_eq!(attends_until(&house, told).await, Attended::Told);

@@ -21,6 +21,7 @@ use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store;
 use agentos_store::tail::{TailCursor, TailError, TailPage};
 use agentos_testing::script::build::{seq, shell, wait};
+use agentos_testing::wait::until;
 use async_trait::async_trait;
 use serde_json::json;
 use tokio::sync::{Mutex, oneshot};
@@ -144,12 +145,8 @@ fn signal(key: &str) -> Message {
 
 /// Waits until the run's first turn is committed; the engine keeps the run.
 async fn waits(house: &House, run: RunId) {
-    let waits = async {
-        while !house.kinds(run).await.contains(&"operation.ordered") {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), waits).await.expect("the run waits");
+    let waits = async || house.kinds(run).await.contains(&"operation.ordered");
+    until("the run waits", waits).await;
 }
 
 #[tokio::test]
@@ -179,12 +176,7 @@ async fn a_stale_commit_fails_alone_and_the_healthy_one_beside_it_is_taken() {
     life.engine.send(healthy, signal("b")).await.expect("it is sent");
     life.ends(healthy).await;
     assert!(paired.waiting.lock().await.is_none(), "there was a batch of two");
-    let left = async {
-        while life.engine.driven() > 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), left).await.expect("the stale run is left");
+    life.rests().await;
     life.engine.leave().await;
     let counts = house.ledger().counts();
     assert_eq!(counts.into_keys().collect::<Vec<_>>(), [format!("{healthy} /shell:x#1")]);

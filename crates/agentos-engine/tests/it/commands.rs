@@ -22,6 +22,7 @@ use agentos_process::launch::{Launcher, stop};
 use agentos_process::supervisor;
 use agentos_sdk::{Ctx, Result, Workflow, Workflows};
 use agentos_store::place::Place;
+use agentos_testing::wait::{is_alive, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -94,16 +95,6 @@ async fn completed(house: &House) -> Value {
         RunOutcome::Completed { output } => output,
         other => panic!("{other:?}"),
     }
-}
-
-async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let waiting = async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
-    waited.unwrap_or_else(|_| panic!("waited in vain until {what}"));
 }
 
 fn failure(answer: std::result::Result<impl Sized, Failure>) -> Failure {
@@ -211,12 +202,6 @@ fn directory(house: &House) -> Directory {
     Directory::at(&tries.next().expect("a try").expect("an entry").path()).expect("a path")
 }
 
-/// One that is dead and not yet buried does not live.
-fn is_alive(number: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
-    !stat.is_empty() && !stat.contains(") Z ")
-}
-
 fn process(number: i32) -> Pid {
     Pid::from_raw(number).expect("a process")
 }
@@ -232,7 +217,7 @@ async fn a_command_goes_on_when_its_engine_leaves_and_is_found_by_the_next_witho
     };
     let life = with_sink();
     start(&house, &life, slow()).await;
-    eventually("something is kept", || kept.0.lock().expect("nobody panics").len() == 6).await;
+    until("something is kept", async || kept.0.lock().expect("nobody panics").len() == 6).await;
     life.engine.leave().await;
     drop((life.store, life.owner));
     let life = with_sink();
@@ -248,7 +233,7 @@ async fn a_command_goes_on_when_its_engine_leaves_and_is_found_by_the_next_witho
 async fn a_command_survives_the_kill_of_its_engine_and_runs_once() {
     let house = house_of(slow());
     let mut killed = part::start(&[], "commands", house.folder(), 0);
-    eventually("the command runs", || count(&house, "begun") == 1).await;
+    until("the command runs", async || count(&house, "begun") == 1).await;
     killed.kill().expect("it can be killed");
     killed.wait().expect("it ends");
     let life = live(&house);
@@ -263,13 +248,13 @@ async fn a_command_survives_the_kill_of_its_engine_and_runs_once() {
 async fn a_command_whose_supervisor_is_killed_too_is_ended_and_executed_again() {
     let house = house_of(slow());
     let mut killed = part::start(&[], "commands", house.folder(), 0);
-    eventually("the command runs", || count(&house, "begun") == 1).await;
+    until("the command runs", async || count(&house, "begun") == 1).await;
     killed.kill().expect("it can be killed");
     killed.wait().expect("it ends");
     let started = directory(&house).load_started().expect("it can be read").expect("it has begun");
     kill_process(process(started.supervisor), Signal::KILL).expect("it can be killed");
     let life = live(&house);
-    eventually("it runs again", || count(&house, "begun") == 2).await;
+    until("it runs again", async || count(&house, "begun") == 2).await;
     let pids = fs::read_to_string(house.folder().join("ground/pids")).expect("processes");
     let first: i32 = pids.lines().next().expect("a process").parse().expect("a number");
     assert!(!is_alive(first), "the first is left");
@@ -285,7 +270,7 @@ async fn an_engine_that_is_stopped_ends_its_commands_and_the_next_executes_them_
     let house = house_of(slow());
     let life = live(&house);
     start(&house, &life, slow()).await;
-    eventually("the command runs", || count(&house, "begun") == 1).await;
+    until("the command runs", async || count(&house, "begun") == 1).await;
     life.engine.stop().await;
     let exit = directory(&house).load_exit().expect("it can be read");
     assert_eq!(exit.expect("it has ended").reason, Reason::Stopped);
@@ -303,7 +288,7 @@ async fn a_cancelled_run_leaves_no_process() {
     let house = house_of(slow());
     let life = live(&house);
     start(&house, &life, slow()).await;
-    eventually("the command runs", || count(&house, "begun") == 1).await;
+    until("the command runs", async || count(&house, "begun") == 1).await;
     let message =
         Message { key: InboxKey("cancel".into()), body: MessageBody::Cancel { reason: None } };
     life.engine.send(run(), message).await.expect("it is sent");

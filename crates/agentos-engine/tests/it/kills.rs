@@ -5,7 +5,6 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Child;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use agentos_core::entry::RunOutcome;
 use agentos_core::id::RunId;
@@ -16,6 +15,7 @@ use agentos_store::due::Except;
 use agentos_store::sqlite::EndOwnerError;
 use agentos_store::store::Store as _;
 use agentos_testing::script::build::{seq, shell};
+use agentos_testing::wait::until;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use uuid::Uuid;
 
@@ -123,7 +123,8 @@ async fn wherever_a_process_is_killed_the_run_comes_to_the_same_end() {
         killed += die(&house, deaths).await;
         assert_eq!(seen(&house).await, expected, "after kills at {deaths:?}");
     }
-    assert!(killed >= 40, "{killed} processes were killed");
+    // How many points a process passes depends on how much happens at once.
+    assert!(killed >= plans.len() / 2, "{killed} processes were killed");
     let said = format!(
         "summary: {} runs of one workflow, {killed} processes killed, each run came to the same end, \
          no finished operation was repeated\n",
@@ -152,18 +153,7 @@ impl Ended {
 /// A process that drives the endless run, once it does.
 async fn worker(house: &House, wrapper: &[&str]) -> Ended {
     let child = Ended(part::start(wrapper, "works", house.folder(), 0));
-    let store = house.store();
-    let mut watch = store.watch().expect("the store can be watched");
-    let works = async {
-        while house.ledger().counts().len() < 2 {
-            tokio::select! {
-                () = watch.changed() => {}
-                // The ledger is written a moment after the commit.
-                () = tokio::time::sleep(Duration::from_millis(20)) => {}
-            }
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), works).await.expect("the run begins");
+    until("the run begins", async || house.ledger().counts().len() == 2).await;
     child
 }
 
@@ -192,12 +182,8 @@ async fn a_killed_process_in_another_pid_namespace_is_seen_as_dead_too() {
     assert!(!is_due(&house).await, "its owner lives");
     worker.signal(Signal::KILL);
     worker.0.wait().expect("it is gone");
-    let freed = async {
-        while !is_due(&house).await {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(1), freed).await.expect("its owner is dead");
+    // Only the wrapper is known to be gone; what it has started is killed by the system.
+    until("its owner is dead", async || is_due(&house).await).await;
 }
 
 #[tokio::test]
@@ -213,12 +199,8 @@ async fn a_process_that_hangs_is_not_taken_for_dead_and_is_killed_by_a_take_over
     assert!(worker.0.wait().expect("it is gone").code().is_none(), "it was killed");
     // The command that was under way is tried again by the new owner.
     let life = house.live(|builder| builder);
-    let again = async {
-        while house.ledger().counts().values().all(|count| *count == 1) {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), again).await.expect("the run goes on");
+    let again = async || house.ledger().counts().values().any(|count| *count > 1);
+    until("the run goes on", again).await;
     let counts = house.ledger().counts();
     let first = counts.iter().find(|(operation, _)| operation.contains("first"));
     assert_eq!(first.map(|(_, count)| *count), Some(1), "what had finished is not repeated");

@@ -16,6 +16,7 @@ use agentos_store::place::Place;
 use agentos_store::run::NewRun;
 use agentos_store::store::Store as _;
 use agentos_testing::script::build::{invoke, seq, shell};
+use agentos_testing::wait::until;
 use async_trait::async_trait;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -23,11 +24,19 @@ use uuid::Uuid;
 
 use crate::support::{House, Scripts};
 
-/// Counts how many commands are under way at once. Each of them gives the others every chance to begin.
-#[derive(Clone, Default)]
+/// Counts how many commands are under way at once. Each of them waits until all slots have been in use at once, and then
+/// gives those beyond them a chance to begin.
+#[derive(Clone)]
 struct Gauge {
+    slots: usize,
     now: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
+}
+
+impl Gauge {
+    fn of(slots: usize) -> Self {
+        Self { slots, now: Arc::default(), most: Arc::default() }
+    }
 }
 
 #[async_trait]
@@ -35,6 +44,9 @@ impl Performer for Gauge {
     async fn perform(&self, _: Order, _: Ticket) -> Performed {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
+        while self.most.load(Ordering::SeqCst) < self.slots {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         tokio::time::sleep(Duration::from_millis(5)).await;
         self.now.fetch_sub(1, Ordering::SeqCst);
         Performed::Ended(OperationResult::Ok { value: json!(1) })
@@ -50,7 +62,7 @@ fn limits(slots: usize) -> Limits {
 #[tokio::test]
 async fn no_more_runs_are_driven_at_once_than_there_are_slots() {
     let house = House::new(Scripts::of(seq([shell("x"), shell("y")])));
-    let gauge = Gauge::default();
+    let gauge = Gauge::of(3);
     let performers = Performers::new().with(OperationKind::Shell, gauge.clone());
     let life = house.live(|builder| builder.performers(performers).limits(limits(3)));
     let mut runs = Vec::new();
@@ -69,7 +81,7 @@ async fn no_more_runs_are_driven_at_once_than_there_are_slots() {
 #[tokio::test]
 async fn a_parent_that_waits_for_its_child_gives_its_slot_back() {
     let house = House::new(Scripts::of(invoke("child")).with("child", shell("x")));
-    let gauge = Gauge::default();
+    let gauge = Gauge::of(2);
     let performers = Performers::new().with(OperationKind::Shell, gauge.clone());
     let life = house.live(|builder| builder.performers(performers).limits(limits(2)));
     // Were the parents to keep their slots, two of them would keep out every child.
@@ -102,12 +114,7 @@ async fn a_thousand_runs_that_can_not_be_driven_keep_nobody_out() {
     }
     creations.join_all().await;
     let life = house.live(|builder| builder.limits(limits(8)));
-    let all_rest = async {
-        while life.engine.resting().len() < 1_001 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), all_rest).await.expect("all have been tried");
+    until("all have been tried", async || life.engine.resting().len() >= 1_001).await;
     // Its id is larger than theirs, so it stands behind them wherever they stand in a row.
     let run = life.start(u128::MAX >> 1).await;
     life.ends(run).await;

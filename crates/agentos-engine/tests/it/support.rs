@@ -24,13 +24,11 @@ use agentos_store::place::Place;
 use agentos_store::sqlite::{Options, Owner, SqliteStore};
 use agentos_store::store::Store as _;
 use agentos_testing::script::{Node, Script};
+use agentos_testing::wait::{PATIENCE, until};
 use async_trait::async_trait;
 use serde_json::json;
 use tempfile::TempDir;
 use uuid::Uuid;
-
-/// How long a test waits for something before it says that it did not happen.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The name of the workflow that tests start.
 pub(crate) const MAIN: &str = "main";
@@ -265,11 +263,6 @@ impl Life {
 
     /// Waits until nothing is driven.
     pub(crate) async fn rests(&self) {
-        let resting = async {
-            while self.engine.driven() > 0 {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, resting).await.expect("the engine comes to rest");
+        until("the engine comes to rest", async || self.engine.driven() == 0).await;
     }
 }

@@ -10,23 +10,18 @@ use agentos_engine::library::RustLibrary;
 use agentos_sdk::{Backoff, Ctx, Error, Millis, RetryPolicy, Workflow, Workflows};
 use agentos_store::log::load_whole_log;
 use agentos_store::place::Place;
+use agentos_testing::wait::until;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::{House, Life};
 
 const HOUR: i64 = 60 * 60 * 1_000;
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits until somebody sleeps until this very time.
 async fn sleeps_until(clock: &SimClock, at: i64) {
-    let sleeps = async {
-        while clock.next_wake() != Some(Timestamp(at)) {
-            tokio::task::yield_now().await;
-        }
-    };
-    let in_time = tokio::time::timeout(PATIENCE, sleeps).await;
-    in_time.unwrap_or_else(|_| panic!("nobody sleeps until {at}: {:?}", clock.next_wake()));
+    let what = format!("somebody sleeps until {at}");
+    until(&what, async || clock.next_wake() == Some(Timestamp(at))).await;
 }
 
 struct Timed {

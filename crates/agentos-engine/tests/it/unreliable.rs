@@ -22,13 +22,12 @@ use agentos_store::simulated::{Fault, SimulatedStore, Verb};
 use agentos_store::store::Store as _;
 use agentos_testing::chance::Chance;
 use agentos_testing::script::build::{invoke, race, repeat, seq, shell, sleep, wait};
+use agentos_testing::wait::{PATIENCE, until};
 use async_trait::async_trait;
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::support::{MAIN, Scripts};
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Counts what it performs. `slow` ones take until they are stopped, and one panics.
 struct Counting(Arc<AtomicUsize>);
@@ -96,27 +95,17 @@ impl World {
 
     /// Waits until the log of a run has an entry of this kind.
     async fn reaches(&self, run: RunId, kind: &str) {
-        let reached = async {
-            loop {
-                let log = load_whole_log(&self.store, run).await.unwrap_or_default();
-                if log.iter().flat_map(|chunk| &chunk.entries).any(|entry| entry.kind() == kind) {
-                    return;
-                }
-                tokio::task::yield_now().await;
-            }
+        let reached = async || {
+            let log = load_whole_log(&self.store, run).await.unwrap_or_default();
+            log.iter().flat_map(|chunk| &chunk.entries).any(|entry| entry.kind() == kind)
         };
-        let in_time = tokio::time::timeout(PATIENCE, reached).await;
-        in_time.unwrap_or_else(|_| panic!("{kind} does not come"));
+        until(&format!("{kind} comes"), reached).await;
     }
 
     /// Waits until nobody holds a run.
     async fn is_given_back(&self, run: RunId) {
-        let free = async {
-            while self.store.head(run).await.is_ok_and(|head| head.owner.is_some()) {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, free).await.expect("it is given back");
+        let is_free = async || self.store.head(run).await.is_ok_and(|head| head.owner.is_none());
+        until("it is given back", is_free).await;
     }
 
     async fn outcome(&self, run: RunId) -> RunOutcome {
@@ -252,9 +241,7 @@ async fn an_inbox_that_can_not_be_read_costs_no_effect_its_life() {
     let world = World::new(Scripts::of(race([shell("slow"), wait("go")])), limits());
     let run = world.start().await;
     world.reaches(run, "operation.ordered").await;
-    while world.performed.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("it is at work", async || world.performed.load(Ordering::SeqCst) > 0).await;
     world.store.fail_next(Verb::Inbox, Fault::Transient);
     world.engine.send(run, signal("k")).await.expect("it is sent");
     world.completes(run).await;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use agentos_forge::{Access, Forge, Kind, Mark, NewPullRequest, Patience};
 use agentos_testing::forge::{ForgeServer, TOKEN};
+use agentos_testing::wait::PATIENCE;
 
 /// A repository on the test's forge, in each of the dialects.
 fn access(server: &ForgeServer, kind: Kind) -> Access {
@@ -16,8 +17,7 @@ fn access(server: &ForgeServer, kind: Kind) -> Access {
         Kind::GitLab => "/api/v4",
         Kind::Forgejo => "/api/v1",
     };
-    let patience =
-        Patience { answer: Duration::from_secs(20), tries: 4, between: Duration::from_millis(1) };
+    let patience = Patience { answer: PATIENCE, tries: 4, between: Duration::from_millis(1) };
     Access { kind, api: format!("{}{path}", server.url()), token: Some(TOKEN.to_owned()), patience }
 }
 

@@ -59,7 +59,7 @@ fn a_daemon_is_ended() {
 
 #[test]
 fn a_daemon_that_hides_its_origin_is_ended() {
-    let line = "(setsid env -i /bin/sh -c 'echo $$ >> pids; trap \"\" TERM; while :; do /bin/sleep 1; done' &) & \
+    let line = "(setsid env -i /bin/sh -c 'trap \"\" TERM; echo $$ >> pids; while :; do /bin/sleep 1; done' &) & \
                 echo $$ >> pids; sleep 1000";
     leaves_nothing(line, 2);
 }

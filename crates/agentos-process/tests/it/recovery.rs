@@ -75,9 +75,10 @@ fn a_command_is_lost_when_both_are_killed_and_is_cleared_up_after() {
     let spec = slow(&scene);
     let mut killed = client(scene.path(), None);
     eventually("the command runs", || scene.count("begun") == 1);
-    kill(scene.supervisor("a"));
+    // The client first: it would clear up after its supervisor.
     killed.kill().expect("it can be killed");
     killed.wait().expect("it ends");
+    kill(scene.supervisor("a"));
     assert_eq!(scene.execute("a", &spec).exit.reason, Reason::Lost);
     assert!(!is_alive(scene.pids("pids")[0]));
 }
@@ -130,9 +131,10 @@ fn whoever_dies_while_clearing_up_is_cleared_up_after() {
     scene.describe("a", &scene.line(SLOW));
     let mut killed = client(scene.path(), None);
     eventually("the command runs", || scene.count("begun") == 1);
-    kill(scene.supervisor("a"));
+    // The client first: it would clear up after its supervisor.
     killed.kill().expect("it can be killed");
     killed.wait().expect("it ends");
+    kill(scene.supervisor("a"));
     client(scene.path(), Some(Point::Cleared)).wait().expect("it ends");
     assert_eq!(scene.exit("a"), None);
     let racing = [client(scene.path(), None), client(scene.path(), None)];

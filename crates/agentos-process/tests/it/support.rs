@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::part::launcher;
 
 /// Longest wait for something that must happen, on a machine that is busy.
-const PATIENCE_S: i64 = 60;
+const PATIENCE_S: i64 = 120;
 
 /// A folder for the commands of one test. Whatever still runs in there is ended with it.
 pub(crate) struct Scene {
@@ -118,6 +118,7 @@ impl Drop for Scene {
 }
 
 /// Waits until something is so.
+#[track_caller]
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let until = clock_gettime(ClockId::Monotonic).tv_sec + PATIENCE_S;
     while !is_so() {
@@ -127,6 +128,12 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Milliseconds since 1970.
+pub(crate) fn time_of_day_ms() -> u64 {
+    let now = clock_gettime(ClockId::Realtime);
+    u64::try_from(now.tv_sec * 1_000 + now.tv_nsec / 1_000_000).expect("a time after 1970")
+}
+
 fn pid(number: i32) -> Pid {
     Pid::from_raw(number).expect("a pid")
 }
@@ -134,7 +141,8 @@ fn pid(number: i32) -> Pid {
 /// Whether a process lives. One that is dead and not yet buried does not.
 pub(crate) fn is_alive(number: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
-    test_kill_process(pid(number)).is_ok() && !stat.contains(") Z ")
+    let is_over = stat.contains(") Z ") || stat.contains(") X ");
+    test_kill_process(pid(number)).is_ok() && !is_over
 }
 
 pub(crate) fn kill(number: i32) {

@@ -12,4 +12,3 @@ mod rebase;
 mod sabotage;
 mod support;
 mod time;
-mod waiting;

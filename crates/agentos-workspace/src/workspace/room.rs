@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::isolation::{IsolationError, Site};
+use super::plumbing::{Plumbing, Stand, parts};
 use super::{Kind, Workspace};
 
 /// What files take on most file systems, at least.
@@ -119,12 +120,12 @@ fn needed(
     workspace: &Workspace,
 ) -> Result<(u64, u64), IsolationError> {
     let repository = &site.repository.checkout.repository;
-    let git_dir = format!("--git-dir={}", repository.display());
-    let asked = [&git_dir, "ls-tree", "-r", "-l", "-z", "--full-tree", &workspace.base];
-    let listed = site.porcelain().git(repository, asked)?;
+    // The answer has a line for each file: porcelain calls take less than a large repository has.
+    let listing = ["ls-tree", "-r", "-l", "-z", "--full-tree", &workspace.base];
+    let listed = Plumbing(site.porcelain()).call(Stand::repository(repository), listing)?;
     let (mut bytes, mut inodes) = (0, 0);
     let mut folders = std::collections::BTreeSet::new();
-    for entry in listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+    for entry in parts(&listed) {
         let text = String::from_utf8_lossy(entry);
         let Some((about, path)) = text.split_once('\t') else { continue };
         let size: u64 =

@@ -61,20 +61,3 @@ pub(crate) fn crowd(kind: Kind) -> usize {
         (false, _) => 12,
     }
 }
-
-/// Waits for something that another process makes true.
-#[track_caller]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "other processes make it true, and only looking tells"
-)]
-pub(crate) fn until(what: &str, is_true: impl Fn() -> bool) {
-    let begun = std::time::Instant::now();
-    while !is_true() {
-        assert!(
-            begun.elapsed() < std::time::Duration::from_secs(60),
-            "it never happened that {what}"
-        );
-        std::thread::yield_now();
-    }
-}

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use agentos_testing::repo::Playground;
+use agentos_testing::wait::wait_until;
 use agentos_workspace::workspace::isolation::IsolationError;
 use agentos_workspace::workspace::occupy::{Ending, Work};
 use agentos_workspace::workspace::points::NoPoints;
@@ -374,7 +375,7 @@ fn one_git_that_outlives_its_maker_is_waited_for() {
     );
     place.git(&place.repo, &["config", "filter.slow.smudge", &wait]);
     let mut maker = crate::part::make(&place, "fix-1", None);
-    crate::part::until("git is at work", || began.exists());
+    wait_until("git is at work", || began.exists());
     maker.kill().unwrap();
     maker.wait().unwrap();
     let mut second = crate::part::make(&place, "fix-2", None);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Done, Stand, assert_seen, until};
+use crate::support::{Done, Stand, assert_seen, wait_until};
 
 fn run(stand: &Stand, root: &Path, arguments: &[&str]) -> Done {
     stand.call_program(Path::new(env!("CARGO_BIN_EXE_agentos")), root, arguments).done()
@@ -170,7 +170,7 @@ fn a_run_in_the_project_itself_leaves_the_folders_of_runs_alone() {
     assert_eq!(output[6], "brief\n");
 }
 
-/// Everything that can be done with files, one thing after the other.
+/// Everything that can be done with files, one thing after the other; in the middle it waits for the file `go`.
 const BUSY: &str = r##"
   await ctx.run("prepare", async () => {
     await ctx.files.write("work/plan.md", "plan\n".repeat(2000));
@@ -180,6 +180,7 @@ const BUSY: &str = r##"
     await ctx.files.write("work/gone", "");
     await ctx.files.delete("work/gone");
   });
+  await ctx.shell("while [ -e brief.md ] && [ ! -e go ]; do sleep 0.02; done");
   await ctx.artifact("text", { content: "text\n".repeat(2000) });
   await ctx.run("keep", async () => {
     await ctx.artifact("file", { file: "work/large" });
@@ -252,7 +253,7 @@ fn killed_again_and_again_a_run_keeps_everything_once_and_whole() {
     // It is killed as soon as there is a file that was never there before, finished or not.
     loop {
         let mut process = stand.call_program(agentos, &root, words).start();
-        until("there is another file", || {
+        wait_until("there is another file", || {
             process.has_ended().is_some() || !seen().is_subset(&known)
         });
         process.send(Signal::KILL);
@@ -261,6 +262,7 @@ fn killed_again_and_again_a_run_keeps_everything_once_and_whole() {
         words = match ended {
             None => {
                 deaths += 1;
+                fs::write(root.join("go"), "").expect("a file");
                 &["resume", "keep"]
             }
             // It was killed before there was a run.
@@ -270,7 +272,7 @@ fn killed_again_and_again_a_run_keeps_everything_once_and_whole() {
     }
     let document = run(&stand, &root, &["show", "keep", "--json"]).exits(0).document();
     assert_eq!(document["status"], "COMPLETED", "{}", document["error"]);
-    // How often depends on how soon a new file is seen.
+    // How often depends on how soon a new file is seen; the first time it could not go on before.
     assert!(deaths > 0, "it was never caught at work");
     check_kept(&root, &document);
     let copied = run(&stand, &root, &["artifacts", "keep", "--download", "copies"]).exits(0);

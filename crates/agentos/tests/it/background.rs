@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
-use crate::support::{Stand, kill, lines, name, until};
+use crate::support::{Stand, Tally, kill, name, wait_until};
 
 fn detached(stand: &Stand, root: &Path, arguments: &[&str]) -> String {
     let words: Vec<&str> = ["run", "--detach"].iter().chain(arguments).copied().collect();
@@ -13,19 +13,24 @@ fn detached(stand: &Stand, root: &Path, arguments: &[&str]) -> String {
 }
 
 fn until_idle(stand: &Stand) {
-    until("the executor is gone", || stand.executors().is_empty());
+    wait_until("the executor is gone", || stand.executors().is_empty());
 }
 
 #[test]
 fn what_is_detached_is_done_by_one_executor_which_leaves_when_idle() {
     let (stand, root) = Stand::with_repository();
     let listening = detached(&stand, &root, &["listen"]);
+    // An executor stays while there is a time to wait for.
+    let napping = detached(&stand, &root, &["nap", "--input", "ms=600000"]);
     let others: Vec<String> =
         (0..3).map(|_| detached(&stand, &root, &["greet", "--name", "Ada"])).collect();
     for other in &others {
         stand.until_status(&root, other, "COMPLETED");
     }
-    assert_eq!(stand.executors().len(), 1, "a run still waits");
+    wait_until("one executor is there, and the superfluous ones have ended", || {
+        stand.executors().len() == 1
+    });
+    stand.run(&root, &["cancel", &napping]).exits(0);
     stand.run(&root, &["signal", &listening, "go", r#"{"to": "sea"}"#]).exits(0);
     let run = stand.until_status(&root, &listening, "COMPLETED");
     assert_eq!(run["output"]["to"], "sea");
@@ -40,11 +45,8 @@ fn what_is_detached_is_done_by_one_executor_which_leaves_when_idle() {
 fn an_answer_starts_an_executor_if_there_is_none() {
     let (stand, root) = Stand::with_repository();
     let run = detached(&stand, &root, &["ask"]);
-    until("it asks", || stand.show(&root, &run)["waiting"]["kind"] == "approval");
-    for pid in stand.executors() {
-        kill(pid, Signal::KILL);
-    }
-    until_idle(&stand);
+    wait_until("it asks", || stand.show(&root, &run)["waiting"]["kind"] == "approval");
+    stand.kill_executors();
     let nobody = stand.run(&root, &["approve", &run, "--question", "Why?"]).exits(3);
     assert!(nobody.err.contains("Shall we?"), "{nobody:#?}");
     let told = stand.run(&root, &["approve", &run, "--deny", "--comment", "not today"]).exits(0);
@@ -66,27 +68,41 @@ fn a_signal_under_one_key_counts_once() {
     assert_eq!(stand.until_status(&root, &run, "COMPLETED")["output"], "once");
 }
 
-/// A run that was killed after it had counted to two.
-fn killed(stand: &Stand, root: &Path) -> (String, std::path::PathBuf) {
-    let file = stand.at("counted");
-    let given = format!("file={}", file.display());
-    let arguments =
-        ["run", "count", "--input", &given, "--input", "steps=4", "--input", "pause=100"];
-    let mut process = stand.call(root, &arguments).start();
-    until("two are counted", || lines(&file).len() >= 2);
+/// A run that was killed after it had counted to two, and can go on now.
+fn killed(stand: &Stand, root: &Path) -> (String, Tally) {
+    let (mut process, tally) = Tally::start(stand, root);
     process.send(Signal::KILL);
     drop(process);
-    (name(&stand.only(root, "count")), file)
+    tally.go();
+    (name(&stand.only(root, "tally")), tally)
+}
+
+/// A run that was killed while it slept. On a machine that is too slow for a short nap another one takes a longer one.
+fn killed_in_its_sleep(stand: &Stand, root: &Path) -> String {
+    let naps = || stand.runs(root).into_iter().find(|run| run["status"] == "RUNNING");
+    for ms in ["ms=300", "ms=3000", "ms=30000"] {
+        let mut process = stand.call(root, &["run", "nap", "--input", ms]).start();
+        wait_until("it sleeps, or has slept", || {
+            naps().is_some_and(|run| run["waiting"]["kind"] == "timer")
+                || process.has_ended().is_some()
+        });
+        process.send(Signal::KILL);
+        process.done();
+        if let Some(run) = naps() {
+            return name(&run);
+        }
+    }
+    panic!("every nap was over before it could be interrupted");
 }
 
 #[test]
 fn a_run_is_resumed_in_the_background() {
     let (stand, root) = Stand::with_repository();
-    let (run, file) = killed(&stand, &root);
+    let (run, tally) = killed(&stand, &root);
     let told = stand.run(&root, &["resume", "--detach", &run]).exits(0);
     assert_eq!(told.out.trim_end(), run);
     stand.until_status(&root, &run, "COMPLETED");
-    assert!(lines(&file).len() <= 5, "{:?}", lines(&file));
+    assert!(tally.counted().len() <= 5, "{:?}", tally.counted());
     until_idle(&stand);
 }
 
@@ -97,13 +113,8 @@ fn what_is_due_is_gone_on_with_here_or_in_the_background() {
     let due = stand.run(&root, &["resume", "--due"]).exits(0);
     assert_eq!(due.out, format!("{run}  COMPLETED\n"));
     assert!(due.err.contains("going on with 1 run"), "{due:#?}");
-    fs::remove_file(stand.at("counted")).unwrap();
-    let arguments = ["run", "nap", "--input", "ms=300"];
-    let mut process = stand.call(&root, &arguments).start();
-    let nap = name(&stand.only(&root, "nap"));
-    process.send(Signal::KILL);
-    drop(process);
-    until("it is due", || {
+    let nap = killed_in_its_sleep(&stand, &root);
+    wait_until("it is due", || {
         let told = stand.run(&root, &["resume", "--due", "--detach"]).exits(0);
         told.err.contains("1 run left to the background")
     });
@@ -115,7 +126,7 @@ fn what_is_due_is_gone_on_with_here_or_in_the_background() {
 fn an_executor_that_is_told_to_go_leaves_runs_to_the_next() {
     let (stand, root) = Stand::with_repository();
     let run = detached(&stand, &root, &["listen"]);
-    until("it waits", || stand.show(&root, &run)["waiting"]["kind"] == "signal");
+    wait_until("it waits", || stand.show(&root, &run)["waiting"]["kind"] == "signal");
     for pid in stand.executors() {
         kill(pid, Signal::TERM);
     }
@@ -130,7 +141,7 @@ fn a_detached_run_can_be_cancelled() {
     let (stand, root) = Stand::with_repository();
     let file = format!("file={}", stand.at("began").display());
     let run = detached(&stand, &root, &["endless", "--input", &file]);
-    until("it has begun", || stand.at("began").exists());
+    wait_until("it has begun", || stand.at("began").exists());
     let cancelled = stand.run(&root, &["cancel", &run]).exits(0);
     assert_eq!(cancelled.out, format!("{run}  CANCELLED\n"));
     until_idle(&stand);

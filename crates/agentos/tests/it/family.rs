@@ -1,6 +1,6 @@
 //! Runs that belong together: children, retries; and following what they say.
 
-use crate::support::{Stand, assert_seen, lines, name, until};
+use crate::support::{Stand, assert_seen, lines, name, wait_until};
 
 #[test]
 fn children_are_driven_and_shown_with_their_parent() {
@@ -26,11 +26,11 @@ fn children_are_driven_and_shown_with_their_parent() {
 fn a_parent_that_waits_can_be_interrupted_and_resumed_with_its_children() {
     let (stand, root) = Stand::with_repository();
     let mut process = stand.call(&root, &["run", "tree", "--input", "ms=100"]).start();
-    until("its children nap", || stand.runs(&root).iter().any(|run| run["workflow"] == "nap"));
+    wait_until("its children nap", || stand.runs(&root).iter().any(|run| run["workflow"] == "nap"));
     process.send(rustix::process::Signal::KILL);
     drop(process);
     let process = stand.call(&root, &["resume", "tree"]).start();
-    until("it asks", || stand.show(&root, "tree")["waiting"]["kind"] == "approval");
+    wait_until("it asks", || stand.show(&root, "tree")["waiting"]["kind"] == "approval");
     stand.run(&root, &["approve", "tree"]).exits(0);
     let done = process.done().exits(0);
     assert!(done.out.ends_with("\"shipped\"\n"), "{done:#?}");
@@ -38,23 +38,30 @@ fn a_parent_that_waits_can_be_interrupted_and_resumed_with_its_children() {
     assert_eq!(naps.filter(|nap| nap["status"] == "COMPLETED").count(), 2, "each child once");
 }
 
+/// Its children wait for something that never comes.
+const COUPLE: &str = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "couple", workspace: "none" }, async (ctx) => {
+    await Promise.all([ctx.invoke("listen", {}), ctx.invoke("listen", {})]);
+});
+"#;
+
 #[test]
 fn a_cancelled_parent_takes_its_children_along() {
     let (stand, root) = Stand::with_repository();
-    // Its children take eight tenths of a second, and three times that.
-    let mut process = stand.call(&root, &["run", "tree", "--input", "ms=800"]).start();
-    until("its children nap", || {
-        stand.runs(&root).iter().filter(|run| run["workflow"] == "nap").count() == 2
+    let folder = root.join(".agent/workflows/templates");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("couple.ts"), COUPLE).unwrap();
+    let mut process = stand.call(&root, &["run", "couple"]).start();
+    wait_until("its children listen", || {
+        stand.runs(&root).iter().filter(|run| run["waiting"]["kind"] == "signal").count() == 2
     });
-    stand.run(&root, &["cancel", "tree"]).exits(0);
-    until("it has ended", || process.has_ended().is_some());
+    stand.run(&root, &["cancel", "couple"]).exits(0);
+    wait_until("it has ended", || process.has_ended().is_some());
     let runs = stand.runs(&root);
-    let cancelled = |workflow: &str| {
-        let of = runs.iter().filter(|run| run["workflow"] == workflow);
-        of.filter(|run| run["status"] == "CANCELLED").count()
-    };
-    assert!(cancelled("tree") == 1 && cancelled("nap") >= 1, "{runs:#?}");
-    assert!(runs.iter().all(|run| run["status"] != "RUNNING"), "{runs:#?}");
+    let mut named: Vec<&str> = runs.iter().filter_map(|run| run["workflow"].as_str()).collect();
+    named.sort_unstable();
+    assert_eq!(named, ["couple", "listen", "listen"]);
+    assert!(runs.iter().all(|run| run["status"] == "CANCELLED"), "{runs:#?}");
 }
 
 #[test]
@@ -85,7 +92,7 @@ fn following_a_log_ends_with_the_run() {
     let run = stand.run(&root, &["run", "--detach", "tree", "--input", "ms=50"]).exits(0).out;
     let run = run.trim_end();
     let mut following = stand.call(&root, &["logs", "-f", run]).start();
-    until("it asks", || stand.show(&root, run)["waiting"]["kind"] == "approval");
+    wait_until("it asks", || stand.show(&root, run)["waiting"]["kind"] == "approval");
     assert!(following.has_ended().is_none(), "the run has not ended");
     stand.run(&root, &["approve", run]).exits(0);
     let told = following.done().exits(0).out;

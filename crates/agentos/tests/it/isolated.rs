@@ -216,7 +216,7 @@ fn a_run_whose_workspace_is_gone_goes_on_in_one_that_is_made_again() {
     yard.run(&["run", "wait", "--detach"]).exits(0);
     let run = yard.stand.only(&yard.root, "wait");
     let (id, path) = (name(&run), text(&run["workspace_dir"]).to_owned());
-    crate::support::until("it waits", || {
+    crate::support::wait_until("it waits", || {
         yard.stand.show(&yard.root, &id)["waiting"]["kind"] == "signal"
     });
     fs::remove_dir_all(&path).expect("it is there");
@@ -233,7 +233,7 @@ fn a_workspace_that_is_not_what_it_should_be_fails_the_command_and_nothing_is_do
     yard.run(&["run", "wait", "--detach"]).exits(0);
     let run = yard.stand.only(&yard.root, "wait");
     let (id, path) = (name(&run), text(&run["workspace_dir"]).to_owned());
-    crate::support::until("it waits", || {
+    crate::support::wait_until("it waits", || {
         yard.stand.show(&yard.root, &id)["waiting"]["kind"] == "signal"
     });
     fs::remove_file(Path::new(&path).join(".git")).expect("it is there");
@@ -463,11 +463,12 @@ fn whoever_is_killed_while_a_workspace_is_made_leaves_nothing_once_somebody_come
     let wait = format!("touch {start}; until [ -e {end} ]; do sleep 0.01; done; cat");
     yard.git(&yard.root, &["config", "filter.slow.smudge", &wait]);
     let mut killed = yard.call(&yard.root, &["run", "work"]).start();
-    crate::support::until("git is at work", || began.exists());
+    crate::support::wait_until("git is at work", || began.exists());
     killed.send(rustix::process::Signal::KILL);
     killed.done();
     assert_eq!(text(&yard.workspaces()[0]["status"]), "creating");
     fs::write(&go, "").expect("a file");
+    crate::support::wait_until("git has ended", || yard.stand.processes().is_empty());
     let run = yard.run(&["run", "work", "--json"]).exits(0).document();
     let rows = yard.workspaces();
     assert_eq!((rows.len(), text(&rows[0]["id"])), (1, &*name(&run)));

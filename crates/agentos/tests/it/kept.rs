@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Call, Done, Stand, name, until};
+use crate::support::{Call, Done, Stand, name, wait_until};
 
 struct Yard {
     stand: Stand,
@@ -81,7 +81,9 @@ fn what_would_be_lost_is_refused_and_by_force_backed_up_and_restored() {
     assert_eq!(yard.git(&["branch", "--list", "agentos/*"]), "");
     assert_eq!(yard.git(&["worktree", "list"]).lines().count(), 1);
     let trash = path.parent().and_then(Path::parent).expect("a root").join(".agentos-trash");
-    until("the trash is empty", || fs::read_dir(&trash).is_ok_and(|inside| inside.count() == 0));
+    wait_until("the trash is empty", || {
+        fs::read_dir(&trash).is_ok_and(|inside| inside.count() == 0)
+    });
     yard.run(&["workspace", "clean", "box"]).exits(3);
     let done = yard.run(&["workspace", "restore", "box"]).exits(0);
     assert_eq!(done.out, format!("{}\n", path.display()));

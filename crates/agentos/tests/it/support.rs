@@ -14,8 +14,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{Timespec, nanosleep};
 use serde_json::Value;
 
-/// How long a test waits for something before it says that it did not happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a test waits for something before it says that it did not happen. Only a safety net: it is there for machines
+/// that have a lot to do, and nothing that a test finds out depends on it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
 /// A home, and room for repositories.
@@ -141,7 +142,7 @@ impl Stand {
     /// The only run of a workflow, once there is one.
     pub(crate) fn only(&self, folder: &Path, workflow: &str) -> Value {
         let mut found = None;
-        until(&format!("there is a run of {workflow}"), || {
+        wait_until(&format!("there is a run of {workflow}"), || {
             found = self.runs(folder).into_iter().find(|run| run["workflow"] == workflow);
             found.is_some()
         });
@@ -156,7 +157,7 @@ impl Stand {
     /// Waits until a run has this status.
     pub(crate) fn until_status(&self, folder: &Path, run: &str, status: &str) -> Value {
         let mut document = Value::Null;
-        until(&format!("{run} is {status}"), || {
+        wait_until(&format!("{run} is {status}"), || {
             document = self.show(folder, run);
             document["status"] == status
         });
@@ -175,6 +176,27 @@ impl Stand {
         };
         numbers.filter(is_ours).collect()
     }
+
+    /// Kills the background executors, and waits until they have given up what they had locked.
+    pub(crate) fn kill_executors(&self) {
+        let executors = self.executors();
+        for pid in &executors {
+            kill(*pid, Signal::KILL);
+        }
+        wait_until("the executors are dead", || !executors.iter().any(|pid| is_alive(*pid)));
+    }
+
+    /// All processes that were started here, directly or by another one, and live: their home is here.
+    pub(crate) fn processes(&self) -> Vec<i32> {
+        let mark = format!("HOME={}\0", self.home().display());
+        let processes = fs::read_dir("/proc").expect("Linux").flatten();
+        let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let is_ours = |pid: &i32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.windows(mark.len()).any(|part| part == mark.as_bytes())
+        };
+        numbers.filter(is_ours).collect()
+    }
 }
 
 impl Drop for Stand {
@@ -189,6 +211,21 @@ impl Drop for Stand {
 /// Sends a signal to a process that this test has started; one that is gone is fine.
 pub(crate) fn kill(pid: i32, signal: Signal) {
     let _gone = kill_process(Pid::from_raw(pid).expect("an id"), signal);
+}
+
+/// Whether a thread of a process has not ended. What a process has locked is free when the last of them has.
+pub(crate) fn is_alive(pid: i32) -> bool {
+    threads(pid).iter().any(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// How the threads of a process stand: a letter for each.
+fn threads(pid: i32) -> Vec<char> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let state = |thread: fs::DirEntry| {
+        let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
+    };
+    threads.filter_map(state).collect()
 }
 
 /// A command that is about to be called.
@@ -249,6 +286,20 @@ impl Process {
         kill(self.pid(), signal);
     }
 
+    /// Stops it with SIGSTOP, and waits until it does nothing any more. It has not locked this database then.
+    pub(crate) fn stand_still(&mut self, database: &Path) {
+        let pid = self.pid();
+        wait_until("it stands still and has locked nothing", || {
+            kill(pid, Signal::STOP);
+            wait_until("it stands still", || threads(pid).iter().all(|state| *state == 'T'));
+            let is_free = is_unlocked(database);
+            if !is_free {
+                kill(pid, Signal::CONT);
+            }
+            is_free
+        });
+    }
+
     pub(crate) fn has_ended(&mut self) -> Option<ExitStatus> {
         self.child().try_wait().expect("it can be asked")
     }
@@ -274,18 +325,86 @@ impl Drop for Process {
     }
 }
 
-/// Waits for something to become true.
+/// Waits for something to become true. A test waits for conditions, not for time.
 #[track_caller]
 #[expect(
     clippy::disallowed_methods,
     reason = "other processes make it true, and only looking tells"
 )]
-pub(crate) fn until(what: &str, mut is_true: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !is_true() {
         assert!(begun.elapsed() < PATIENCE, "it never happened that {what}");
         let _passed = nanosleep(&LOOK);
     }
+}
+
+/// A workflow, `tally`, that counts to four in a file, one step for each number, and stays in its second step until the test
+/// lets it go on: until then its run is at work, also if the test is much slower than the run.
+pub(crate) struct Tally {
+    file: PathBuf,
+}
+
+const TALLY: &str = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "tally", workspace: "none" }, async (ctx) => {
+    const file = ctx.input.file as string;
+    for (const number of [1, 2, 3, 4]) {
+        await ctx.run(`count ${number}`, async (ctx) => {
+            await ctx.shell(`echo ${number} >> ${file}`, { name: "count" });
+            if (number !== 2) return;
+            let said = "";
+            while (said === "") {
+                said = (await ctx.shell(`sleep 0.05; [ ! -e ${file}.go ] || echo go`, { name: "look" })).stdout;
+            }
+        });
+    }
+});
+"#;
+
+impl Tally {
+    /// Makes the workflow known in a repository; it counts in a file of this name beside that.
+    pub(crate) fn new(stand: &Stand, root: &Path, file: &str) -> Self {
+        let folder = root.join(".agent/workflows/templates");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("tally.ts"), TALLY).expect("a template");
+        Self { file: stand.at(file) }
+    }
+
+    /// A run of it that has come to its second step.
+    pub(crate) fn start(stand: &Stand, root: &Path) -> (Process, Self) {
+        let tally = Self::new(stand, root, "counted");
+        let process = stand.call(root, &["run", "tally", "--input", &tally.input()]).start();
+        tally.wait_until_it_waits();
+        (process, tally)
+    }
+
+    /// Its input, as the command line takes it.
+    pub(crate) fn input(&self) -> String {
+        format!("file={}", self.file.display())
+    }
+
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    pub(crate) fn wait_until_it_waits(&self) {
+        wait_until("it is in its second step", || self.counted().len() >= 2);
+    }
+
+    /// Lets it go on to its end.
+    pub(crate) fn go(&self) {
+        fs::write(format!("{}.go", self.file.display()), "").expect("a file");
+    }
+
+    /// What was counted so far.
+    pub(crate) fn counted(&self) -> Vec<String> {
+        lines(&self.file)
+    }
+}
+
+/// Removes a folder in which another process may make files at the same time.
+pub(crate) fn remove_folder(path: &Path) {
+    wait_until("the folder is removed", || fs::remove_dir_all(path).is_ok() || !path.exists());
 }
 
 /// The lines of a file that may not be there.
@@ -339,8 +458,11 @@ pub(crate) fn filters(stand: &Stand) -> Vec<(String, &'static str)> {
         filter(r"\b\d\d:\d\d:\d\d\b", "[time]"),
         filter(r" *\b\d+ ms\b", " [span]"),
         filter(r" *\b\d+\.\d s\b", " [span]"),
+        filter(r" *\b\d+ m \d\d s\b", " [span]"),
         filter(r#""(duration)": \d+"#, r#""$1": [ms]"#),
-        filter(r"\b(just now|\d+ seconds? ago)\b", "[ago]"),
+        // The longer ago, the wider is the column.
+        filter(r"STARTED +TIME", "STARTED   TIME"),
+        filter(r"\b(just now|\d+ (second|minute)s? ago)\b", "[ago]"),
         filter(r"\bprocess \d+\b", "process [pid]"),
         filter(r#""[0-9a-f]{32}""#, r#""[hash]""#),
     ]
@@ -348,9 +470,20 @@ pub(crate) fn filters(stand: &Stand) -> Vec<(String, &'static str)> {
 
 /// Does something to a database that the program would never do. Python has SQLite wherever these tests are run.
 pub(crate) fn sqlite(path: &Path, sql: &str) {
-    let script = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2]); c.close()";
+    let script = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1],timeout=120); c.executescript(sys.argv[2]); c.close()";
+    assert!(python(script, path, sql));
+}
+
+/// Whether no process is writing to a database.
+fn is_unlocked(database: &Path) -> bool {
+    let script = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1],timeout=0,isolation_level=None)\n\
+        try: c.execute(sys.argv[2]); c.execute('ROLLBACK')\n\
+        except sqlite3.OperationalError: sys.exit(1)";
+    python(script, database, "BEGIN IMMEDIATE")
+}
+
+fn python(script: &str, path: &Path, argument: &str) -> bool {
     #[expect(clippy::disallowed_methods, reason = "a test waits for what it has started")]
-    let done =
-        Command::new("python3").args(["-c", script]).arg(path).arg(sql).status().expect("python3");
-    assert!(done.success());
+    let done = Command::new("python3").args(["-c", script]).arg(path).arg(argument).status();
+    done.expect("python3").success()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
-use crate::support::{Done, Process, Stand, lines, name, until};
+use crate::support::{Done, Process, Stand, lines, name, wait_until};
 
 fn agentos() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_agentos"))
@@ -92,7 +92,7 @@ fn a_run_killed_inside_a_command_goes_on_and_repeats_nothing() {
     write(&root, "slow.ts", &workflow("slow", body));
     let counted = root.join("counted");
     let mut process = start(&stand, &root, &["run", "slow", "--workspace", "none"]);
-    until("the first command has begun", || lines(&counted).len() == 1);
+    wait_until("the first command has begun", || lines(&counted).len() == 1);
     process.send(Signal::KILL);
     process.done();
     // The command waits for this, and goes on without anybody.
@@ -154,7 +154,7 @@ fn a_run_keeps_its_source_when_the_template_is_deleted_and_takes_the_latest_when
         runs.iter().filter(|run| run["waiting"]["kind"] == "signal").count() == times
     };
     run(&stand, &root, &["run", "edited", "--detach"]).exits(0);
-    until("it waits", || waits(1));
+    wait_until("it waits", || waits(1));
     let kept = name(&stand.only(&root, "edited"));
     fs::remove_file(root.join(".agent/workflows/templates/edited.ts")).expect("it is there");
     run(&stand, &root, &["signal", &kept, "go", "a"]).exits(0);
@@ -162,7 +162,9 @@ fn a_run_keeps_its_source_when_the_template_is_deleted_and_takes_the_latest_when
 
     write(&root, "edited.ts", &workflow("edited", before));
     run(&stand, &root, &["run", "edited", "--detach"]).exits(0);
-    until("the other one waits, and nobody has it", || waits(1) && stand.executors().is_empty());
+    wait_until("the other one waits, and nobody has it", || {
+        waits(1) && stand.executors().is_empty()
+    });
     let moved = name(
         &stand.runs(&root).into_iter().find(|run| run["status"] == "RUNNING").expect("it runs"),
     );
@@ -182,7 +184,7 @@ fn a_source_that_does_not_fit_what_a_run_has_done_is_refused_with_both_lines() {
     write(&root, "other.ts", &workflow("other", &body));
     run(&stand, &root, &["run", "other", "--detach"]).exits(0);
     let waits = || stand.runs(&root).iter().any(|run| run["waiting"]["kind"] == "signal");
-    until("it waits, and nobody has it", || waits() && stand.executors().is_empty());
+    wait_until("it waits, and nobody has it", || waits() && stand.executors().is_empty());
     let changed = body
         .replace("ctx.run(\"thing\", async () => 1)", "ctx.shell(\"true\", { name: \"thing\" })");
     write(&root, "other.ts", &workflow("other", &changed));
@@ -195,7 +197,7 @@ fn a_source_that_does_not_fit_what_a_run_has_done_is_refused_with_both_lines() {
 fn an_endless_loop_fails_its_run_within_the_limit_that_is_set() {
     let (stand, root) = Stand::with_repository();
     write(&root, "endless.ts", &workflow("endless", "  try { for (;;) {} } finally { return 1; }"));
-    fs::write(root.join(".agent/config.toml"), "[script]\nturn_ms = 50\n").expect("a file");
+    fs::write(root.join(".agent/config.toml"), "[script]\nturn_ms = 500\n").expect("a file");
     let failed = run(&stand, &root, &["run", "endless", "--json"]).exits(1).document();
     assert_eq!(failed["status"], "FAILED");
     let error = failed["error"].to_string();
@@ -208,7 +210,9 @@ fn a_run_invokes_workflows_as_they_are_then() {
     let body = "  await ctx.waitFor(\"go\");\n  return await ctx.invoke(\"child\", {});";
     write(&root, "outer.ts", &workflow("outer", body));
     let process = start(&stand, &root, &["run", "outer", "--json"]);
-    until("it waits", || stand.runs(&root).iter().any(|run| run["waiting"]["kind"] == "signal"));
+    wait_until("it waits", || {
+        stand.runs(&root).iter().any(|run| run["waiting"]["kind"] == "signal")
+    });
     // Nobody knew of it when the run began.
     write(&root, "child.ts", &workflow("child", "  return \"new\";"));
     run(&stand, &root, &["signal", "outer", "go"]).exits(0);

@@ -6,7 +6,6 @@ use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use agentos_agent::agent::{Request, Session};
 use agentos_agent::configured::{AgentSpec, Words};
@@ -18,12 +17,11 @@ use agentos_agent::verdict::{TroubleKind, Verdict};
 use agentos_process::exit::Exit;
 use agentos_testing::agents::{AgentHome, RealAgent};
 use agentos_testing::model::{ModelServer, Scenario};
+use agentos_testing::wait::PATIENCE;
 use tempfile::TempDir;
 
 use crate::part::{exited, told_with};
 
-/// How long an agent may take before a test says that it hangs.
-const PATIENCE: Duration = Duration::from_secs(90);
 pub(crate) const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
 /// Whether there is time for everything.

@@ -5,6 +5,7 @@
 
 use agentos_store::registry::Scope;
 use agentos_testing::repo::Playground;
+use agentos_testing::wait::wait_until;
 
 use super::stage::{Answer, Stage};
 
@@ -106,9 +107,7 @@ fn another_user_who_takes_all_places_leaves_some_to_the_one_whose_server_it_is()
             );
             as_another_user(port, SOMEBODY, &script)
         });
-        super::stage::eventually("all places are taken", || {
-            ready.join("all").exists() || hog.is_finished()
-        });
+        wait_until("all places are taken", || ready.join("all").exists() || hog.is_finished());
         let answer = stage.ask("GET /api/look", &[]);
         std::fs::write(ready.join("done"), "").unwrap();
         assert_eq!(answer.status, 200);

@@ -15,6 +15,8 @@ use agentos_server::listen::{Limits, SocketFile, Sockets, listen};
 use agentos_server::problem::Problem;
 use agentos_server::problem::ProblemKind;
 use agentos_store::registry::{KnownToken, Registry, Scope};
+/// How long anything may take before it counts as hanging.
+pub(super) use agentos_testing::wait::PATIENCE;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -23,9 +25,6 @@ use axum::response::Response;
 use axum::routing::{delete, get, post};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-
-/// How long anything may take before it counts as hanging.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the routes have seen, and what they are told.
 #[derive(Debug, Default)]
@@ -69,8 +68,8 @@ impl Stage {
                 .unwrap();
             runtime.block_on(async move {
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-                tell_address.send(listener.local_addr().unwrap()).unwrap();
                 let unix = Some(SocketFile::bind(socket).unwrap());
+                tell_address.send(listener.local_addr().unwrap()).unwrap();
                 let sockets = Sockets { tcp: vec![listener], unix };
                 listen(router, sockets, access, limits, until).await.unwrap();
             });
@@ -332,18 +331,4 @@ async fn echo(mut socket: WebSocket, caller: Caller) {
             None | Some(Err(_)) => return,
         }
     }
-}
-
-/// Looks again and again until it is so.
-#[track_caller]
-pub(super) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let (tell, told) = channel::<()>();
-    for _ in 0..600 {
-        if is_so() {
-            return;
-        }
-        let _timeout = told.recv_timeout(Duration::from_millis(100));
-    }
-    drop(tell);
-    panic!("{what}: not after a minute");
 }

@@ -1,12 +1,13 @@
 //! The end: nobody comes in any more, and whoever is inside may finish.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
 use agentos_server::listen::Limits;
+use agentos_testing::wait::wait_until;
 
-use super::stage::{Answer, Stage, eventually, until_closed};
+use super::stage::{Answer, Stage, until_closed};
 
 #[test]
 fn requests_under_way_are_answered_and_streams_come_to_their_end() {
@@ -15,7 +16,10 @@ fn requests_under_way_are_answered_and_streams_come_to_their_end() {
     request.write_all(stage.request("POST /api/slow", &[], "wait").as_bytes()).unwrap();
     stream.write_all(stage.request("GET /api/stream", &[], "").as_bytes()).unwrap();
     let idle = stage.connect();
-    eventually("it is under way", || stage.looks() == 1);
+    let mut first = [0; 12];
+    stream.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200");
+    wait_until("it is under way", || stage.looks() == 1);
     stage.stop();
     assert!(until_closed(&mut request).ends_with("in the end"));
     let streamed = until_closed(&mut stream);
@@ -32,7 +36,7 @@ fn whoever_does_not_come_to_an_end_is_cut_off() {
     let mut stream = stage.connect();
     let never = stage.request("POST /api/slow", &[("content-length", "0")], "");
     stream.write_all(never.as_bytes()).unwrap();
-    eventually("it is under way", || stage.looks() == 1);
+    wait_until("it is under way", || stage.looks() == 1);
     stage.stop();
     stage.wait_for_end();
     assert_eq!(until_closed(&mut stream), "");

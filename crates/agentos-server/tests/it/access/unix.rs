@@ -6,10 +6,9 @@ use std::os::unix::net::UnixStream;
 
 use agentos_server::listen::{SocketFile, SocketFileError};
 
-use super::stage::{Answer, PATIENCE, Stage, eventually};
+use super::stage::{Answer, PATIENCE, Stage};
 
 fn ask(stage: &Stage, line: &str, headers: &str) -> Answer {
-    eventually("the socket is there", || stage.socket().exists());
     let mut stream = UnixStream::connect(stage.socket()).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let text = format!("{line} HTTP/1.1\r\nconnection: close\r\n{headers}\r\n");
@@ -35,7 +34,7 @@ fn the_unix_socket_serves_its_user_under_the_name_localhost() {
 #[test]
 fn the_unix_socket_is_gone_when_the_server_is() {
     let stage = Stage::new();
-    eventually("the socket is there", || stage.socket().exists());
+    assert!(stage.socket().exists());
     stage.stop();
     stage.wait_for_end();
     assert!(!stage.socket().exists());

@@ -1,6 +1,7 @@
 //! What runs say: log files over HTTP, and as progress over the socket.
 
 use std::path::Path;
+use std::time::Duration;
 
 use agentos_core::time::Timestamp;
 use agentos_core::turn::LogLevel;
@@ -14,6 +15,10 @@ use super::documents::requested;
 use super::house::Server;
 use super::http::{get, json as body, lines};
 use super::writer::{Writer, open};
+
+/// How long somebody listens before another line is written, and how often.
+const ROUND: Duration = Duration::from_millis(300);
+const ROUNDS: u64 = 400;
 
 fn line(number: u64, level: LogLevel, step: Option<StepName>, message: &str) -> Line {
     Line {
@@ -161,11 +166,10 @@ async fn lines_are_progress_on_the_socket_for_whoever_wants_them() {
     let said = loop {
         number += 1;
         logs.append(&[line(number, LogLevel::Info, None, &number.to_string())]).unwrap();
-        let wait = std::time::Duration::from_millis(300);
-        if let Ok(said) = tokio::time::timeout(wait, client.next()).await {
+        if let Ok(said) = tokio::time::timeout(ROUND, client.next()).await {
             break said.unwrap();
         }
-        assert!(number < 200, "lines are heard");
+        assert!(number < ROUNDS, "lines are heard");
     };
     assert_eq!(
         (&said["type"], &said["ephemeral"]),
@@ -200,10 +204,9 @@ async fn whoever_comes_and_goes_hears_every_line_once() {
     let (mut number, mut looks, mut heard) = (0, 0, Vec::new());
     while looks < 5 {
         number += 1;
-        assert!(number < 200, "lines are heard");
+        assert!(number < ROUNDS, "lines are heard");
         logs.append(&[line(number, LogLevel::Info, None, &number.to_string())]).unwrap();
-        let wait = std::time::Duration::from_millis(300);
-        if let Ok(said) = tokio::time::timeout(wait, client.next()).await {
+        if let Ok(said) = tokio::time::timeout(ROUND, client.next()).await {
             let lines = said.unwrap()["data"]["lines"].take();
             heard.extend(lines.as_array().unwrap().iter().map(|line| line["n"].as_u64().unwrap()));
             looks += 1;
@@ -232,12 +235,11 @@ async fn whoever_subscribes_again_without_lines_gets_no_more_of_them() {
         loop {
             number += 1;
             logs.append(&[line(number, LogLevel::Info, None, &number.to_string())]).unwrap();
-            let wait = std::time::Duration::from_millis(300);
-            if let Ok(said) = tokio::time::timeout(wait, listener.next()).await {
+            if let Ok(said) = tokio::time::timeout(ROUND, listener.next()).await {
                 assert!(is_line(&said.unwrap()));
                 return;
             }
-            assert!(number < 200, "lines are heard");
+            assert!(number < ROUNDS, "lines are heard");
         }
     };
     say_until_heard(&mut client).await;

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentos_core::id::RunId;
 use agentos_store::store::Store as _;
 use agentos_testing::chance::Chance;
+use agentos_testing::wait::until;
 use serde_json::json;
 use tempfile::tempdir;
 use tokio::time::timeout;
@@ -95,9 +95,8 @@ async fn clients_that_come_and_go_end_with_exactly_the_log() {
     for number in size.runs..size.runs + size.driven_elsewhere {
         children.push(drive(&paths[0], number, size.commits));
         // Of a run that does not exist yet nobody can hear.
-        while stores[0].head(run_id(number)).await.is_err() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let exists = async || stores[0].head(run_id(number)).await.is_ok();
+        until("the run exists", exists).await;
         runs.push((run_id(number), stores[0].clone()));
     }
     let mut clients = tokio::task::JoinSet::new();

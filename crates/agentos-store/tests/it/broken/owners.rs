@@ -1,5 +1,7 @@
 //! Owners and epochs, done wrong.
 
+use std::time::Duration;
+
 use agentos_core::id::{Epoch, OwnerId, RunId, Seq};
 use agentos_core::standing::Standing;
 use agentos_store::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
@@ -95,15 +97,16 @@ impl Broken {
         }
     }
 
-    /// Waits for somebody else who is as far, but not for ever.
+    /// Waits for another thread that is as far, but not for ever: there may be none. A thread that is late on a busy machine
+    /// is waited for.
     pub(super) fn wait_in_the_gap(&self) {
         let others = self.memory().in_the_gap;
         self.memory().in_the_gap += 1;
-        for _try in 0..2_000 {
+        for _try in 0..100 {
             if self.memory().in_the_gap > others + 1 {
                 return;
             }
-            std::thread::yield_now();
+            std::thread::park_timeout(Duration::from_millis(1));
         }
     }
 

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use agentos_testing::agents::RealAgent;
 use agentos_testing::model::{Call, Exchange, Scenario, Turn};
+use agentos_testing::wait::{is_alive, wait_until};
 
 use super::site::{Site, files_below};
-use crate::waiting::{is_alive, until};
 
 fn goes_on_in_a_later_session(agent: RealAgent) {
     let scenario = Scenario::new(Exchange::new([Turn::say("Noted.")]).when("first"))
@@ -28,7 +28,7 @@ fn goes_on_in_a_later_session(agent: RealAgent) {
 fn until_on_disk(agent: RealAgent, home: &Path) {
     // Gemini writes what it was told at once, and the answer only after its calls.
     let said = if agent == RealAgent::Gemini { "wait for me" } else { "Waiting." };
-    until("the session is on disk", || {
+    wait_until("the session is on disk", || {
         let kept = files_below(home).into_iter();
         let mut kept = kept.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
         kept.any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains(said)))
@@ -49,11 +49,11 @@ fn goes_on_after_it_was_killed_in_a_call(agent: RealAgent) {
     until_on_disk(agent, &site.home().home());
     // Gemini writes a list of its projects under a lock. Killed with it, the next one waits for up to a minute.
     let lock = site.home().home().join(".gemini/projects.json.lock");
-    until("no lock is held", || !lock.exists());
+    wait_until("no lock is held", || !lock.exists());
     running.kill();
     // A killed agent may leave its shell behind, which goes on until it is told.
     fs::write(site.work().join("go"), "").expect("a file");
-    until("its shell is gone", || !is_alive(shell.trim()));
+    wait_until("its shell is gone", || !is_alive(shell.trim()));
     let resumed = site.resume(&session, "go on");
     assert!(resumed.is_success(agent), "{resumed:#?}");
     assert_eq!(resumed.session(agent), session);

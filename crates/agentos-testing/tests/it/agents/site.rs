@@ -5,17 +5,12 @@ use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
 
 use agentos_testing::agents::{AgentHome, RealAgent};
 use agentos_testing::model::{ModelServer, Request, Scenario};
+use agentos_testing::wait::{PATIENCE, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
-
-use crate::waiting::until;
-
-/// How long a call may be silent before a test says that it hangs.
-const PATIENCE: Duration = Duration::from_secs(90);
 
 /// One agent with a model of its own.
 pub(crate) struct Site {
@@ -54,7 +49,7 @@ impl Site {
     #[track_caller]
     pub(crate) fn until_written(&self, file: &str) -> String {
         let mut text = String::new();
-        until(&format!("{file} is written"), || {
+        wait_until(&format!("{file} is written"), || {
             text = self.read(file).unwrap_or_default();
             text.ends_with('\n')
         });

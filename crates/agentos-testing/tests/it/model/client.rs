@@ -5,10 +5,10 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use agentos_testing::model::ModelServer;
+/// How long the client waits for a silent server, where an answer is expected.
+pub(crate) use agentos_testing::wait::PATIENCE;
 use serde_json::{Value, json};
 
-/// How long the client waits for a silent server. Long enough for a busy machine, where an answer is expected.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// How long it waits where silence is expected.
 pub(crate) const IMPATIENCE: Duration = Duration::from_millis(300);
 
@@ -72,9 +72,35 @@ impl Ask {
     }
 
     pub(crate) fn send_to(self, url: &str, patience: Duration) -> Answer {
+        let mut connection = self.sent_to(url);
+        connection.set_read_timeout(Some(patience)).expect("a limit");
+        let mut bytes = Vec::new();
+        let is_silent = is_silence(connection.read_to_end(&mut bytes).map(drop));
+        parse(&String::from_utf8_lossy(&bytes), is_silent)
+    }
+
+    /// Sends it, waits until a body has begun, and reads what comes until there is silence.
+    pub(crate) fn send_and_stall(self, server: &ModelServer) -> Answer {
+        let mut connection = self.sent_to(&server.url());
+        let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
+        loop {
+            let answer = parse(&String::from_utf8_lossy(&bytes), false);
+            let patience = if answer.body.is_empty() { PATIENCE } else { IMPATIENCE };
+            connection.set_read_timeout(Some(patience)).expect("a limit");
+            match connection.read(&mut piece) {
+                Ok(0) => return answer,
+                Ok(length) => bytes.extend_from_slice(&piece[..length]),
+                Err(error) => {
+                    let is_silent = is_silence(Err(error));
+                    return parse(&String::from_utf8_lossy(&bytes), is_silent);
+                }
+            }
+        }
+    }
+
+    fn sent_to(self, url: &str) -> TcpStream {
         let address = url.replace("http://", "");
         let mut connection = TcpStream::connect(&address).expect("it listens");
-        connection.set_read_timeout(Some(patience)).expect("a limit");
         let headers: String = self.headers.iter().map(|header| format!("{header}\r\n")).collect();
         write!(
             connection,
@@ -84,17 +110,13 @@ impl Ask {
             self.body
         )
         .expect("it reads");
-        let (bytes, is_silent) = read(&mut connection);
-        parse(&String::from_utf8_lossy(&bytes), is_silent)
+        connection
     }
 }
 
-fn read(connection: &mut TcpStream) -> (Vec<u8>, bool) {
-    let mut bytes = Vec::new();
-    match connection.read_to_end(&mut bytes) {
-        Ok(_) => (bytes, false),
-        Err(error) => (bytes, error.kind() == io::ErrorKind::WouldBlock),
-    }
+/// Whether reading ended because nothing came.
+fn is_silence(read: io::Result<()>) -> bool {
+    read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 fn parse(text: &str, is_silent: bool) -> Answer {

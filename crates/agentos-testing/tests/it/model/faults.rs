@@ -1,10 +1,10 @@
 //! What goes wrong on purpose, as it looks on the wire.
 
 use agentos_testing::model::{Exchange, Fault, ModelServer, Scenario, Turn};
+use agentos_testing::wait::wait_until;
 use serde_json::json;
 
 use super::client::{Answer, Ask, IMPATIENCE, PATIENCE, prompts};
-use crate::waiting::until;
 
 fn failing(fault: Fault) -> ModelServer {
     let exchange = Exchange::new([Turn::failing(fault)]);
@@ -14,9 +14,12 @@ fn failing(fault: Fault) -> ModelServer {
 /// What each dialect gets to see of a fault.
 fn seen(fault: Fault) -> Vec<Answer> {
     let server = failing(fault);
-    let silent = matches!(fault, Fault::Hang | Fault::Stall);
-    let patience = if silent { IMPATIENCE } else { PATIENCE };
-    prompts("a").iter().map(|(path, body)| Ask::post(path, body).send(&server, patience)).collect()
+    let seen = |(path, body): &(&str, _)| match (fault, Ask::post(path, body)) {
+        (Fault::Hang, ask) => ask.send(&server, IMPATIENCE),
+        (Fault::Stall, ask) => ask.send_and_stall(&server),
+        (_, ask) => ask.send(&server, PATIENCE),
+    };
+    prompts("a").iter().map(seen).collect()
 }
 
 #[test]
@@ -112,7 +115,7 @@ fn a_server_that_is_dropped_closes_what_hangs() {
     let (path, body) = prompts("a")[0].clone();
     let url = server.url();
     let client = std::thread::spawn(move || Ask::post(path, &body).send_to(&url, PATIENCE));
-    until("the request has come in", || !server.requests().is_empty());
+    wait_until("the request has come in", || !server.requests().is_empty());
     drop(server);
     let answer = client.join().expect("no panic");
     assert!(!answer.is_silent && answer.status.is_none(), "{answer:#?}");

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
+use agentos_testing::wait::wait_until;
 use agentos_workspace::workspace::backup::Keeping;
 use agentos_workspace::workspace::points::NoPoints;
 use agentos_workspace::workspace::removal::CleanError;
@@ -51,8 +52,11 @@ pub(crate) fn whoever_stands_in_it_is_not_swept_away(place: &Place) {
 pub(crate) fn a_process_inside_is_respected(place: &Place) {
     let (made, _) = place.open("fix-1");
     let mut sleeper = Command::new("sleep");
-    sleeper.arg("60").current_dir(&made.path).stdin(Stdio::null());
+    sleeper.arg("600").current_dir(&made.path).stdin(Stdio::null());
     let mut sleeper = sleeper.spawn().unwrap();
+    // It is started before it has its name.
+    let name = format!("/proc/{}/comm", sleeper.id());
+    wait_until("it has its name", || fs::read_to_string(&name).unwrap() == "sleep\n");
     let refused = clean(place, "fix-1", true).unwrap_err();
     let CleanError::Refused(verdict) = refused else { panic!("{refused}") };
     let user = finding(&verdict, What::InUse).unwrap().examples[0].clone();

@@ -1,5 +1,8 @@
 //! Hooks and signatures: other people's programs, in the middle of a commit.
 
+use std::fs;
+
+use agentos_testing::wait::{is_alive, wait_until};
 use agentos_workspace::version_control::request::NewBranch;
 use agentos_workspace::version_control::{NewCommit, VersionControl as _, VersionControlError};
 
@@ -48,17 +51,26 @@ fn a_hook_that_takes_the_mark_away_costs_nothing_but_the_mark() {
     assert_eq!((again.created, again.commit_sha), (false, made.commit_sha));
 }
 
+/// How long a commit may take: on a busy machine git may need longer than the first of these to come to its hook.
+const LIMITS_MS: [u64; 3] = [500, 10_000, 120_000];
+
 #[test]
 fn a_hook_that_hangs_is_ended_and_leaves_no_lock() {
     let ground = Ground::new();
     ground.write("a", "1\n");
     ground.hook("pre-commit", "echo $$ > pid; exec sleep 1000");
-    let commit = NewCommit { timeout_ms: Some(1_500), ..everything("a") };
-    let error = ground.commit(commit).unwrap_err();
-    assert!(error.is_timeout() && error.to_string().contains("hook"), "{error}");
-    let pid = std::fs::read_to_string(ground.root.join("pid")).unwrap();
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    assert!(stat.is_empty() || stat.contains(") Z"), "it lives: {stat}");
+    let mut limits = LIMITS_MS.into_iter();
+    let pid = loop {
+        let limit = limits.next().expect("git comes to its hook");
+        let commit = NewCommit { timeout_ms: Some(limit), ..everything("a") };
+        let error = ground.commit(commit).unwrap_err();
+        assert!(error.is_timeout() && error.to_string().contains("hook"), "{error}");
+        let said = fs::read_to_string(ground.root.join("pid")).unwrap_or_default();
+        if said.ends_with('\n') {
+            break said.trim().to_owned();
+        }
+    };
+    wait_until("the hook is gone", || !is_alive(&pid));
     ground.hook("pre-commit", "exit 0");
     assert!(ground.commit(everything("a")).unwrap().created);
 }
@@ -68,8 +80,15 @@ fn a_hook_that_hangs_after_the_commit_does_not_unmake_it() {
     let ground = Ground::new();
     ground.write("a", "1\n");
     ground.hook("post-commit", "exec sleep 1000");
-    let commit = NewCommit { timeout_ms: Some(1_500), ..everything("a") };
-    let made = ground.commit(commit).unwrap();
+    let mut limits = LIMITS_MS.into_iter();
+    let made = loop {
+        let limit = limits.next().expect("git comes to its hook");
+        let commit = NewCommit { timeout_ms: Some(limit), ..everything("a") };
+        match ground.commit(commit) {
+            Ok(made) => break made,
+            Err(error) => assert!(error.is_timeout() && ground.count() == 1, "{error}"),
+        }
+    };
     assert_eq!((made.created, &made.commit_sha), (true, &ground.head()));
     assert_eq!(ground.count(), 2);
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use agentos_process::tool::Tool;
+use agentos_testing::wait::{PATIENCE, wait_until};
 use agentos_workspace::version_control::git::GitRepository;
 use agentos_workspace::version_control::{
     Committed, Halt, Mark, NewBranch, VersionControl as _, VersionControlError,
@@ -31,19 +32,20 @@ fn a_lock_of_somebody_at_work_is_waited_for_and_not_removed() {
     let other = Tool::new("git")
         .args(["commit", "--quiet", "--all", "--message=theirs"])
         .in_folder(&ground.root)
-        .only_environment(surroundings.environment);
+        .only_environment(surroundings.environment)
+        .timeout(PATIENCE);
     std::thread::scope(|scope| {
         let theirs = scope.spawn(|| other.run().unwrap().is_success());
-        let wait = |name: &str| while !ground.root.join(name).exists() {};
-        wait("begun");
+        wait_until("their hook has begun", || ground.root.join("begun").exists());
         assert!(ground.root.join(".git/index.lock").exists());
         ground.repository().clear_up(None).unwrap();
         assert!(ground.root.join(".git/index.lock").exists(), "somebody is at work");
         let ours = scope.spawn(|| {
             let repository = ground.repository();
+            // Their hook notices it a moment later; until then the lock is waited for.
+            fs::write(ground.root.join("go"), "").unwrap();
             repository.stage_all().map(|staged| staged.staged)
         });
-        fs::write(ground.root.join("go"), "").unwrap();
         assert!(theirs.join().unwrap());
         assert!(ours.join().unwrap().is_ok());
     });

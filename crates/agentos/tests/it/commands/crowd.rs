@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use super::site::{Site, until};
+use super::site::Site;
+use crate::support::wait_until;
 
 #[test]
 fn commands_of_several_killed_processes_each_run_once_and_all_are_gone_on_with() {
@@ -21,7 +22,7 @@ fn commands_of_several_killed_processes_each_run_once_and_all_are_gone_on_with()
         lines.sort();
         lines
     };
-    until("all have begun", || lines("began").len() == PROCESSES * COMMANDS);
+    wait_until("all have begun", || lines("began").len() == PROCESSES * COMMANDS);
     processes.into_iter().for_each(super::site::Process::kill);
     site.go();
     site.call(&["resume", "--due"]).exits(0);

@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use super::site::{Process, Site, is_alive, until, whole};
+use super::site::{Process, Site, is_alive, whole};
+use crate::support::wait_until;
 
 #[test]
 fn directories_go_away_with_the_end_of_their_run() {
@@ -25,8 +26,8 @@ fn the_background_executor_removes_directories_too() {
     let input = input.to_str().expect("text");
     site.call(&["run", "--detach", "forge", "--input-file", input]).exits(0);
     let run = site.only_run();
-    until("it has ended", || site.show(&run)["status"] == "COMPLETED");
-    until("its directory is gone", || site.command_folders().is_empty());
+    wait_until("it has ended", || site.show(&run)["status"] == "COMPLETED");
+    wait_until("its directory is gone", || site.command_folders().is_empty());
 }
 
 #[test]
@@ -51,7 +52,7 @@ fn two_databases_in_one_folder_leave_each_other_s_commands_alone() {
     let [command] = site.ran()[..] else { panic!("it ran once") };
     process.kill();
     site.go();
-    until("the command ends while no AgentOS lives", || !is_alive(command));
+    wait_until("the command ends while no AgentOS lives", || !is_alive(command));
     let mut other = site.run_command("forge", &json!({ "command": "true" }));
     other.env("AGENTOS_WORKFLOW_DB", site.repo.join(".agentos/other.db"));
     Process::start(other).done().exits(0);

@@ -3,7 +3,8 @@
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::site::{PATIENT, Site, is_alive, kill, sorted, until, whole};
+use super::site::{PATIENT, Site, is_alive, kill, sorted, whole};
+use crate::support::wait_until;
 
 const ONCE: [&str; 3] = ["stderr: two", "stdout: one", "stdout: three"];
 
@@ -15,7 +16,7 @@ fn a_command_outlives_a_killed_agentos_and_is_attached_to_again() {
     let [command] = site.ran()[..] else { panic!("it ran once") };
     assert!(is_alive(command), "the command goes on");
     site.go();
-    until("the command ends while no AgentOS lives", || !is_alive(command));
+    wait_until("the command ends while no AgentOS lives", || !is_alive(command));
     let resumed = site.call(&["resume", "--json", &run]).exits(0).document();
     assert_eq!(resumed["output"], whole());
     assert_eq!(sorted(site.spoken()), ONCE);
@@ -29,7 +30,7 @@ fn agentos_can_be_killed_again_and_again() {
     process.kill();
     for _ in 0..3 {
         let resumed = super::site::Process::start(site.command(&["resume", &run]));
-        until("it has the run", || site.show(&run)["interrupted"] == false);
+        wait_until("it has the run", || site.show(&run)["interrupted"] == false);
         resumed.kill();
     }
     site.go();
@@ -45,7 +46,7 @@ fn what_a_killed_supervisor_leaves_is_ended_before_the_command_is_executed_again
     let (process, _) = site.begin_patient();
     let [first] = site.ran()[..] else { panic!("it ran once") };
     kill(site.supervisor(), Signal::KILL);
-    until("it runs again", || site.ran().len() == 2);
+    wait_until("it runs again", || site.ran().len() == 2);
     assert!(!is_alive(first), "two never run at once");
     site.until_spoken("one", 2);
     site.go();
@@ -64,10 +65,10 @@ fn agentos_and_supervisor_are_killed_and_resume_executes_the_command_again() {
     let supervisor = site.supervisor();
     process.kill();
     kill(supervisor, Signal::KILL);
-    until("the supervisor is dead", || !is_alive(supervisor));
+    wait_until("the supervisor is dead", || !is_alive(supervisor));
     assert!(is_alive(first), "nobody has ended it yet");
     let resumed = super::site::Process::start(site.command(&["resume", "--json", &run]));
-    until("it runs again", || site.ran().len() == 2);
+    wait_until("it runs again", || site.ran().len() == 2);
     assert!(!is_alive(first), "two never run at once");
     site.go();
     assert_eq!(resumed.done().exits(0).document()["output"], whole());

@@ -5,7 +5,8 @@ use std::io::{BufRead as _, BufReader};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::site::{PATIENT, Process, Site, is_alive, kill, until};
+use super::site::{PATIENT, Process, Site, is_alive, kill};
+use crate::support::wait_until;
 
 #[test]
 fn logs_follow_shows_output_as_it_comes() {
@@ -63,7 +64,7 @@ fn doctor_tells_who_runs_and_what_was_left_behind() {
     assert_eq!(report["database"]["commands_running"], 1);
     process.kill();
     kill(supervisor, Signal::KILL);
-    until("the supervisor is dead", || !is_alive(supervisor));
+    wait_until("the supervisor is dead", || !is_alive(supervisor));
     let report = site.call(&["doctor", "--json"]).exits(1).document();
     assert_eq!(report["database"]["commands_running"], 0);
     assert_eq!(report["database"]["commands_left_behind"], json!(site.directories()));

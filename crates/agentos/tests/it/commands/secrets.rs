@@ -6,7 +6,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::site::{Process, Site, files_below, until};
+use super::site::{Process, Site, files_below};
+use crate::support::wait_until;
 
 const DECLARED: &str = "correct-horse-battery-staple";
 const NAMED: &str = "tok_4f9a8b7c6d5e";
@@ -94,7 +95,7 @@ fn a_secret_is_masked_though_agentos_was_killed_in_the_middle_of_it() {
         while [ ! -e go ]; do sleep 0.02; done; printf '%s\n' "$(printf %s "$CREDENTIAL" | cut -c10-)""#;
     let begin = site.run_command("forge", &json!({ "command": command }));
     let process = Process::start(with_secrets(&site, begin));
-    until("half of it is written", || site.repo.join("half").exists());
+    wait_until("half of it is written", || site.repo.join("half").exists());
     process.kill();
     site.go();
     // Whoever goes on does not know the secret.

@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use agentos_testing::repo::Playground;
-use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::nanosleep;
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-/// How long a test waits for something before it says that it did not happen.
-const PATIENCE_S: i64 = 60;
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+use crate::support::wait_until;
+pub(crate) use crate::support::{is_alive, kill};
 
 /// Says that it runs, begins to speak, waits for the file `go`, and says the rest.
 pub(crate) const PATIENT: &str = "echo $$ >> ran; echo one; echo two >&2; \
@@ -88,16 +85,17 @@ impl Site {
         self.command(&["run", workflow, "--json", "--input-file", path])
     }
 
-    /// Begins a run of [`PATIENT`] and waits until its command has spoken.
+    /// Begins a run of [`PATIENT`] and waits until its command has spoken and waits itself.
     pub(crate) fn begin_patient(&self) -> (Process, String) {
         let process = self.begin("forge", &json!({ "command": PATIENT }));
         self.until_spoken("one", 1);
+        self.until_spoken("two", 1);
         (process, self.only_run())
     }
 
     /// Waits until the step logs have a line so many times.
     pub(crate) fn until_spoken(&self, line: &str, times: usize) {
-        until(&format!("a step's log says `{line}` {times} times"), || {
+        wait_until(&format!("a step's log says `{line}` {times} times"), || {
             self.spoken().iter().filter(|(_, said)| said == line).count() == times
         });
     }
@@ -234,6 +232,11 @@ impl Process {
         kill(self.pid(), signal);
     }
 
+    pub(crate) fn has_ended(&mut self) -> bool {
+        let child = self.child.as_mut().expect("it was not waited for yet");
+        child.try_wait().expect("it can be asked").is_some()
+    }
+
     /// Kills it, so that it can do nothing any more.
     pub(crate) fn kill(self) {
         self.send(Signal::KILL);
@@ -258,27 +261,6 @@ impl Drop for Process {
             let _gone = child.kill();
             let _gone = child.wait();
         }
-    }
-}
-
-/// Sends a signal to a process that this test has started, or that was started for it.
-pub(crate) fn kill(pid: i32, signal: Signal) {
-    let _gone = kill_process(Pid::from_raw(pid).expect("an id"), signal);
-}
-
-/// Whether a process is there and has not ended.
-pub(crate) fn is_alive(pid: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
-}
-
-/// Waits for something that other processes make true.
-#[track_caller]
-pub(crate) fn until(what: &str, mut is_true: impl FnMut() -> bool) {
-    let last = clock_gettime(ClockId::Monotonic).tv_sec + PATIENCE_S;
-    while !is_true() {
-        assert!(clock_gettime(ClockId::Monotonic).tv_sec < last, "it never happened that {what}");
-        let _passed = nanosleep(&LOOK);
     }
 }
 

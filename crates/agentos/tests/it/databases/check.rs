@@ -6,7 +6,7 @@ use agentos_testing::repo::snapshot;
 use rustix::process::Signal;
 
 use super::DATABASE;
-use crate::support::{Stand, sqlite, until};
+use crate::support::{Stand, sqlite, wait_until};
 
 #[test]
 fn a_sound_database_is_fine_and_stays_as_it_is() {
@@ -86,7 +86,9 @@ fn folders_that_nobody_knows_and_runs_without_theirs_are_found() {
 fn a_database_whose_user_was_killed_is_looked_at_without_touching_it() {
     let (stand, root) = Stand::with_repository();
     let mut process = stand.call(&root, &["run", "listen"]).start();
-    until("it waits", || stand.runs(&root).iter().any(|run| run["waiting"]["kind"] == "signal"));
+    wait_until("it waits", || {
+        stand.runs(&root).iter().any(|run| run["waiting"]["kind"] == "signal")
+    });
     stand.run(&root, &["db", "check"]).exits(0);
     process.send(Signal::KILL);
     process.done();

@@ -7,7 +7,7 @@ use std::path::Path;
 use agentos_testing::repo::snapshot;
 
 use super::{DATABASE, Pair, own_runs};
-use crate::support::{name, sqlite, until};
+use crate::support::{name, sqlite, wait_until};
 
 #[test]
 fn a_worktree_joins_the_main_checkout_and_leaves_it_again() {
@@ -79,7 +79,7 @@ fn a_link_that_would_hide_runs_is_refused_until_they_are_copied() {
 fn a_run_that_waits_goes_on_in_the_database_that_it_was_copied_to() {
     let pair = Pair::new();
     let mut process = pair.stand.call(&pair.side, &["run", "listen"]).start();
-    until("it waits", || {
+    wait_until("it waits", || {
         own_runs(&pair.stand, &pair.side).iter().any(|run| run["waiting"]["kind"] == "signal")
     });
     let busy = pair.run(&pair.side, &["db", "link", "--merge"]).exits(4);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::linked::foreign;
 use super::{DATABASE, numbers, own_runs};
-use crate::support::{Stand, lines, name, sqlite, until};
+use crate::support::{Stand, Tally, name, sqlite, wait_until};
 
 /// A user with an old global database, in which a repository has kept its runs.
 struct Legacy {
@@ -60,14 +60,13 @@ fn files_in(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 fn work_of_the_old_global_database_goes_on_in_the_repository() {
     let legacy = Legacy::new();
     let (stand, root) = (&legacy.stand, &legacy.root);
-    let counted = stand.at("counted");
-    let given = format!("file={}", counted.display());
-    let count = ["run", "count", "--input", &given, "--input", "steps=4", "--input", "pause=100"];
+    let tally = Tally::new(stand, root, "counted");
     legacy.before(&["run", "greet", "--name", "Ada"]).done().exits(0);
-    let mut process = legacy.before(&count).start();
-    until("two are counted", || lines(&counted).len() >= 2);
+    let mut process = legacy.before(&["run", "tally", "--input", &tally.input()]).start();
+    tally.wait_until_it_waits();
     process.send(Signal::KILL);
     process.done();
+    wait_until("its last command has ended", || stand.processes().is_empty());
     // In the repository nothing is found of it, and the variable is the way back.
     assert!(own_runs(stand, root).is_empty());
     let before = legacy.state();
@@ -84,9 +83,10 @@ fn work_of_the_old_global_database_goes_on_in_the_repository() {
         again.out.contains("0 runs copied") && again.out.contains("2 already there"),
         "{again:#?}"
     );
-    stand.run(root, &["resume", "count"]).exits(0);
-    assert_eq!(stand.only(root, "count")["status"], "COMPLETED");
-    let numbers = lines(&counted);
+    tally.go();
+    stand.run(root, &["resume", "tally"]).exits(0);
+    assert_eq!(stand.only(root, "tally")["status"], "COMPLETED");
+    let numbers = tally.counted();
     assert_eq!(numbers.last().map(String::as_str), Some("4"));
     assert!(numbers.len() <= 5, "at most what was under way is done again: {numbers:?}");
     let after = legacy.migrate(&[]).done().exits(0);
@@ -161,7 +161,7 @@ fn a_run_that_differs_is_refused_and_the_others_are_copied() {
     let (stand, root) = (&legacy.stand, &legacy.root);
     let start = |call: crate::support::Call| call.start();
     let mut process = start(legacy.before(&["run", "listen"]));
-    until("it waits", || waits(&legacy.before(&["status", "--json"]).done().document()));
+    wait_until("it waits", || waits(&legacy.before(&["status", "--json"]).done().document()));
     let live = legacy.migrate(&["--json"]).done().exits(0).document();
     assert_eq!(live["items"][0]["outcome"], "skipped", "{live}");
     assert!(own_runs(stand, root).is_empty());
@@ -171,12 +171,12 @@ fn a_run_that_differs_is_refused_and_the_others_are_copied() {
     // Both go on, each on its own.
     stand.run(root, &["cancel", "listen"]).exits(0);
     legacy.before(&["signal", "listen", "go"]).done().exits(0);
-    until("it ends", || {
+    wait_until("it ends", || {
         let all = legacy.before(&["status", "--json", "--all"]).done().document();
         all["items"][0]["status"] == "COMPLETED"
     });
     legacy.before(&["run", "greet", "--name", "Ada"]).done().exits(0);
-    until("nobody is at work there", || stand.executors().is_empty());
+    wait_until("nobody is at work there", || stand.executors().is_empty());
     let refused = legacy.migrate(&[]).done().exits(4);
     assert!(refused.out.contains("another history"), "{refused:#?}");
     assert!(refused.out.contains("1 run copied"), "{refused:#?}");

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{DATABASE, Pair, own_runs};
-use crate::support::{Stand, name, until};
+use crate::support::{Stand, name, wait_until};
 
 fn greet(stand: &Stand, root: &std::path::Path, whom: &str) -> serde_json::Value {
     stand.run(root, &["run", "greet", "--json", "--name", whom]).exits(0).document()
@@ -105,7 +105,9 @@ fn the_configuration_says_how_long_each_kind_is_kept() {
 fn what_has_not_ended_stays_whatever_is_said() {
     let (stand, root) = Stand::with_repository();
     let mut process = stand.call(&root, &["run", "listen"]).start();
-    until("it waits", || stand.runs(&root).iter().any(|run| run["waiting"]["kind"] == "signal"));
+    wait_until("it waits", || {
+        stand.runs(&root).iter().any(|run| run["waiting"]["kind"] == "signal")
+    });
     greet(&stand, &root, "Ada");
     let told = stand.run(&root, &["db", "prune", "--older-than", "0m"]).exits(0);
     assert!(told.out.contains("1 run gone") && told.out.contains("another time"), "{told:#?}");

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{DATABASE, Site};
-use crate::support::name;
+use crate::support::{name, wait_until};
 
 #[test]
 fn a_run_is_shown_answered_and_cancelled_from_another_worktree() {
@@ -18,6 +18,8 @@ fn a_run_is_shown_answered_and_cancelled_from_another_worktree() {
 
     site.stand.run(&one, &["run", "ask", "--detach"]).exits(0);
     let asked = name(&site.stand.only(&one, "ask"));
+    let asks = || site.stand.show(&one, &asked)["waiting"]["kind"] == "approval";
+    wait_until("it asks", asks);
     site.stand.run(&site.root, &["approve", &asked]).exits(0);
     site.stand.until_status(&site.root, &asked, "COMPLETED");
 

@@ -2,13 +2,12 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{Site, text};
-use crate::support::{Process, name, until};
+use crate::support::{PATIENCE, Process, name, wait_until};
 
 /// The lines of a process, as they come.
 fn lines_of(process: &mut Process) -> Receiver<String> {
@@ -26,7 +25,7 @@ fn lines_of(process: &mut Process) -> Receiver<String> {
 
 fn wait_for(lines: &Receiver<String>, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
     loop {
-        let line = lines.recv_timeout(Duration::from_secs(60));
+        let line = lines.recv_timeout(PATIENCE);
         let line = line.unwrap_or_else(|_| panic!("nobody told {what}"));
         let run: Value = serde_json::from_str(&line).expect("a document");
         if is_it(&run) {
@@ -64,7 +63,7 @@ fn whoever_watches_through_a_pipe_that_is_closed_ends_although_nothing_happens()
     let line = format!("{program} status --watch | head -n 1");
     let shell = std::path::Path::new("/bin/sh");
     let mut process = site.stand.call_program(shell, &site.root, &["-c", &line]).start();
-    until("the watch has ended", || process.has_ended().is_some());
+    wait_until("the watch has ended", || process.has_ended().is_some());
     let done = process.done().exits(0);
     assert!(done.out.contains("COMPLETED") && done.err.is_empty(), "{done:#?}");
 }

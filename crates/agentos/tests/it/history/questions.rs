@@ -1,7 +1,7 @@
 //! Questions that show what was changed.
 
 use super::Site;
-use crate::support::until;
+use crate::support::wait_until;
 
 #[test]
 fn a_question_shows_what_was_changed_wherever_it_is_shown() {
@@ -18,7 +18,7 @@ fn a_question_shows_what_was_changed_wherever_it_is_shown() {
     let process = site.begin(&["run", "ship", "--workspace", "none", "--json"]);
     let waits =
         || site.stand.runs(&site.root).iter().any(|run| run["waiting"]["kind"] == "approval");
-    until("it asks", waits);
+    wait_until("it asks", waits);
     let document = site.call(&["show", "ship", "--json"]).exits(0).document();
     let question = &document["operations"][0]["question"];
     assert_eq!(question["text"], "Ship it?");

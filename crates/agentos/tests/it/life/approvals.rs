@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 
 use super::site::{Site, name_of, steps};
-use crate::support::{lines, until};
+use crate::support::{lines, wait_until};
 
 /// A step in the words of a list.
 fn step(name: &str, status: &str) -> (String, String) {
@@ -79,7 +79,7 @@ fn a_setup_outlives_whoever_is_killed_and_is_executed_once() {
         format!("echo x >> {}; until [ -e {} ]; do sleep 0.01; done", log.display(), go.display());
     site.configure(&format!("[workspace]\nsetup = \"{command}\"\n"));
     let mut killed = site.call(&["run", "work", "--allow-setup"]).start();
-    until("it is set up", || !lines(&log).is_empty());
+    wait_until("it is set up", || !lines(&log).is_empty());
     killed.send(Signal::KILL);
     killed.done();
     let id = crate::support::name(&site.stand.only(&site.root, "work"));
@@ -97,7 +97,7 @@ fn a_workspace_that_is_made_again_is_set_up_again() {
     let (id, path) = site.waits(&["ask", "--allow-setup"], "approval");
     fs::remove_dir_all(&path).expect("it is there");
     site.run(&["approve", &id]).exits(0);
-    until("it is over", || site.show(&id)["completed_at"].is_string());
+    wait_until("it is over", || site.show(&id)["completed_at"].is_string());
     assert_eq!(lines(&log), ["x", "x"]);
 }
 
@@ -145,7 +145,7 @@ fn an_envrc_that_an_agent_has_changed_is_not_executed_before_its_user_has_seen_i
     fs::write(Path::new(&path).join(".envrc"), "export FROM_ENVRC=again\n").expect("a file");
     let since = site.show(&id)["waiting"]["since"].clone();
     site.run(&["approve", &id]).exits(0);
-    until("it asks again", || {
+    wait_until("it asks again", || {
         let run = site.show(&id);
         run["waiting"]["kind"] == "approval" && run["waiting"]["since"] != since
     });

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::site::Site;
-use crate::support::{Call, Done, Process, until};
+use crate::support::{Call, Done, Process, wait_until};
 
 /// Somebody who holds a file system of a few megabytes at the place for workspaces.
 struct SmallDisk {
@@ -100,6 +100,22 @@ fn a_command_that_does_not_fit_is_refused() {
     assert_eq!(disk.site.git(&["branch", "--list", "agentos/*"]).lines().count(), 1);
 }
 
+/// The listing of its files has more bytes than any other answer of git may have. It is read only where disk is scarce.
+#[test]
+fn a_repository_with_a_long_list_of_files_gets_a_workspace_on_a_small_disk() {
+    let mut disk = SmallDisk::new("size=256m");
+    let deep: PathBuf = std::iter::repeat_n("d".repeat(200), 8).collect();
+    let folder = disk.site.root.join(deep);
+    fs::create_dir_all(&folder).expect("folders");
+    for number in 0..2_600 {
+        fs::write(folder.join(number.to_string()), "").expect("a file");
+    }
+    disk.site.commit("many files with long paths");
+    let listed = disk.site.git(&["ls-tree", "-r", "-l", "HEAD"]);
+    assert!(listed.len() > 4 << 20, "{} bytes", listed.len());
+    disk.run(&["workspace", "run", "box", "--", "true"]).exits(0);
+}
+
 #[test]
 fn a_disk_without_inodes_is_full_too() {
     let mut disk = SmallDisk::new("size=64m,nr_inodes=8");
@@ -158,6 +174,6 @@ fn a_root_that_nobody_may_write_to_is_said_so() {
     let refused = call.done().exits(2);
     assert!(refused.err.contains("the folder for workspaces"), "{}", refused.err);
     assert!(refused.err.contains("Read-only file system"), "{}", refused.err);
-    until("nothing is left", || site.workspace("box").is_null());
+    wait_until("nothing is left", || site.workspace("box").is_null());
     assert_eq!(site.git(&["branch", "--list", "agentos/*"]), "");
 }

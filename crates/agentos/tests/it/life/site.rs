@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Call, Done, Stand, name, until};
+use crate::support::{Call, Done, Stand, name, wait_until};
 
 /// Commits with an author, wherever it is.
 pub(super) const COMMIT: &str = "git -c user.name=a -c user.email=a@b commit -qm";
@@ -85,12 +85,14 @@ impl Site {
     }
 
     pub(super) fn until_it_waits(&self, run: &str, kind: &str) {
-        until(&format!("{run} waits for {kind}"), || self.show(run)["waiting"]["kind"] == kind);
+        wait_until(&format!("{run} waits for {kind}"), || {
+            self.show(run)["waiting"]["kind"] == kind
+        });
     }
 
     pub(super) fn until_status(&self, run: &str, status: &str) -> Value {
         let mut document = Value::Null;
-        until(&format!("{run} is {status}"), || {
+        wait_until(&format!("{run} is {status}"), || {
             document = self.show(run);
             let is_over = document["completed_at"].is_string();
             assert!(!is_over || document["status"] == status, "{document:#}");

@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::Signal;
 
 use super::site::{Site, name_of};
-use crate::support::{lines, until};
+use crate::support::{lines, wait_until};
 
 #[test]
 fn a_run_that_waits_goes_on_in_the_background_in_a_workspace_that_is_brought_back() {
@@ -24,7 +24,7 @@ fn a_run_that_waits_goes_on_in_the_background_in_a_workspace_that_is_brought_bac
     let backup = format!("it is as it was in refs/agentos/backup/{id}/1");
     let path = path.display();
     assert_eq!(told, [format!("the workspace {path} was gone; it was made again; {backup}")]);
-    until("it is left", || site.workspace(&id)["status"] == "released");
+    wait_until("it is left", || site.workspace(&id)["status"] == "released");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn short_runs_in_the_background_leave_their_workspaces() {
         started.into_iter().map(|run| run.done().exits(0).out.trim().to_owned()).collect();
     for id in ids {
         site.until_status(&id, "COMPLETED");
-        until("it is left", || site.workspace(&id)["status"] == "released");
+        wait_until("it is left", || site.workspace(&id)["status"] == "released");
     }
 }
 
@@ -90,7 +90,7 @@ fn one_workspace_is_for_one_run_at_a_time() {
     assert_eq!(site.workspace("fix")["status"], "in_use");
     site.run(&["signal", &id, "go"]).exits(0);
     site.until_status(&id, "COMPLETED");
-    until("it is left", || site.workspace("fix")["status"] == "released");
+    wait_until("it is left", || site.workspace("fix")["status"] == "released");
     site.run(&["run", "work", "--workspace-id", "fix"]).exits(0);
 }
 
@@ -104,7 +104,7 @@ fn a_command_that_was_killed_does_not_keep_its_workspace() {
         end.display()
     );
     let mut killed = site.call(&["workspace", "run", "box", "--", "sh", "-c", &script]).start();
-    until("it works", || !lines(&began).is_empty());
+    wait_until("it works", || !lines(&began).is_empty());
     let refused = site.run(&["run", "work", "--workspace-id", "box"]).exits(4);
     assert!(refused.err.contains("in use by somebody's command"), "{}", refused.err);
     killed.send(Signal::KILL);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::site::Site;
-use crate::support::{Process, until};
+use crate::support::{Process, wait_until};
 
 const SCENARIO: &str = r#"
 [[session]]
@@ -36,7 +36,7 @@ fn no_more_sessions_of_an_agent_are_at_work_than_it_may_have() {
     let site = site("[agents.scripted]\nconcurrency = 1\n[limits]\nruns_per_repo = 2\n");
     let processes = [(); 3].map(|()| start(&site));
     site.until_begun(1);
-    until("the others wait", || site.waiting() == 2);
+    wait_until("the others wait", || site.waiting() == 2);
     let waits = site.runs().into_iter().find(|run| run["waiting"].is_object());
     let waits = waits.expect("one that waits");
     let why = waits["waiting"]["why"].as_str().expect("a reason");

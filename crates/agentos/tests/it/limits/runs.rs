@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader};
 use rustix::process::Signal;
 
 use super::site::{HOLD, Site};
-use crate::support::{lines, until};
+use crate::support::{lines, wait_until};
 
 #[test]
 fn no_more_are_at_work_than_a_workflow_says_whoever_drives_them() {
@@ -15,7 +15,7 @@ fn no_more_are_at_work_than_a_workflow_says_whoever_drives_them() {
     let processes = [(); 3].map(|()| site.call(&["run", "hold", "--json"]).start());
     let detached = [(); 3].map(|()| site.detached("hold"));
     site.until_begun(2);
-    until("the others wait", || site.waiting() == 4);
+    wait_until("the others wait", || site.waiting() == 4);
     let waits = site.runs().into_iter().find(|run| run["waiting"].is_object());
     let waits = waits.expect("one that waits");
     assert_eq!(waits["status"], "RUNNING");
@@ -70,10 +70,10 @@ fn the_slot_of_whoever_is_killed_is_free_at_once_and_whoever_is_resumed_waits_ag
     site.until_it_waits(&second, "slot");
     // Somebody who only waited is killed. He is resumed, and comes after whoever stayed.
     waiter.send(Signal::KILL);
-    until("it is dead", || waiter.has_ended().is_some());
+    wait_until("it is dead", || waiter.has_ended().is_some());
     let resumed = site.call(&["resume", "--json", &again]).start();
     let why = format!("1 of 1 runs in all repositories at work: {killed}; 1 before it");
-    until("it waits again", || site.show(&again)["waiting"]["why"] == why);
+    wait_until("it waits again", || site.show(&again)["waiting"]["why"] == why);
     holder.send(Signal::KILL);
     site.until_begun(2);
     assert_eq!(site.show(&again)["waiting"]["kind"], "slot", "the other was first");
@@ -137,7 +137,7 @@ fn a_limit_that_changes_holds_for_whoever_comes_later() {
     // Fewer than there are.
     site.configure("[limits]\nruns_per_repo = 1\nworkflows.hold = \"none\"\n");
     let (fourth, any) = site.foreground("hold");
-    until("it works or waits", || {
+    wait_until("it works or waits", || {
         site.begun() == 3 || site.show(&any)["waiting"]["kind"] == "slot"
     });
     site.go();
@@ -161,7 +161,7 @@ fn checkouts_of_one_repository_share_its_slots_and_others_do_not() {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_agentos"));
     let call = |folder, arguments: &[&str]| site.stand.call_program(program, folder, arguments);
     let waiting = call(&beside, &["run", "hold", "--json"]).start();
-    until("it waits for one of the other checkout", || {
+    wait_until("it waits for one of the other checkout", || {
         let listed = call(&beside, &["status", "--json"]).done().exits(0).document();
         let items = listed["items"].as_array().expect("a list").clone();
         items

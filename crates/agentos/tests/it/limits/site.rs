@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::{Call, Done, Process, Stand, lines, name, until};
+use crate::support::{Call, Done, Process, Stand, lines, name, wait_until};
 
 /// Says that it is at work, and is until the file `go` is there.
 pub(super) const HOLD: &str = r#"ctx.shell('echo + >> "$LOG"; while [ ! -e go ]; do sleep 0.02; done; echo - >> "$LOG"', { env: { LOG } })"#;
@@ -51,7 +51,7 @@ impl Site {
 
     #[track_caller]
     pub(super) fn until_begun(&self, count: usize) {
-        until(&format!("{count} are at work"), || self.begun() >= count);
+        wait_until(&format!("{count} are at work"), || self.begun() >= count);
     }
 
     /// How many were at work at once, at most.
@@ -99,7 +99,7 @@ impl Site {
         let known: Vec<String> = self.runs().iter().map(name).collect();
         let process = self.call(&["run", workflow, "--json"]).start();
         let mut id = String::new();
-        until("there is another run", || {
+        wait_until("there is another run", || {
             let all = self.runs();
             let new = all.iter().map(name).find(|name| !known.contains(name));
             id = new.unwrap_or_default();
@@ -125,7 +125,7 @@ impl Site {
     #[track_caller]
     pub(super) fn until_it_waits(&self, run: &str, kind: &str) -> Value {
         let mut document = Value::Null;
-        until(&format!("{run} waits for {kind}"), || {
+        wait_until(&format!("{run} waits for {kind}"), || {
             document = self.show(run);
             document["waiting"]["kind"] == kind
         });
@@ -134,7 +134,7 @@ impl Site {
 
     #[track_caller]
     pub(super) fn until_status(&self, run: &str, status: &str) {
-        until(&format!("{run} is {status}"), || {
+        wait_until(&format!("{run} is {status}"), || {
             let document = self.show(run);
             let is_over = document["completed_at"].is_string();
             assert!(!is_over || document["status"] == status, "{document:#}");

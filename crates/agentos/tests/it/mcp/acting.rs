@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::client::{Client, Setup};
-use crate::support::{Stand, name, until};
+use crate::support::{Stand, name, wait_until};
 
 #[test]
 fn nothing_is_started_or_signalled_unless_a_person_allows_it() {
@@ -55,7 +55,7 @@ fn what_is_started_goes_on_without_the_client() {
     let output = &stand.until_status(&root, &greeted, "COMPLETED")["output"];
     assert_eq!(output["brief"], "briefly");
     stand.until_status(&root, &nap, "COMPLETED");
-    until("the executor leaves", || stand.executors().is_empty());
+    wait_until("the executor leaves", || stand.executors().is_empty());
 }
 
 #[test]
@@ -127,5 +127,7 @@ fn mistakes_are_answers_and_faults_are_errors() {
     let listing = client.document("list_runs", json!({ "limit": 100 }));
     assert_eq!(listing["total"], 10, "{listing:#}");
     client.close();
-    until("all have ended", || stand.runs(&root).iter().all(|run| run["status"] == "COMPLETED"));
+    wait_until("all have ended", || {
+        stand.runs(&root).iter().all(|run| run["status"] == "COMPLETED")
+    });
 }

@@ -11,7 +11,7 @@ fn a_run_never_answers_its_own_question() {
     let run = name(&stand.run(&root, &["run", "ask", "--detach", "--json"]).exits(0).document());
     let shown =
         |stand: &Stand| stand.show(&root, &run)["operations"][0]["question"]["text"].clone();
-    crate::support::until("it asks", || shown(&stand) == "Shall we?");
+    crate::support::wait_until("it asks", || shown(&stand) == "Shall we?");
     let yes = json!({ "run": run, "approved": true, "question": "Shall", "comment": "go ahead" });
     let mark = [("AGENTOS_OPERATION", "0123456789abcdef")];
     let allow = ["--allow", "approve,signal"];

@@ -5,13 +5,13 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{OPEN, Site, WORK};
-use crate::support::until;
+use crate::support::wait_until;
 
 impl Site {
     /// Begins a run and kills it once this is so.
     fn kill_once(&self, what: &str, is_so: impl FnMut() -> bool) {
         let mut process = self.call(&["run", "ship", "--json"]).start();
-        until(what, is_so);
+        wait_until(what, is_so);
         process.send(Signal::KILL);
         process.done();
     }

@@ -4,7 +4,7 @@ use agentos_testing::jj;
 use serde_json::json;
 
 use super::{OPEN, Site, WORK, message, program};
-use crate::support::until;
+use crate::support::{is_alive, wait_until};
 
 #[test]
 fn a_branch_is_pushed_again_after_its_commit_was_amended() {
@@ -94,7 +94,7 @@ fn somebody_elses_commits_stop_a_push_and_the_pull_request() {
     let site = Site::new();
     site.workflow("ship", &format!("{WORK}  await ctx.git.push();\n  await ctx.waitFor(\"go\");\n  await ctx.files.write(\"b\", \"2\");\n  await ctx.git.commit(\"b\", {{ all: true }});\n{OPEN}"));
     let process = site.call(&["run", "ship", "--json"]).start();
-    until("it waits", || {
+    wait_until("it waits", || {
         site.stand.runs(&site.root).iter().any(|run| run["waiting"]["kind"] == "signal")
     });
     let theirs = site.somebody_else("agentos/basket", "c", "3\n");
@@ -162,13 +162,12 @@ fn a_cancelled_run_ends_the_push_that_waits_for_its_remote() {
     );
     site.workflow("ship", &format!("{WORK}  await ctx.git.push();"));
     let process = site.call(&["run", "ship", "--json"]).start();
-    until("it has begun", || std::fs::read_to_string(&begun).is_ok_and(|pid| pid.ends_with('\n')));
+    wait_until("it has begun", || {
+        std::fs::read_to_string(&begun).is_ok_and(|pid| pid.ends_with('\n'))
+    });
     site.call(&["cancel", "ship"]).done().exits(0);
     assert_eq!(process.done().document()["status"], "CANCELLED");
     let pid = std::fs::read_to_string(&begun).expect("who it is");
-    let pid = pid.trim().to_owned();
-    until("the hook is gone", || {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
-    });
+    let pid = pid.trim().parse().expect("an id");
+    wait_until("the hook is gone", || !is_alive(pid));
 }

@@ -7,8 +7,8 @@ use agentos_testing::agents::RealAgent;
 use agentos_testing::model::{Call, Exchange, Scenario, Turn};
 use rustix::process::Signal;
 
-use super::site::{Site, files_below, is_alive, is_soak};
-use crate::support::{kill, name, until};
+use super::site::{Site, files_below, is_soak};
+use crate::support::{is_alive, kill, name, wait_until};
 
 /// Says who it is, and waits for the file `go`; for nothing if the test has gone.
 const WAITING: &str = "echo $$ > waiting; while [ -e waiting ] && [ ! -e go ]; do sleep 0.02; done";
@@ -23,7 +23,7 @@ fn waiting(command: &str) -> Scenario {
 
 fn session_of(site: &Site) -> String {
     let mut session = None;
-    until("the session is on record", || {
+    wait_until("the session is on record", || {
         let document = site.show();
         session = document["agent_sessions"][0]["session_id"].as_str().map(str::to_owned);
         session.is_some()
@@ -35,7 +35,7 @@ fn session_of(site: &Site) -> String {
 fn until_on_disk(agent: RealAgent, home: &Path) {
     // Gemini writes what it was told at once, and the answer only after its calls.
     let said = if agent == RealAgent::Gemini { "wait for me" } else { "Waiting." };
-    until("the session is on disk", || {
+    wait_until("the session is on disk", || {
         let kept = files_below(home).into_iter();
         let mut kept = kept.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
         kept.any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains(said)))
@@ -50,13 +50,13 @@ fn goes_on_when_everything_was_killed(agent: RealAgent) {
     let session = session_of(&site);
     until_on_disk(agent, &site.repo.join("../agent"));
     let lock = site.repo.join("../agent/home/.gemini/projects.json.lock");
-    until("no lock is held", || !lock.exists());
+    wait_until("no lock is held", || !lock.exists());
     let (supervisor, pid) = site.processes();
     process.send(Signal::KILL);
     process.done();
     kill(supervisor, Signal::KILL);
     kill(pid, Signal::KILL);
-    until("both are dead", || !is_alive(supervisor) && !is_alive(pid));
+    wait_until("both are dead", || !is_alive(supervisor) && !is_alive(pid));
     let run = name(&site.show());
     let resumed = site.call(&["resume", "--json", &run]).exits(0).document();
     assert!(!is_alive(shell), "what was left of the first one is ended");
@@ -89,7 +89,7 @@ fn an_agent_outlives_a_killed_agentos_and_is_attached_to_again() {
     let (_, pid) = site.processes();
     assert!(is_alive(pid), "the agent goes on");
     fs::write(site.repo.join("go"), "").expect("a file");
-    until("it ends while no AgentOS lives", || !is_alive(pid));
+    wait_until("it ends while no AgentOS lives", || !is_alive(pid));
     let run = name(&site.show());
     let resumed = site.call(&["resume", "--json", &run]).exits(0).document();
     assert_eq!(resumed["output"]["exitReason"], "completed", "{resumed:#}");
@@ -110,7 +110,7 @@ fn leaves_nothing_when_cancelled(agent: RealAgent) {
     site.call(&["cancel", &run]).exits(0);
     process.done().exits(1);
     for pid in shells.into_iter().chain([pid, supervisor]) {
-        until("nothing is left", || !is_alive(pid));
+        wait_until("nothing is left", || !is_alive(pid));
     }
     let document = site.show();
     assert_eq!(document["status"], "CANCELLED", "{document:#}");

@@ -7,7 +7,7 @@ use agentos_testing::agents::{AgentHome, RealAgent};
 use agentos_testing::model::{ModelServer, Request, Scenario};
 use serde_json::{Value, json};
 
-use crate::support::{Done, Process, Stand, until};
+use crate::support::{Done, Process, Stand, is_alive, wait_until};
 
 /// A repository in which an agent works.
 pub(crate) struct Site {
@@ -88,7 +88,7 @@ impl Site {
     #[track_caller]
     pub(crate) fn until_written(&self, file: &str) -> String {
         let mut text = String::new();
-        until(&format!("{file} is written"), || {
+        wait_until(&format!("{file} is written"), || {
             text = self.read(file).unwrap_or_default();
             text.ends_with('\n')
         });
@@ -170,13 +170,7 @@ impl Drop for Site {
         let supervisors = self.supervisors();
         let is_over = || !supervisors.iter().any(|(_, supervisor)| is_alive(*supervisor));
         if std::thread::panicking() {
-            until("what was left has ended", is_over);
+            wait_until("what was left has ended", is_over);
         }
     }
-}
-
-/// Whether a process is there and has not ended.
-pub(crate) fn is_alive(pid: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }

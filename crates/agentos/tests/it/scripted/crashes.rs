@@ -3,9 +3,11 @@
 use std::fs;
 
 use rustix::process::Signal;
+use serde_json::Value;
 
 use super::stage::{GATE, Stage, session};
-use crate::commands::site::{Process, is_alive, kill, until};
+use crate::commands::site::{Process, is_alive, kill};
+use crate::support::wait_until;
 
 const BEFORE: &str = r#"{ run = "echo $PPID >> before" }, { say = "halfway" }"#;
 const AFTER: &str =
@@ -23,7 +25,19 @@ fn go(stage: &Stage) {
 fn begin(stage: &Stage) -> Process {
     let process = stage.begin();
     stage.site.until_spoken("halfway", 1);
+    known_session(stage, &Value::Null);
     process
+}
+
+/// The session that the run is known to have, once it is another than this one: a step's log may be ahead of the database.
+fn known_session(stage: &Stage, before: &Value) -> Value {
+    let run = stage.site.only_run();
+    let mut id = Value::Null;
+    wait_until("the session is on record", || {
+        id = session(&stage.site.show(&run))["session_id"].clone();
+        id != *before
+    });
+    id
 }
 
 /// The process of the agent, as its first command saw it.
@@ -39,7 +53,7 @@ fn an_agent_outlives_a_killed_agentos_and_nothing_it_said_is_repeated() {
     let agent = agent(&stage);
     assert!(is_alive(agent), "it goes on");
     let resumed = Process::start(stage.site.command(&["resume", "--json", &stage.site.only_run()]));
-    until("it is said so", || stage.remarks().contains("attached to it again"));
+    wait_until("it is said so", || stage.remarks().contains("attached to it again"));
     go(&stage);
     let run = resumed.done().exits(0).document();
     assert_eq!(run["output"]["text"], "there");
@@ -55,7 +69,7 @@ fn an_agent_that_ended_while_nobody_was_there_is_collected() {
     begin(&stage).kill();
     let agent = agent(&stage);
     go(&stage);
-    until("the agent has ended", || !is_alive(agent));
+    wait_until("the agent has ended", || !is_alive(agent));
     let run = stage.resume().exits(0).document();
     assert_eq!(run["output"]["text"], "there");
     assert!(stage.remarks().contains("its answer is collected"), "{}", stage.remarks());
@@ -102,18 +116,20 @@ fn kill_all(stage: &Stage, process: Process) {
     process.kill();
     kill(supervisor, Signal::KILL);
     kill(agent, Signal::KILL);
-    until("all are dead", || !is_alive(supervisor) && !is_alive(agent));
+    wait_until("all are dead", || !is_alive(supervisor) && !is_alive(agent));
 }
 
 #[test]
 fn a_session_that_began_anew_is_gone_on_with_after_the_next_crash() {
     let stage = stage();
     kill_all(&stage, begin(&stage));
+    let forgotten = known_session(&stage, &Value::Null);
     let memory = stage.site.repo.join(".agentos/issue_workflow.db.commands/scripted");
     fs::remove_dir_all(memory).expect("its memory");
     let run = stage.site.only_run();
     let process = Process::start(stage.site.command(&["resume", "--json", &run]));
     stage.site.until_spoken("halfway", 2);
+    known_session(&stage, &forgotten);
     assert_eq!(stage.lines("before").len(), 2, "it began anew");
     kill_all(&stage, process);
     go(&stage);

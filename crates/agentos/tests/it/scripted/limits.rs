@@ -1,7 +1,8 @@
 //! Agents that use too much, hang, flood, are not allowed to, or are cancelled.
 
 use super::stage::{GATE, Stage, session, trouble};
-use crate::commands::site::{files_below, is_alive, until};
+use crate::commands::site::{files_below, is_alive};
+use crate::support::wait_until;
 
 #[test]
 fn a_budget_that_runs_out_ends_the_session() {
@@ -80,7 +81,7 @@ fn cancel_leaves_no_process_not_even_one_that_left_its_session() {
             .filter_map(|file| stage.lines(file).first()?.parse().ok())
             .collect()
     };
-    until("the agent's tools run", || pids().len() == 3);
+    wait_until("the agent's tools run", || pids().len() == 3);
     let run = stage.site.only_run();
     stage.site.call(&["cancel", &run]).exits(0);
     process.done().exits(1);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::site::{Site, failure, steps};
 use crate::pulls::program;
-use crate::support::until;
+use crate::support::wait_until;
 
 /// Answers with these groups, whatever is asked.
 fn editor(groups: &Value) -> String {
@@ -75,7 +75,7 @@ fn killed_while_the_branch_moves_it_goes_on_and_the_branch_has_moved_once() {
         { "changes": [ids[1]], "message": "Add two" },
     ]);
     let mut process = site.play(&editor(&groups), &arguments("HEAD~2", "HEAD")).start();
-    until("the branch is about to move", || reached.exists() || process.has_ended().is_some());
+    wait_until("the branch is about to move", || reached.exists() || process.has_ended().is_some());
     assert!(process.has_ended().is_none(), "it waits");
     process.send(Signal::KILL);
     process.done();

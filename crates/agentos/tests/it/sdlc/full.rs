@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::site::{Site, TESTS, comments, failure, scenario, steps};
-use crate::support::{name, until};
+use crate::support::{name, wait_until};
 
 /// What comes before and after what the sample's scenario has.
 fn with_review(review: &str) -> String {
@@ -43,7 +43,7 @@ fn notes_become_a_spec_an_approved_plan_reviewed_code_and_a_pull_request() {
     let site = site();
     let running = site.play(&with_review(STRICT), &arguments(&[])).start();
     let mut waiting = Value::Null;
-    until("the plan waits for approval", || {
+    wait_until("the plan waits for approval", || {
         let found = site.call(&["status", "--json"]).done();
         let items = if found.code == Some(0) { found.document() } else { Value::Null };
         waiting = items["items"][0].clone();
@@ -113,7 +113,7 @@ fn a_plan_that_is_not_approved_ends_the_run_and_says_who_said_no() {
     let site = site();
     let running = site.play(&with_review(STRICT), &arguments(&[])).start();
     let mut waiting = Value::Null;
-    until("the plan waits for approval", || {
+    wait_until("the plan waits for approval", || {
         let found = site.call(&["status", "--json"]).done();
         let items = if found.code == Some(0) { found.document() } else { Value::Null };
         waiting = items["items"][0].clone();

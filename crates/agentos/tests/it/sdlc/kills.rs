@@ -1,36 +1,69 @@
 //! A run of `simple-sdlc` is killed at every step, and comes to the same end.
 
+use std::fs;
+
+use agentos_testing::forge::{Fault, Strike};
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::simple::STEPS;
 use super::site::{Site, scenario, steps};
-use crate::support::{Process, until};
+use crate::support::{Process, wait_until};
 
 /// The tests of this test: quick, and they fail until the scenario has fixed its mistake.
 const QUICK: &str = "grep -q Math.round src/total.js";
 
-fn begin(site: &Site) -> Process {
-    let named = ["simple-sdlc", "--feature-name", "Discounts", "--spec-path"];
-    let named = [&named[..], &["specs/discounts.md", "--test-command", QUICK]].concat();
-    site.play(&scenario(), &named).start()
+/// The steps that do not end before the test lets them: an agent that may execute commands works in one, and the tests are the
+/// other. An agent that plans may only look.
+const GATED: [&str; 2] = ["implement", "run-tests"];
+
+/// A command that waits until the step may go on, or the test is gone.
+fn gate(site: &Site, step: &str) -> String {
+    let folder = site.stand.folder("gates");
+    let folder = folder.display();
+    format!("while [ -d {folder} ] && [ ! -e {folder}/{step} ]; do sleep 0.02; done")
 }
 
-/// Kills the process as soon as the step has begun. Whether it was still at work.
-fn kill_at(site: &Site, step: &str) -> bool {
+fn open_gate(site: &Site, step: &str) {
+    fs::write(site.stand.folder("gates").join(step), "").expect("a file");
+}
+
+fn begin(site: &Site) -> Process {
+    let implement = "name = \"implement\"\nplay = [\n";
+    assert!(scenario().contains(implement), "{}", scenario());
+    let gated = format!("{implement}{{ run = \"{}\" }},\n", gate(site, "implement"));
+    let tests = format!("{}; {QUICK}", gate(site, "run-tests"));
+    let named = ["simple-sdlc", "--feature-name", "Discounts", "--spec-path"];
+    let named = [&named[..], &["specs/discounts.md", "--test-command", &tests]].concat();
+    site.play(&scenario().replace(implement, &gated), &named).start()
+}
+
+/// Kills the process when the step has begun. The run can't have ended by then: a later gate is closed, or the forge does not
+/// answer the request that opens the pull request.
+fn kill_at(site: &Site, step: &str) {
+    for before in STEPS.iter().take_while(|before| **before != step) {
+        open_gate(site, before);
+    }
+    if step == "create-pr" {
+        let strike = Strike { method: "POST", path: "/pulls", fault: Fault::Silence, times: 1 };
+        site.forge.strike(strike);
+    }
     let mut process = begin(site);
-    until(&format!("{step} has begun, or all is over"), || {
-        let shown = site.call(&["show", "--json", "simple-sdlc"]).done();
-        let run = if shown.code == Some(0) { shown.document() } else { Value::Null };
-        let has_begun = run["steps"]
-            .as_array()
-            .is_some_and(|steps| steps.iter().any(|known| known["name"] == step));
-        has_begun || process.has_ended().is_some()
+    wait_until(&format!("{step} is under way"), || match step {
+        "create-pr" => site.forge.received().iter().any(|one| one.method == "POST"),
+        _ => has_begun(site, step),
     });
-    let is_at_work = process.has_ended().is_none();
     process.send(Signal::KILL);
-    process.done();
-    is_at_work
+    assert_eq!(process.done().code, None, "it was at work in {step}");
+    for step in GATED {
+        open_gate(site, step);
+    }
+}
+
+fn has_begun(site: &Site, step: &str) -> bool {
+    let shown = site.call(&["show", "--json", "simple-sdlc"]).done();
+    let run = if shown.code == Some(0) { shown.document() } else { Value::Null };
+    run["steps"].as_array().is_some_and(|steps| steps.iter().any(|known| known["name"] == step))
 }
 
 /// One branch, one set of commits, one pull request, and what the agents did is done once.
@@ -53,21 +86,41 @@ fn check(site: &Site, run: &Value, step: &str) {
     assert_eq!(text.matches("between 0 and 100 percent").count(), 1, "killed at {step}");
 }
 
+fn goes_on_after_a_kill_at(step: &str) {
+    let site = Site::new();
+    kill_at(&site, step);
+    let resumed = site.call(&["resume", "--json", "simple-sdlc"]).done().exits(0);
+    let run = resumed.document();
+    assert_eq!(run["status"], "COMPLETED", "killed at {step}: {resumed:#?}: {run:#}");
+    check(&site, &run, step);
+}
+
 #[test]
-fn killed_at_any_step_it_goes_on_to_one_branch_one_set_of_commits_and_one_pull_request() {
-    let mut at_work = 0;
-    for step in STEPS {
-        let site = Site::new();
-        at_work += usize::from(kill_at(&site, step));
-        let resumed = site.call(&["resume", "--json", "simple-sdlc"]).done();
-        let run = match resumed.code {
-            Some(0) => resumed.document(),
-            // It was done before it could be killed.
-            _ => site.call(&["show", "--json", "simple-sdlc"]).done().exits(0).document(),
-        };
-        assert_eq!(run["status"], "COMPLETED", "killed at {step}: {resumed:#?}: {run:#}");
-        check(&site, &run, step);
-    }
-    // The last step may be over before anybody sees it begin; the others are not.
-    assert!(at_work >= STEPS.len() - 1, "only {at_work} were killed at work");
+fn killed_while_it_reads_the_specification_it_goes_on_to_one_pull_request() {
+    goes_on_after_a_kill_at("load-spec");
+}
+
+#[test]
+fn killed_while_it_makes_its_branch_it_goes_on_to_one_pull_request() {
+    goes_on_after_a_kill_at("setup-branch");
+}
+
+#[test]
+fn killed_while_an_agent_plans_it_goes_on_to_one_pull_request() {
+    goes_on_after_a_kill_at("generate-plan");
+}
+
+#[test]
+fn killed_while_an_agent_implements_it_goes_on_to_one_pull_request() {
+    goes_on_after_a_kill_at("implement");
+}
+
+#[test]
+fn killed_while_its_tests_run_it_goes_on_to_one_pull_request() {
+    goes_on_after_a_kill_at("run-tests");
+}
+
+#[test]
+fn killed_while_it_opens_its_pull_request_it_goes_on_to_one() {
+    goes_on_after_a_kill_at("create-pr");
 }

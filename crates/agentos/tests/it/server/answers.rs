@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::stage::{Server, id, template};
-use crate::support::{Process, Stand, name, until};
+use crate::support::{Process, Stand, name, wait_until};
 
 const TWICE: &str = r#"import { createWorkflow } from "agentos";
 export default createWorkflow({ name: "twice", workspace: "none" }, async (ctx) => {
@@ -38,14 +38,14 @@ fn standing_still(
     waits_for: &str,
 ) -> (String, Process) {
     let mut driver = stand.call(root, &["run", workflow]).start();
-    until("it waits", || {
+    wait_until("it waits", || {
         let runs = stand.runs(root);
         runs.iter().any(|run| {
             run["workflow"] == workflow
                 && stand.show(root, &name(run))["waiting"]["kind"] == waits_for
         })
     });
-    driver.send(Signal::STOP);
+    driver.stand_still(&root.join(".agentos/issue_workflow.db"));
     (id(&stand.only(root, workflow)), driver)
 }
 
@@ -106,7 +106,7 @@ fn a_key_is_good_for_one_event_whether_it_waits_or_was_taken() {
     };
     one_key();
     driver.send(Signal::CONT);
-    until("it has taken the first", || {
+    wait_until("it has taken the first", || {
         let log = server.send("GET", &format!("/api/executions/{run}/events"), &[], b"").is(200);
         String::from_utf8_lossy(&log.body).contains("signal.consumed")
     });

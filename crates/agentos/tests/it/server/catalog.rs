@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::stage::{Server, id, template};
-use crate::support::{Stand, until};
+use crate::support::{Stand, wait_until};
 
 const PLAIN: &str = r#"import { createWorkflow } from "agentos";
 export default createWorkflow({ name: "plain", description: "Says hello", version: "1.2" }, async (ctx) => "hello");"#;
@@ -95,7 +95,7 @@ fn purging_deletes_runs_with_their_files_and_waits_for_none_that_is_active() {
     let server = Server::start(&stand, &root);
     let project = server.project();
     let run = id(&server.execute("listen", &json!({})));
-    until("it waits", || {
+    wait_until("it waits", || {
         server.get(&format!("/api/executions/{run}")).json()["waiting"]["kind"] == "signal"
     });
     let purge = format!("/api/projects/{project}?purge=true");
@@ -127,7 +127,7 @@ fn workflows_are_found_when_they_come_change_and_go() {
     assert_eq!(shown["versions"][0]["author_version"], "1.2");
     assert_eq!(shown["statistics"]["runs"], 0);
     template(&root, "plain", &PLAIN.replace("\"hello\"", "\"good day\""));
-    until("the new version is found", || server.get(&path).is(200).json()["version"] == 2);
+    wait_until("the new version is found", || server.get(&path).is(200).json()["version"] == 2);
     let run = server
         .post(&format!("{path}/execute"), &json!({ "workspace": { "kind": "none" } }))
         .is(201)
@@ -139,7 +139,7 @@ fn workflows_are_found_when_they_come_change_and_go() {
     let refused = server.delete(&path).is(409).json();
     assert!(refused["detail"].as_str().unwrap().contains("plain.ts exists"), "{refused}");
     fs::remove_file(root.join(".agent/workflows/templates/plain.ts")).unwrap();
-    until("it can't be started any more", || {
+    wait_until("it can't be started any more", || {
         server.get(&path).is(200).json()["is_active"] == false
     });
     assert_eq!(server.get("/api/workflows?isActive=false").is(200).json()["total"], 1);
@@ -190,10 +190,10 @@ export default createWorkflow({ name: "works", agents: { planner: "nobody" } }, 
     );
     fs::write(root.join(".agent/config.toml"), config).unwrap();
     // Whoever starts a run goes by it at once; the engine as soon as nothing is at work.
-    until("the engine goes by it, too", || {
+    wait_until("the engine goes by it, too", || {
         let run = id(&execute().is(201).json());
         let mut document = Value::Null;
-        until("it has ended", || {
+        wait_until("it has ended", || {
             document = server.get(&format!("/api/executions/{run}")).is(200).json();
             document["completed_at"].is_string()
         });

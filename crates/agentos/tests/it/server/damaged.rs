@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::readiness::replace;
 use super::stage::{Server, id, template};
-use crate::support::{Stand, sqlite, until};
+use crate::support::{Stand, sqlite, wait_until};
 
 const DATABASE: &str = ".agentos/issue_workflow.db";
 
@@ -68,7 +69,7 @@ fn the_first_is_served(server: &Server, database: &Path) {
     names(&execute(NOTHING, &json!({})).is(503).json()["detail"], database);
     names(&server.delete(&format!("/api/workflows/{NOTHING}")).is(503).json()["detail"], database);
     // Figures are told again for a while.
-    until("the figures tell of it", || {
+    wait_until("the figures tell of it", || {
         let figures = server.get("/metrics").is(200).body;
         let figures = String::from_utf8_lossy(&figures).into_owned();
         figures.lines().any(|line| line == "agentos_databases_unreadable 1")
@@ -135,19 +136,18 @@ fn workflows_that_could_not_be_written_down_are_when_the_database_can_be_used_ag
     let (stand, root) = Stand::with_repository();
     let server = Server::start(&stand, &root);
     let database = root.join(DATABASE);
-    fs::remove_file(&database).expect("a database");
-    fs::write(&database, "something else").expect("a file");
+    replace(&stand, &database);
     template(&root, "plain", PLAIN);
-    until("it was tried", || {
+    wait_until("it was tried", || {
         let problems = &server.get("/api/projects").is(200).json()["items"][0]["problems"];
         problems.to_string().contains("can't be read or written down")
     });
     fs::remove_file(&database).expect("the file");
-    until("it is written down", || {
+    wait_until("it is written down", || {
         let all = server.get("/api/workflows").is(200).json();
         all["items"].as_array().expect("a list").iter().any(|one| one["name"] == "plain")
     });
-    until("nothing is wrong any more", || {
+    wait_until("nothing is wrong any more", || {
         server.get("/api/projects").is(200).json()["items"][0]["problems"] == json!([])
     });
     server.stop();

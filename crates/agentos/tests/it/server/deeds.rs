@@ -1,11 +1,28 @@
 //! What is done to runs over REST, and what is refused.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
 use super::stage::{Server, id, template};
-use crate::support::{Stand, lines, until};
+use crate::support::{Stand, Tally, lines, wait_until};
+
+/// A workflow, `slow`, with a command that sleeps for a number of seconds that no other test sleeps for, also not one of
+/// another checkout: processes are told by it.
+pub(super) fn slow(root: &Path) -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let seconds = format!("9{:07}{number:02}", std::process::id());
+    let text = format!(
+        "import {{ createWorkflow }} from \"agentos\";\n\
+         export default createWorkflow({{ name: \"slow\", workspace: \"none\" }}, async (ctx) => {{\n\
+         await ctx.run(\"wait\", async () => {{ await ctx.shell(\"sleep {seconds}\"); }});\n\
+         }});\n"
+    );
+    template(root, "slow", &text);
+    seconds
+}
 
 /// Whether a process with this in its command line lives.
 pub(super) fn lives(mark: &str) -> bool {
@@ -23,23 +40,16 @@ pub(super) fn lives(mark: &str) -> bool {
 #[test]
 fn cancelling_ends_a_run_with_its_processes_and_changes_nothing_afterwards() {
     let (stand, root) = Stand::with_repository();
-    template(
-        &root,
-        "slow",
-        r#"import { createWorkflow } from "agentos";
-export default createWorkflow({ name: "slow", workspace: "none" }, async (ctx) => {
-    await ctx.run("wait", async () => { await ctx.shell("sleep 987654"); });
-});"#,
-    );
+    let seconds = slow(&root);
     let server = Server::start(&stand, &root);
     let run = id(&server.execute("slow", &json!({})));
-    until("its command runs", || lives("sleep 987654") || lives("sleep\0987654"));
+    wait_until("its command runs", || lives(&seconds));
     let shown = server.get(&format!("/api/executions/{run}")).is(200).json();
     assert_eq!(shown["operations"][0]["kind"], "shell", "{shown}");
     let path = format!("/api/executions/{run}/cancel");
     let ended = server.post(&path, &json!({ "reason": "enough" })).is(200).json();
     assert_eq!(ended["status"], "CANCELLED", "{ended}");
-    assert!(!lives("sleep\0987654"), "no process is left");
+    assert!(!lives(&seconds), "no process is left");
     let again = server.post(&path, &json!({})).is(200).json();
     assert_eq!((&again["status"], &again["seq"]), (&ended["status"], &ended["seq"]));
     server.post("/api/executions/nothing/cancel", &json!({})).is(404);
@@ -55,7 +65,7 @@ fn a_signal_answers_a_wait_and_counts_once_for_each_key() {
     let (stand, root) = Stand::with_repository();
     let server = Server::start(&stand, &root);
     let run = id(&server.execute("listen", &json!({})));
-    until("it waits", || {
+    wait_until("it waits", || {
         server.get(&format!("/api/executions/{run}")).json()["waiting"]["kind"] == "signal"
     });
     let path = format!("/api/executions/{run}/signal");
@@ -73,7 +83,7 @@ fn a_question_is_answered_once_and_who_answered_is_on_record() {
     let (stand, root) = Stand::with_repository();
     let server = Server::start_with(&stand, &root, &[("USER", "grace")]);
     let run = id(&server.execute("ask", &json!({})));
-    until("it asks", || {
+    wait_until("it asks", || {
         server.get(&format!("/api/executions/{run}")).json()["operations"][0]["question"]["text"]
             == "Shall we?"
     });
@@ -149,14 +159,9 @@ fn a_failed_run_is_mended_by_a_new_one_that_keeps_finished_work() {
 #[test]
 fn a_run_is_resumed_where_it_was_stopped_and_not_while_somebody_has_it() {
     let (stand, root) = Stand::with_repository();
-    let file = stand.at("counted");
-    let arguments = format!("file={}", file.display());
-    let words =
-        ["run", "count", "--input", &arguments, "--input", "steps=3", "--input", "pause=400"];
-    let mut foreground = stand.call(&root, &words).start();
-    until("it counts", || !lines(&file).is_empty());
+    let (mut foreground, tally) = Tally::start(&stand, &root);
     let server = Server::start(&stand, &root);
-    let run = id(&stand.only(&root, "count"));
+    let run = id(&stand.only(&root, "tally"));
     let path = format!("/api/executions/{run}/resume");
     let refused = server.post(&path, &json!({})).is(409).json();
     assert!(refused["detail"].as_str().unwrap().contains("is being run by process"), "{refused}");
@@ -164,6 +169,7 @@ fn a_run_is_resumed_where_it_was_stopped_and_not_while_somebody_has_it() {
     assert_eq!(foreground.done().code, Some(130));
     let stopped = server.get(&format!("/api/executions/{run}")).is(200).json();
     assert_eq!(stopped["interrupted"], true, "what was stopped rests: {stopped}");
+    tally.go();
     server.post(&path, &json!({})).is(200);
     server.until_status(&run, "COMPLETED");
     server.stop();

@@ -67,7 +67,7 @@ fn requests_that_nobody_thought_of_get_answers_that_are_described() {
             "--generation-deterministic",
             "--no-color",
             "--request-timeout",
-            "30",
+            "120",
             "--max-failures",
             "5",
             // It would wait for a run that never ends.

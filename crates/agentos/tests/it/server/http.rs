@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use agentos_server::problem::ProblemKind;
 use serde_json::Value;
 
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::PATIENCE;
 
 /// What was answered.
 #[derive(Debug, Clone)]

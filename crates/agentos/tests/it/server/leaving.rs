@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::stage::{Server, id, template};
-use crate::support::{Stand, until};
+use crate::support::{Stand, wait_until};
 
 /// Sends a request, and leaves the answer to whoever has the connection.
 fn post(server: &Server, path: &str, body: &Value) -> TcpStream {
@@ -31,7 +31,7 @@ export default createWorkflow({ name: "plain", workspace: "none" }, async (ctx) 
     template(&other, "plain", plain);
     let server = Server::start(&stand, &root);
     // Whoever is too fast is not heard at all.
-    until("it is served", || {
+    wait_until("it is served", || {
         drop(post(&server, "/api/projects", &json!({ "path": other })));
         server.get("/api/projects").is(200).json()["total"] == 2
     });
@@ -46,13 +46,13 @@ fn runs_are_shown_while_many_wait_for_the_end_of_a_run() {
     let server = Server::start(&stand, &root);
     let mut driver = stand.call(&root, &["run", "listen"]).start();
     let mut run = String::new();
-    until("it waits", || {
+    wait_until("it waits", || {
         let all = server.get("/api/executions?waiting=signal").is(200).json();
         run = all["items"][0]["id"].as_str().unwrap_or_default().to_owned();
         !run.is_empty()
     });
     // Whoever drives it hears nothing, so it can't end.
-    driver.send(Signal::STOP);
+    driver.stand_still(&root.join(".agentos/issue_workflow.db"));
     let path = format!("/api/executions/{run}/cancel");
     let waiting: Vec<TcpStream> = (0..17).map(|_| post(&server, &path, &json!({}))).collect();
     for _ in 0..3 {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::stage::{Server, id, template};
-use crate::support::{Stand, lines, until, workshop};
+use crate::support::{Stand, Tally, wait_until, workshop};
 
 #[test]
 fn health_figures_and_the_description_are_told() {
@@ -107,17 +107,14 @@ fn what_is_detached_while_a_server_is_there_is_driven_by_it() {
 #[test]
 fn runs_go_on_after_the_server_was_killed_and_each_is_told_of() {
     let (stand, root) = Stand::with_repository();
+    let tallies: Vec<Tally> =
+        (0..4).map(|number| Tally::new(&stand, &root, &format!("counted-{number}"))).collect();
     let server = Server::start(&stand, &root);
-    let files: Vec<_> = (0..4).map(|number| stand.at(&format!("counted-{number}"))).collect();
-    let runs: Vec<String> = files
-        .iter()
-        .map(
-            |file| id(&server.execute("count", &json!({ "file": file, "steps": 5, "pause": 100 }))),
-        )
-        .collect();
+    let begin = |tally: &Tally| id(&server.execute("tally", &json!({ "file": tally.file() })));
+    let runs: Vec<String> = tallies.iter().map(begin).collect();
     let listening = id(&server.execute("listen", &json!({})));
-    until("they all count", || files.iter().all(|file| !lines(file).is_empty()));
-    until("the other waits", || {
+    tallies.iter().for_each(Tally::wait_until_it_waits);
+    wait_until("the other waits", || {
         server.get(&format!("/api/executions/{listening}")).json()["waiting"]["kind"] == "signal"
     });
     server.kill();
@@ -125,11 +122,12 @@ fn runs_go_on_after_the_server_was_killed_and_each_is_told_of() {
     let told = server.said.join("\n");
     assert!(told.contains("waits for a signal"), "{told}");
     assert!(told.contains("was interrupted at step count"), "{told}");
-    for (run, file) in runs.iter().zip(&files) {
+    tallies.iter().for_each(Tally::go);
+    for (run, tally) in runs.iter().zip(&tallies) {
         server.until_status(run, "COMPLETED");
-        let mut counted = lines(file);
+        let mut counted = tally.counted();
         counted.dedup();
-        assert_eq!(counted, ["1", "2", "3", "4", "5"], "what was finished is not repeated");
+        assert_eq!(counted, ["1", "2", "3", "4"], "what was finished is not repeated");
     }
     server.post(&format!("/api/executions/{listening}/signal"), &json!({ "event": "go" })).is(200);
     server.until_status(&listening, "COMPLETED");
@@ -151,7 +149,7 @@ fn the_server_watches_and_drives_while_others_do_the_same() {
         assert_eq!(cancelled["status"], "CANCELLED", "round {round}");
         server.until_status(&ours, "COMPLETED");
         server.until_status(detached.out.trim(), "COMPLETED");
-        until("theirs ends", || theirs.has_ended().is_some());
+        wait_until("theirs ends", || theirs.has_ended().is_some());
         let seen = server.get("/api/executions").is(200).json()["total"].as_u64();
         assert_eq!(seen, Some(4 * (round + 1)), "everybody's runs are seen at once");
     }

@@ -137,13 +137,13 @@ fn runs_of_other_worktrees_and_processes_are_seen_and_dealt_with() {
     let other = stand.at("other");
     stand.git(&root, &["worktree", "add", "-q", other.to_str().unwrap()]);
     let run = stand.run(&other, &["run", "--detach", "listen"]).exits(0).out.trim().to_owned();
-    crate::support::until("the other worktree's run is seen", || {
+    crate::support::wait_until("the other worktree's run is seen", || {
         let listing = server.get("/api/executions").is(200).json();
         listing["items"].as_array().unwrap().iter().any(|found| found["run_id"] == run.as_str())
     });
     let listing = server.get("/api/executions").is(200).json();
     assert_eq!(listing["items"][0]["worktree"], "other");
-    crate::support::until("it waits", || {
+    crate::support::wait_until("it waits", || {
         server.get(&format!("/api/executions/{run}")).json()["waiting"]["kind"] == "signal"
     });
     server

@@ -1,17 +1,13 @@
 //! Following runs of the real server: over a WebSocket, as events, and their logs.
 
 use std::net::TcpStream;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 
-use super::deeds::lives;
-use super::stage::{Server, id, template};
-use crate::support::{Stand, lines, until};
-
-/// How long anything may take on a machine that has a lot to do.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::deeds::{lives, slow};
+use super::stage::{Server, id};
+use crate::support::{PATIENCE, Stand, lines, wait_until};
 
 /// A client with a WebSocket.
 struct Client(WebSocket<TcpStream>);
@@ -77,19 +73,12 @@ fn log(server: &Server, run: &str) -> Vec<(u64, String)> {
 #[test]
 fn cancelling_over_the_socket_ends_a_run_with_its_processes() {
     let (stand, root) = Stand::with_repository();
-    template(
-        &root,
-        "slow",
-        r#"import { createWorkflow } from "agentos";
-export default createWorkflow({ name: "slow", workspace: "none" }, async (ctx) => {
-    await ctx.run("wait", async () => { await ctx.shell("sleep 876543"); });
-});"#,
-    );
+    let seconds = slow(&root);
     let server = Server::start(&stand, &root);
     let mut client = Client::connect(&server);
     let run = id(&server.execute("slow", &json!({})));
     client.subscribe(&run, 0);
-    until("its command runs", || lives("sleep\0876543") || lives("sleep 876543"));
+    wait_until("its command runs", || lives(&seconds));
     client
         .say(&json!({ "type": "workflow:cancel", "id": "stop", "data": { "execution_id": run } }));
     let (mut answered, mut ended) = (false, None);
@@ -104,7 +93,7 @@ export default createWorkflow({ name: "slow", workspace: "none" }, async (ctx) =
         }
     }
     assert_eq!(ended, Some(json!("CANCELLED")));
-    assert!(!lives("sleep\0876543") && !lives("sleep 876543"), "no process is left");
+    assert!(!lives(&seconds), "no process is left");
     server.stop();
 }
 
@@ -125,7 +114,7 @@ fn whoever_follows_comes_back_after_the_server_was_killed_and_misses_nothing() {
         for ((client, run), known) in clients.iter_mut().zip(&runs).zip(&known) {
             client.subscribe(run, known.last().map_or(0, |(seq, _)| *seq));
         }
-        until("they count", || files.iter().all(|file| !lines(file).is_empty()));
+        wait_until("they count", || files.iter().all(|file| !lines(file).is_empty()));
         server.kill();
         for ((client, run), known) in clients.iter_mut().zip(&runs).zip(&mut known) {
             client.follow(run, known);
@@ -162,7 +151,7 @@ fn a_run_in_a_terminal_is_followed_and_the_project_hears_of_it() {
             break said["execution_id"].as_str().unwrap().to_owned();
         }
     };
-    until("theirs ends", || theirs.has_ended().is_some());
+    wait_until("theirs ends", || theirs.has_ended().is_some());
     let mut known = Vec::new();
     client.subscribe(&run, 0);
     assert!(client.follow(&run, &mut known));

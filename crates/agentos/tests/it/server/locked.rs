@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::http::{self, Request};
 use super::stage::{Server, id};
-use crate::support::{Stand, until};
+use crate::support::{Stand, wait_until};
 
 /// More than are worked on at once.
 const MANY: usize = 40;
@@ -46,7 +46,7 @@ impl Lock {
 fn listening(server: &Server, project: &str) -> String {
     let body = json!({ "input": {}, "projectId": project });
     let run = id(&server.post("/api/workflows/listen/execute", &body).is(201).json());
-    until("it waits", || {
+    wait_until("it waits", || {
         server.get(&format!("/api/executions/{run}")).json()["waiting"]["kind"] == "signal"
     });
     run

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::stage::{Server, id, template};
-use crate::support::{Stand, until};
+use crate::support::{Stand, wait_until};
 
 const NAMED: &str = r#"import { createWorkflow } from "agentos";
 export default createWorkflow({
@@ -86,7 +86,7 @@ fn what_a_field_says_is_refused_under_its_name() {
     let run = id(&ended);
     let asking = id(&server.execute("ask", &json!({})));
     let asking = format!("/api/executions/{asking}");
-    until("it asks", || server.get(&asking).json()["waiting"]["kind"] == "approval");
+    wait_until("it asks", || server.get(&asking).json()["waiting"]["kind"] == "approval");
     let workspace = ended["workspace_id"].as_str().expect("a workspace");
     let workspace = format!("/api/workspaces/{workspace}");
     server.post(&format!("{workspace}/clean"), &json!({ "force": true })).is(200);

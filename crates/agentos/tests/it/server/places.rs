@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::stage::{Server, id, template};
-use crate::support::{Stand, until};
+use crate::support::{Stand, wait_until};
 
 const WORKS: &str = r#"import { createWorkflow } from "agentos";
 export default createWorkflow({ name: "works" }, async (ctx) => {
@@ -152,7 +152,7 @@ fn a_workspace_that_a_run_needs_says_so_and_its_files_are_told_to_be_in_the_back
     let server = Server::start(&stand, &root);
     let order = json!({ "workspace": { "kind": "worktree" } });
     let run = id(&server.post("/api/workflows/pauses/execute", &order).is(201).json());
-    until("it asks", || {
+    wait_until("it asks", || {
         let shown = server.get(&format!("/api/executions/{run}")).is(200).json();
         shown["waiting"]["kind"] == "approval"
     });

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::http::Answer;
 use super::stage::{Server, id};
-use crate::support::{Stand, until};
+use crate::support::{Stand, remove_folder, wait_until};
 
 const DATABASE: &str = ".agentos/issue_workflow.db";
 
@@ -16,13 +16,21 @@ fn execute(server: &Server) -> Answer {
 }
 
 fn until_ready(server: &Server) {
-    until("the server is ready", || server.get("/readyz").status == 200);
+    wait_until("the server is ready", || server.get("/readyz").status == 200);
+}
+
+/// Puts another file in the place of a database with one rename: a server that finds no file for a moment puts its database
+/// back.
+pub(super) fn replace(stand: &Stand, database: &Path) {
+    let other = stand.at("another-file");
+    fs::write(&other, "something else").expect("a file");
+    fs::rename(other, database).expect("it is put there");
 }
 
 /// Waits until the server says that it can't use this database, and why.
 fn until_unready(server: &Server, database: &Path, why: &str) {
     let mut said = String::new();
-    until("the server says that it is not ready", || {
+    wait_until("the server says that it is not ready", || {
         let answer = server.get("/readyz");
         said = answer.json()["unreadable"].to_string();
         answer.status == 503
@@ -37,8 +45,7 @@ fn a_database_that_was_replaced_makes_the_server_unready_until_it_is_back() {
     let run = id(&execute(&server).is(201).json());
     server.until_status(&run, "COMPLETED");
     let database = root.join(DATABASE);
-    fs::remove_file(&database).expect("a database");
-    fs::write(&database, "something else").expect("a file");
+    replace(&stand, &database);
     until_unready(&server, &database, "was replaced by another file");
     let refused = execute(&server).is(503);
     assert_eq!(refused.header("content-type"), "application/problem+json");
@@ -50,7 +57,7 @@ fn a_database_that_was_replaced_makes_the_server_unready_until_it_is_back() {
     until_ready(&server);
     // While it is being put back it is refused once more.
     let mut later = String::new();
-    until("a run is started", || {
+    wait_until("a run is started", || {
         let answer = execute(&server);
         if answer.status == 201 {
             later = id(&answer.json());
@@ -70,8 +77,10 @@ fn a_database_that_was_moved_is_used_again_when_it_is_moved_back() {
     fs::rename(&home, &elsewhere).expect("it is moved");
     until_unready(&server, &root.join(DATABASE), "was moved to");
     execute(&server).is(503);
-    fs::remove_dir_all(&home).ok();
-    fs::rename(&elsewhere, &home).expect("it is moved back");
+    wait_until("it is moved back", || {
+        fs::remove_dir_all(&home).ok();
+        fs::rename(&elsewhere, &home).is_ok()
+    });
     until_ready(&server);
     let run = id(&execute(&server).is(201).json());
     server.until_status(&run, "COMPLETED");
@@ -84,8 +93,10 @@ fn a_database_that_was_removed_is_put_back_before_anybody_asks() {
     let server = Server::start(&stand, &root);
     let run = id(&execute(&server).is(201).json());
     server.until_status(&run, "COMPLETED");
-    stand.git(&root, &["clean", "-fdxq"]);
-    until("it is there again", || root.join(DATABASE).exists());
+    // git complains of a folder that is not empty if the server is as fast as git.
+    let clean = stand.call_program(Path::new("git"), &root, &["clean", "-fdxq"]);
+    clean.done();
+    wait_until("it is there again", || root.join(DATABASE).exists());
     until_ready(&server);
     // Whoever kills the server now takes nothing away.
     server.kill();
@@ -101,11 +112,11 @@ fn a_worktree_that_lost_its_database_is_shown_without_it() {
     let server = Server::start(&stand, &root);
     let total = || server.get("/api/executions").is(200).json()["total"].as_u64();
     assert_eq!(total(), Some(1));
-    fs::remove_dir_all(other.join(".agentos")).expect("its history");
-    until("its runs are gone", || total() == Some(0));
+    remove_folder(&other.join(".agentos"));
+    wait_until("its runs are gone", || total() == Some(0));
     until_ready(&server);
     assert!(!other.join(DATABASE).exists(), "nobody has put it back");
     stand.run(&other, &["run", "greet", "--name", "Ada"]).exits(0);
-    until("its new run is seen", || total() == Some(1));
+    wait_until("its new run is seen", || total() == Some(1));
     server.stop();
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::http::Answer;
 use super::stage::{Server, id, template};
-use crate::support::{Stand, until};
+use crate::support::{Stand, wait_until};
 
 const NAMED: &str = r#"import { createWorkflow } from "agentos";
 export default createWorkflow({
@@ -116,7 +116,7 @@ fn how_a_project_stands_is_told_by_types_of_its_own() {
     let in_box = json!({ "workspace": { "kind": "worktree", "id": "box" } });
     let waits = execute(&server, "waits", &in_box).is(201).json();
     let waits = format!("/api/executions/{}", id(&waits));
-    until("it waits", || server.get(&waits).json()["waiting"]["kind"] == "signal");
+    wait_until("it waits", || server.get(&waits).json()["waiting"]["kind"] == "signal");
     execute(&server, "named", &in_box).refuses("workspace-in-use");
     server.post("/api/workspaces/box/clean", &json!({})).refuses("workspace-in-use");
     let project = server.project();
@@ -187,7 +187,7 @@ fn what_is_not_done_to_a_run_says_by_its_type_why() {
     diff(&plain, "").refuses("files-not-kept");
     post(&plain, "fork", json!({ "fromStep": 1 })).refuses("files-not-kept");
     let asks = id(&server.execute("asks", &json!({})));
-    until("it asks", || {
+    wait_until("it asks", || {
         let run = server.get(&format!("/api/executions/{asks}")).json();
         run["operations"].as_array().is_some_and(|all| all.len() == 2)
     });
@@ -195,7 +195,7 @@ fn what_is_not_done_to_a_run_says_by_its_type_why() {
     let other = json!({ "approved": true, "question": "Why?" });
     post(&asks, "approve", other).refuses("wrong-question");
     let waits = id(&server.execute("waits", &json!({})));
-    until("it waits", || {
+    wait_until("it waits", || {
         let run = server.get(&format!("/api/executions/{waits}")).json();
         run["waiting"]["kind"] == "signal"
     });
@@ -212,7 +212,7 @@ fn a_run_that_somebody_has_or_that_does_not_fit_its_workflow_any_more_does_not_g
     let run = id(&stand.only(&root, "waits"));
     let server = Server::start(&stand, &root);
     let path = format!("/api/executions/{run}");
-    until("it waits", || server.get(&path).is(200).json()["waiting"]["kind"] == "signal");
+    wait_until("it waits", || server.get(&path).is(200).json()["waiting"]["kind"] == "signal");
     server.post(&format!("{path}/resume"), &json!({})).refuses("run-is-driven");
     foreground.send(rustix::process::Signal::INT);
     assert_eq!(foreground.done().code, Some(130));

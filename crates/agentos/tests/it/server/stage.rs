@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::http::{self, Answer, Request};
-use crate::support::{Call, Process, Stand, until};
+use crate::support::{Call, Process, Stand, wait_until};
 
 /// A server that was started for a test.
 pub(crate) struct Server {
@@ -107,7 +107,7 @@ impl Server {
     #[track_caller]
     pub(crate) fn until_status(&self, run: &str, status: &str) -> Value {
         let mut document = Value::Null;
-        until(&format!("{run} is {status}"), || {
+        wait_until(&format!("{run} is {status}"), || {
             document = self.get(&format!("/api/executions/{run}")).is(200).json();
             document["status"] == status
         });

@@ -5,31 +5,40 @@ use std::fs;
 use serde_json::json;
 
 use super::stage::{Server, id, template};
-use crate::support::{Stand, lines, until};
+use crate::support::{Stand, lines, wait_until};
+
+/// Each of its steps ends when there is a file of its number.
+const STEPS: &str = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "steps", workspace: "none" }, async (ctx) => {
+    const file = ctx.input.file as string;
+    for (const number of [1, 2, 3, 4]) {
+        const command = `echo ${number} >> ${file}; while [ -e ${file} ] && [ ! -e ${file}.${number} ]; do sleep 0.02; done`;
+        await ctx.run(`count ${number}`, async (ctx) => { await ctx.shell(command); });
+    }
+});"#;
 
 #[test]
 fn a_run_is_started_by_id_or_name_and_its_current_step_moves() {
     let (stand, root) = Stand::with_repository();
+    template(&root, "steps", STEPS);
     let server = Server::start(&stand, &root);
-    let (workflow, project) = (id(&server.workflow("count")), server.project());
+    let (workflow, project) = (id(&server.workflow("steps")), server.project());
     let file = stand.at("counted");
-    let body = json!({ "projectId": project, "input": { "file": file, "steps": 4, "pause": 150 } });
+    let body = json!({ "projectId": project, "input": { "file": file } });
     let started = server.post(&format!("/api/workflows/{workflow}/execute"), &body).is(201);
     let run = started.json();
     assert_eq!(run["id"], run["execution_id"]);
     assert_eq!(started.header("location"), format!("/api/executions/{}", id(&run)));
     assert!(matches!(run["status"].as_str(), Some("PENDING" | "RUNNING")), "{run}");
-    let mut seen = Vec::new();
-    until("the current step has moved to the last one", || {
-        let now = server.get(&format!("/api/executions/{}", id(&run))).is(200).json();
-        let step = now["current_step"]["name"].as_str().unwrap_or_default().to_owned();
-        if seen.last() != Some(&step) {
-            seen.push(step);
-        }
-        now["status"] == "COMPLETED"
-    });
-    seen.retain(|step| !step.is_empty());
-    assert!(seen.len() >= 3 && seen.last().is_some_and(|last| last == "count 4"), "{seen:?}");
+    for number in 1..=4 {
+        let step = format!("count {number}");
+        wait_until(&format!("`{step}` is the current step"), || {
+            let now = server.get(&format!("/api/executions/{}", id(&run))).is(200).json();
+            now["current_step"]["name"] == step.as_str()
+        });
+        fs::write(stand.at(&format!("counted.{number}")), "").unwrap();
+    }
+    server.until_status(&id(&run), "COMPLETED");
     assert_eq!(lines(&file), ["1", "2", "3", "4"]);
     assert!(stand.executors().is_empty(), "the server drives it itself");
     let by_name = json!({ "project_id": project, "input": { "name": "Ada" } });
@@ -151,7 +160,7 @@ export default createWorkflow({ name: "fresh" }, async (ctx) => { ctx.log.info("
     assert_eq!(server.until_status(&id(&run), "COMPLETED")["output"], 1);
     assert_eq!(server.workflow("fresh")["is_active"], true);
     template(&root, "broken", "export default (");
-    until("the broken template is told of", || {
+    wait_until("the broken template is told of", || {
         let projects = server.get("/api/projects").is(200).json();
         projects["items"][0]["problems"].to_string().contains("broken.ts")
     });

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::stage::{Server, id, template};
-use crate::support::{Stand, until};
+use crate::support::{Stand, wait_until};
 
 const PARENT: &str = r#"import { createWorkflow } from "agentos";
 export default createWorkflow({ name: "parent", workspace: "none" }, async (ctx) => {
@@ -47,14 +47,12 @@ fn a_child_that_waits_goes_on_as_it_began_though_its_file_is_gone() {
     template(&root, "child", &waits);
     let run = stand.run(&root, &["run", "parent", "--detach", "--json"]).exits(0).document();
     let mut child = Value::Null;
-    until("the child waits", || {
+    wait_until("the child waits", || {
         let found = stand.runs(&root).into_iter().find(|run| run["workflow"] == "child");
         child = found.unwrap_or_default();
         child["waiting"]["kind"] == "signal"
     });
-    for pid in stand.executors() {
-        crate::support::kill(pid, rustix::process::Signal::KILL);
-    }
+    stand.kill_executors();
     let file = root.join(".agent/workflows/templates/child.ts");
     std::fs::write(&file, CHILD).expect("another template");
     let name = child["run_id"].as_str().expect("a name");
@@ -77,7 +75,7 @@ fn lists_tell_what_a_run_waits_for_in_a_line() {
     let run = id(&server.execute("asks", &json!({})));
     let waits_for = |kind: &str| {
         let mut found = Value::Null;
-        until(&format!("it waits for {kind}"), || {
+        wait_until(&format!("it waits for {kind}"), || {
             found = server.get(&format!("/api/executions?waiting={kind}")).is(200).json();
             found["total"] == 1
         });
@@ -104,10 +102,10 @@ fn whoever_answers_is_on_record_by_name_also_where_no_variable_tells_it() {
         Server::of(stand.call(&root, &["serve", "--port", "0"]).without("USER").without("LOGNAME"));
     let run = id(&server.execute("asks", &json!({})));
     let path = format!("/api/executions/{run}");
-    until("it asks", || server.get(&path).is(200).json()["waiting"]["kind"] == "approval");
+    wait_until("it asks", || server.get(&path).is(200).json()["waiting"]["kind"] == "approval");
     server.post(&format!("{path}/approve"), &json!({ "approved": true })).is(200);
     let mut by = Value::Null;
-    until("it is answered", || {
+    wait_until("it is answered", || {
         let shown = server.get(&path).is(200).json();
         by = shown["steps"][0]["output"]["by"].clone();
         !by.is_null()

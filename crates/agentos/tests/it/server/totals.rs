@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::stage::{Server, id, template};
-use crate::support::{Stand, until};
+use crate::support::{Stand, wait_until};
 
 const WORKS: &str = r#"import { createWorkflow, claude } from "agentos";
 export default createWorkflow({ name: "works" }, async (ctx) => {
@@ -18,7 +18,7 @@ const SCENARIO: &str = "[[session]]\nplay = [{ say = \"done\" }, \
     { tokens = { input = 100, output = 10, cached = 40, cost_usd = 0.25 } }]\n";
 
 fn until_it_waits(server: &Server, run: &str, kind: &str) {
-    until(&format!("{run} waits for {kind}"), || {
+    wait_until(&format!("{run} waits for {kind}"), || {
         server.get(&format!("/api/executions/{run}")).json()["waiting"]["kind"] == kind
     });
 }

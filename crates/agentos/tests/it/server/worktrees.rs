@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::stage::{Server, id, template};
-use crate::support::{Stand, until};
+use crate::support::{Stand, wait_until};
 
 const WORKS: &str = r#"import { createWorkflow } from "agentos";
 export default createWorkflow({ name: "works" }, async (ctx) => {
@@ -36,7 +36,7 @@ fn runs_of_another_worktree_are_told_as_the_projects_and_found_by_it() {
     let (other, run) = worktree_with_a_run(&stand, &root);
     assert_ne!(run["project_id"], project.as_str(), "what is written down is its own");
     let run = id(&run);
-    until("the run is seen", || !listed(&server, "workflowId=works").is_empty());
+    wait_until("the run is seen", || !listed(&server, "workflowId=works").is_empty());
     let found = listed(&server, &format!("projectId={project}"));
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found.iter().all(|run| run["project_id"] == project.as_str()), "{found:?}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::server::stage::{Server, id};
-use crate::support::{Stand, until};
+use crate::support::{Stand, wait_until};
 
 /// What every process of a run has in its environment.
 const MARK: &str = "AGENTOS_OPERATION";
@@ -24,7 +24,7 @@ fn what_a_run_has_started_does_not_approve_by_the_server() {
     let (stand, root) = Stand::with_repository();
     let server = Server::start(&stand, &root);
     let run = id(&server.execute("ask", &json!({})));
-    until("it asks", || {
+    wait_until("it asks", || {
         server.get(&format!("/api/executions/{run}")).json()["waiting"]["kind"] == "approval"
     });
     let port = server.address.rsplit(':').next().unwrap();

@@ -42,7 +42,7 @@ fn what_a_run_a_step_and_two_runs_have_done_is_told() {
     let forked = name(&site.ends(&arguments, 0));
     let mut settings = insta::Settings::clone_current();
     settings.add_filter(r"\bwork-[a-z]{6}\b", "work-[six]");
-    settings.add_filter(r" *\b\d+(\.\d+)? m?s\b", " [span]");
+    settings.add_filter(r" *\b(\d+ m )?\d+(\.\d+)? m?s\b", " [span]");
     settings.add_filter(r"STATUS +TIME", "STATUS  TIME");
     settings.bind(|| {
         assert_seen!(&site.stand, "diff_against", seen(&["diff", &run, "--against", &forked]));
@@ -77,11 +77,11 @@ fn a_run_that_still_runs_shows_what_it_has_done_so_far() {
 "#,
     );
     let run = site.run(&["run", "work", "--detach"]).exits(0).out.trim().to_owned();
-    crate::support::until("it waits", || site.show(&run)["waiting"]["kind"] == "signal");
+    crate::support::wait_until("it waits", || site.show(&run)["waiting"]["kind"] == "signal");
     let told = site.run(&["diff", &run, "--stat", "--json"]).exits(0).document();
     assert_eq!(told["files"][0]["path"], "a.txt", "{told:#}");
     site.run(&["signal", &run, "go"]).exits(0);
-    crate::support::until("it is over", || site.show(&run)["status"] == "COMPLETED");
+    crate::support::wait_until("it is over", || site.show(&run)["status"] == "COMPLETED");
     let refs = site.stand.git(&site.root, &["for-each-ref", "--format=%(refname)", "refs/agentos"]);
     assert!(!refs.contains("now-"), "nothing is left of a look: {refs}");
 }

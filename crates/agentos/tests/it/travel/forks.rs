@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::site::{Site, file, step};
-use crate::support::{lines, name, until};
+use crate::support::{lines, name, wait_until};
 
 /// An agent builds; then the files are looked at.
 const BUILD: &str = r#"
@@ -38,7 +38,7 @@ fn a_run_is_forked_with_another_agent_while_it_still_runs() {
         let run = site.show(&run);
         run["workspace_dir"].as_str().map(|dir| Path::new(dir).join("built.txt").exists())
     };
-    until("the agent is at work", || built() == Some(true));
+    wait_until("the agent is at work", || built() == Some(true));
     let arguments = ["fork", &run, "--from-step", "build", "--agent", "claude=scripted:fast.toml"];
     let forked = site.ends(&arguments, 0);
     assert_eq!(forked["output"], "plan\nfast\n");
@@ -128,7 +128,7 @@ fn a_fork_goes_on_in_the_background_and_after_its_workspace_was_cleaned() {
     assert!(!Path::new(first["workspace_dir"].as_str().expect("a path")).exists());
     let named = site.run(&["fork", &run, "--from-step", "b", "--detach"]).exits(0);
     let forked = named.out.trim().to_owned();
-    until("it is over", || site.show(&forked)["status"] == "COMPLETED");
+    wait_until("it is over", || site.show(&forked)["status"] == "COMPLETED");
     let forked = site.show(&forked);
     assert_eq!(forked["output"], first["output"]);
     assert_eq!(step(&forked, "b")["status"], "COMPLETED");

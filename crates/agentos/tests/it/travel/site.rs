@@ -67,7 +67,7 @@ impl Site {
     /// The only run so far, once there is one.
     pub(crate) fn only(&self) -> String {
         let mut found = None;
-        crate::support::until("there is a run", || {
+        crate::support::wait_until("there is a run", || {
             let listed = self.run(&["status", "--json", "--all"]);
             found = (listed.code == Some(0)).then(|| listed.document()["items"].clone());
             found.as_ref().and_then(Value::as_array).is_some_and(|runs| !runs.is_empty())

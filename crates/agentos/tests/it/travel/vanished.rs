@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::site::{Site, file};
-use crate::support::until;
+use crate::support::wait_until;
 
 /// A step that leaves a file that is not committed, then something to wait for.
 const SLOW: &str = r#"
@@ -21,7 +21,7 @@ fn what_was_kept_is_in_a_workspace_that_is_made_again() {
         let arguments =
             ["run", "work", "--json", "--workspace", kind, "--input", &one, "--input", &two];
         let run = site.begin(&arguments);
-        until("it is in the second step", || at.exists());
+        wait_until("it is in the second step", || at.exists());
         let workspace = site.show(&site.only())["workspace_dir"].clone();
         fs::remove_dir_all(workspace.as_str().expect("a folder")).expect("it is removed");
         fs::write(&go, "").expect("a file");
@@ -61,10 +61,10 @@ fn what_a_run_that_waits_has_done_is_kept() {
 "#,
     );
     let run = site.run(&["run", "work", "--detach"]).exits(0).out.trim().to_owned();
-    until("it waits", || site.show(&run)["waiting"]["kind"] == "signal");
+    wait_until("it waits", || site.show(&run)["waiting"]["kind"] == "signal");
     let workspace = site.show(&run)["workspace_dir"].clone();
     fs::remove_dir_all(workspace.as_str().expect("a folder")).expect("it is removed");
     site.run(&["signal", &run, "go"]).exits(0);
-    until("it has ended", || !site.show(&run)["completed_at"].is_null());
+    wait_until("it has ended", || !site.show(&run)["completed_at"].is_null());
     assert_eq!(site.show(&run)["output"], "kept\n", "{:#}", site.show(&run));
 }
