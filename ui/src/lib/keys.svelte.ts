@@ -15,8 +15,10 @@ export interface Key {
 }
 
 let bound: Key[] = [];
-let begun = '';
-let timer: ReturnType<typeof setTimeout> | undefined;
+/** The first key of a sequence, and when it was pressed. */
+let begun: { key: string; at: number } | null = null;
+/** As long is the second key waited for, in milliseconds. */
+const SEQUENCE = 1200;
 
 /** Binds keys for as long as the component lives: `$effect(() => bind([...]))`. */
 export function bind(keys: Key[]): () => void {
@@ -48,16 +50,15 @@ export function listen(event: KeyboardEvent): void {
   if (event.altKey) return;
   // What has the focus knows better what this key means.
   if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey && event.target instanceof Element && event.target.closest('a, button, summary')) return;
-  const wanted = begun ? `${begun} ${pressed}` : pressed;
+  // When the keys were pressed counts, not when a busy page gets to them.
+  const wanted = begun && event.timeStamp - begun.at < SEQUENCE ? `${begun.key} ${pressed}` : pressed;
   const found = bound.find((key) => key.keys === wanted && (key.everywhere || !isTyping));
-  clearTimeout(timer);
-  begun = '';
+  begun = null;
   if (found) {
     event.preventDefault();
     found.run(event);
   } else if (!isTyping && pressed === 'g') {
-    begun = 'g';
-    timer = setTimeout(() => (begun = ''), 1200);
+    begun = { key: 'g', at: event.timeStamp };
   }
 }
 

@@ -14,6 +14,8 @@ export class Runs {
   unreadable = $state.raw<{ path: string; reason: string }[]>([]);
   totals = $state.raw<Totals | null>(null);
   isRead = $state(false);
+  /** Whether other filters were chosen, and what is shown are still the runs that the earlier ones found. */
+  isOutdated = $state(true);
   problem = $state.raw<unknown>(null);
   #asked = 0;
   #key = '';
@@ -23,6 +25,7 @@ export class Runs {
     const key = JSON.stringify(filters);
     const isOther = key !== this.#key;
     this.#key = key;
+    if (isOther) this.isOutdated = true;
     const number = ++this.#asked;
     // What was unfolded stays unfolded when it is read again.
     const wanted = isOther ? AT_ONCE : Math.max(AT_ONCE, this.items.length);
@@ -42,6 +45,7 @@ export class Runs {
       this.unreadable = page.unreadable ?? [];
       this.problem = null;
       this.isRead = true;
+      this.isOutdated = false;
     } catch (error) {
       if (number === this.#asked) this.problem = error;
     }

@@ -1,23 +1,13 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { launch, Watched } from './browser.ts';
-import { Stage, until, type RunDocument } from './stage.ts';
+import { pressSequence, WatchedPage } from './browser.ts';
+import { until, type RunDocument } from './server.ts';
+import { browser, project, server, setUp, showsStatus, watched } from './setup.ts';
 
-let stage: Stage;
-let browser: Browser;
+// These tests kill the server.
+setUp({ ownServer: true, page: { viewport: { width: 1440, height: 520 } } });
 
-beforeAll(async () => {
-  stage = await Stage.set();
-  await stage.serve();
-  browser = await launch();
-});
-afterAll(async () => {
-  await browser?.close();
-  await stage?.strike();
-});
-
-/** What the page has told the desktop, which has none here: the browser's own class, with a memory. */
-const REMEMBER = `{
+/** Records what the page has told the desktop, which there is none of here, in a subclass of the browser's own class. */
+const RECORD = `{
   const Real = window.Notification;
   window.told = [];
   window.Notification = class extends Real {
@@ -28,49 +18,52 @@ const REMEMBER = `{
   };
 }`;
 
-describe('somebody who looks elsewhere', () => {
-  let seen: Watched;
-  const told = () => seen.page.evaluate(() => (window as unknown as { told: { title: string }[] }).told.map(({ title }) => title));
-  const reason = (title: string) => seen.page.evaluate((title) => (window as unknown as { told: { title: string; body: string }[] }).told.find((one) => one.title === title)?.body, title);
-  const hears = (title: string) => until(`${title} is told`, async () => ((await told()).includes(title) ? true : null));
+describe('a user who looks at another window', () => {
+  let away: WatchedPage;
+  const told = () => away.page.evaluate(() => (window as unknown as { told: { title: string }[] }).told.map(({ title }) => title));
+  const reason = (title: string) => away.page.evaluate((title) => (window as unknown as { told: { title: string; body: string }[] }).told.find((one) => one.title === title)?.body, title);
+  const isTold = (title: string) => expect.poll(told).toContain(title);
 
   beforeAll(async () => {
-    seen = await Watched.open(browser, stage.url, { permissions: ['notifications'] });
-    await seen.page.addInitScript(REMEMBER);
-    await seen.page.goto('/');
+    away = await WatchedPage.open(browser, server.url, { permissions: ['notifications'] });
+    await away.page.addInitScript(RECORD);
+    await away.page.goto('/');
+    // A run counts as new only to a page that was there before it.
+    await away.settled();
   });
   afterAll(async () => {
-    seen.expectQuiet();
-    await seen.close();
+    away.expectQuiet();
+    await away.close();
   });
 
-  /** A browser without a screen never hides a page: it is told that somebody looks elsewhere, or here again. */
+  /** A browser without a screen never hides a page: the page is told that it is hidden, or shown again. */
   function look(here: boolean): Promise<void> {
-    return seen.page.evaluate((state) => {
+    return away.page.evaluate((state) => {
       Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state });
       document.dispatchEvent(new Event('visibilitychange'));
     }, here ? 'visible' : 'hidden');
   }
 
-  test('is told of nothing that was not asked for', async () => {
+  test('is told of nothing without having asked for it', async () => {
     await look(false);
-    const run = await stage.start('feature', { title: 'Unasked' });
-    await stage.waitFor(run, ({ waiting }) => waiting !== null);
-    await seen.page.getByRole('row').filter({ hasText: run.run_id }).getByText('Needs you').waitFor();
+    const run = await project.start('feature', { title: 'Unasked' });
+    await away.page.getByRole('row').filter({ hasText: run.run_id }).getByText('Needs you').waitFor();
+    // The number is shown when the page has looked for something to tell.
+    await away.page.getByRole('navigation').getByTitle('1 need a person').waitFor();
     expect(await told()).toEqual([]);
     await look(true);
   });
 
   test('is told when a run needs a person, and when one ends, and is brought to it', async () => {
-    const { page } = seen;
+    const { page } = away;
     await page.getByRole('button', { name: 'Notify me when a run needs me or ends' }).click();
     await page.getByText('You are told when a run needs you or ends').waitFor();
     await look(false);
-    const asking = await stage.start('feature', { title: 'Dark mode' });
-    await hears(`${asking.run_id}: Needs you`);
+    const asking = await project.start('feature', { title: 'Dark mode' });
+    await isTold(`${asking.run_id}: Needs you`);
     expect(await reason(`${asking.run_id}: Needs you`)).toBe('Open a pull request for “Dark mode”?');
-    const failing = await stage.start('broken');
-    await hears(`${failing.run_id}: Failed`);
+    const failing = await project.start('broken');
+    await isTold(`${failing.run_id}: Failed`);
     expect(await reason(`${failing.run_id}: Failed`)).toBe('exit 101: error[E0308]: mismatched types');
     // Each is told once.
     expect(await told()).toHaveLength(2);
@@ -79,19 +72,24 @@ describe('somebody who looks elsewhere', () => {
     await look(true);
   });
 
-  test('is told of nothing while the page is looked at, and the wish is remembered', async () => {
-    const { page } = seen;
+  test('is told of nothing while the page is looked at, and the choice is remembered', async () => {
+    const { page } = away;
     await page.goto('/');
-    const bell = page.getByRole('button', { name: 'Notify me when a run needs me or ends' });
-    expect(await bell.getAttribute('aria-pressed')).toBe('true');
-    const run = await stage.start('broken');
-    await stage.waitFor(run, ({ status }) => status === 'FAILED');
-    await page.getByRole('row').filter({ hasText: run.run_id }).getByText('Failed').waitFor();
-    expect(await told()).toEqual([]);
+    await away.settled();
+    await page.getByRole('button', { name: 'Notify me when a run needs me or ends', pressed: true }).waitFor();
+    const run = await project.start('broken');
+    await page.getByRole('row').filter({ hasText: run.run_id }).getByText('Failed', { exact: true }).waitFor();
+    await away.settled();
+    // What is told now comes after what the page may have told before.
+    await look(false);
+    const next = await project.start('broken');
+    await isTold(`${next.run_id}: Failed`);
+    expect(await told()).toEqual([`${next.run_id}: Failed`]);
+    await look(true);
   });
 
   test('is told why not where the browser does not allow it', async () => {
-    const refused = await Watched.open(browser, stage.url);
+    const refused = await WatchedPage.open(browser, server.url);
     await refused.page.addInitScript('Notification.requestPermission = () => Promise.resolve("denied")');
     await refused.page.goto('/');
     await refused.page.getByRole('button', { name: 'Notify me when a run needs me or ends' }).click();
@@ -101,77 +99,88 @@ describe('somebody who looks elsewhere', () => {
 });
 
 describe('a server that goes away', () => {
-  let seen: Watched;
   let runs: RunDocument[];
 
   beforeAll(async () => {
-    runs = [];
-    for (let time = 0; time < 16; time++) runs.push(await stage.start('steps', { steps: 4 }, { workspace: { kind: 'none' } }));
-    for (const run of runs) await stage.waitFor(run, ({ status }) => status === 'COMPLETED');
-    seen = await Watched.open(browser, stage.url, { viewport: { width: 1440, height: 520 } });
-    seen.mayBeOffline = true;
-  }, 120_000);
-  afterAll(async () => {
-    seen.expectQuiet();
-    await seen.close();
+    runs = await project.completeShort(16, 4);
+    watched.mayBeOffline = true;
   });
 
   test('leaves the list where it is: scrolled, selected, filtered', async () => {
-    const { page } = seen;
+    const { page } = watched;
     await page.goto(`/?q=steps`);
     const row = page.getByRole('row').filter({ hasText: runs[4]!.run_id });
     await page.getByLabel(`Select ${runs[4]!.run_id}`).check();
     await page.getByLabel(`Select ${runs[5]!.run_id}`).check();
+    await page.getByRole('toolbar').getByText('2 runs').waitFor();
+    await watched.settled();
     const height = () => page.locator('main').evaluate((main) => main.scrollTop);
     const before = await height();
     expect(before).toBeGreaterThan(50);
-    await stage.halt('SIGKILL');
+    await server.stop('SIGKILL');
     await page.getByText('No connection to the server').waitFor();
     await row.waitFor();
     await page.getByRole('toolbar').getByText('2 runs').waitFor();
-    // What is done meanwhile fails in words, and what is shown stays.
-    await page.keyboard.press('g');
-    await page.keyboard.press('s');
+    // An attempt to do something meanwhile fails with a message, and what is shown stays.
+    await pressSequence(page, 'g', 's');
     await page.getByText('The server can’t be reached.').waitFor();
     await page.goBack();
     await row.waitFor();
-    await stage.serve();
-    await page.getByRole('button', { name: 'Try now' }).click({ timeout: 3000 }).catch(() => 'it has tried by itself');
-    await page.getByText('Live', { exact: true }).waitFor();
+    await server.start();
+    // The page also tries by itself: the button may be gone before it is pressed.
+    const isLive = page.getByText('Live', { exact: true });
+    await until('the page is connected', async () => {
+      if (await isLive.isVisible()) return true;
+      await page.getByRole('button', { name: 'Try now' }).click({ timeout: 1000 }).catch(() => null);
+      return null;
+    });
     await page.getByText('No connection to the server').waitFor({ state: 'detached' });
     expect(page.url()).toContain('q=steps');
     await row.waitFor();
-    expect(Math.abs((await height()) - before)).toBeLessThan(60);
-    const added = await stage.start('steps', { steps: 4 }, { workspace: { kind: 'none' } });
+    await expect.poll(async () => Math.abs((await height()) - before)).toBeLessThan(60);
+    const added = await project.startShort(4);
     await page.getByRole('row').filter({ hasText: added.run_id }).waitFor();
   });
 
   test('leaves a run where it is: the row, the tab, the place in the log', async () => {
-    const { page } = seen;
-    const run = await stage.start('slow');
+    const { page } = watched;
+    const run = await project.start('slow', { lines: 100 });
     await page.goto(`/runs/${run.run_id}?tab=log`);
-    await page.getByRole('log').getByText('tick 60', { exact: true }).waitFor();
     await page.getByRole('treeitem').filter({ hasText: 'ticking' }).click();
+    await page.waitForURL(/at=/);
     const log = page.getByRole('log');
-    const lines = async () => Number(/([\d,]+) lines/.exec((await page.locator('[aria-label="Log"] .foot').textContent().catch(() => '')) ?? '')?.[1]?.replace(',', '') ?? 0);
-    await until('the log of the row is read', async () => ((await lines()) > 60 ? true : null));
-    await log.evaluate((view) => (view.scrollTop = 200));
-    await until('it does not follow any more', async () => ((await page.getByRole('button', { name: 'Follow' }).getAttribute('aria-pressed')) === 'false' ? true : null));
-    const [address, height] = [page.url(), await log.evaluate((view) => view.scrollTop)];
-    await stage.halt('SIGKILL');
+    const lines = async () => Number(/([\d,]+) lines/.exec((await page.locator('[aria-label="Log"] .foot').textContent({ timeout: 1000 }).catch(() => '')) ?? '')?.[1]?.replace(',', '') ?? 0);
+    await expect.poll(lines).toBeGreaterThan(100);
+    // Lines that come in the same moment may take the log to its end once more.
+    await until('the log does not follow any more', async () => {
+      await log.evaluate((view) => (view.scrollTop = 200));
+      return (await page.getByRole('button', { name: 'Follow' }).getAttribute('aria-pressed')) === 'false' ? true : null;
+    });
+    const height = () => log.evaluate((view) => view.scrollTop);
+    await expect.poll(height).toBe(200);
+    const address = page.url();
+    await server.stop('SIGKILL');
     await page.getByText('No connection to the server').waitFor();
-    // What is to be done now is not done later by itself, and that is said.
+    await page.getByRole('treeitem', { selected: true }).filter({ hasText: 'ticking' }).waitFor();
+    // What the user asks for now is not sent later, and the page says that.
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
     await page.getByRole('dialog').getByText('This is not sent again by itself').waitFor();
     await page.keyboard.press('Escape');
-    await stage.serve();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await server.start();
     await page.getByText('Live', { exact: true }).waitFor();
+    // The run goes on, and so does what is shown of it.
     const before = await lines();
-    await until('more lines come', async () => ((await lines()) > before ? true : null));
+    await expect.poll(lines).toBeGreaterThan(before);
     expect(page.url()).toBe(address);
-    expect(await log.evaluate((view) => view.scrollTop)).toBe(height);
-    expect(await page.getByRole('treeitem', { selected: true }).textContent()).toContain('ticking');
-    await stage.api(`/api/executions/${run.id}/cancel`, {});
+    expect(await height()).toBe(200);
+    await page.getByRole('treeitem', { selected: true }).filter({ hasText: 'ticking' }).waitFor();
+    await project.api(`/api/executions/${run.id}/cancel`, {});
+    await showsStatus('Cancelled');
+  });
+
+  test('is no error on the page', () => {
+    watched.expectQuiet();
   });
 });

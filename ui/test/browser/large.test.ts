@@ -2,24 +2,24 @@ import { gzipSync } from 'node:zlib';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { seen, setScene, stage } from './scene.ts';
-import { until, type RunDocument } from './stage.ts';
+import { until, type RunDocument } from './server.ts';
+import { project, setUp, watched } from './setup.ts';
 
-/** What is measured is told; what a slow machine can't keep is not asserted. */
+/** Measured and printed. No test asserts a time: that would be a test of the machine, and of what else it does. */
 const figures: Record<string, number> = {};
 const STEPS = 2000;
 const MEGABYTES = 50;
 
 let run: RunDocument;
 
-setScene();
+setUp();
 beforeAll(async () => {
-  run = await stage.start('steps', { steps: STEPS, megabytes: MEGABYTES });
+  run = await project.start('steps', { steps: STEPS, megabytes: MEGABYTES });
 });
 afterAll(() => console.log('figures', figures));
 
-/** How many frames were drawn in each second while something was done, and the longest time without one. */
-async function frames(page: Page, work: () => Promise<void>): Promise<{ rate: number; longest: number }> {
+/** How many frames the page draws in each second during some work, and the longest time without one. */
+async function frames<T>(page: Page, work: () => Promise<T>): Promise<{ result: T; rate: number; longest: number }> {
   await page.evaluate(() => {
     const measured = { times: [] as number[], isOn: true };
     (globalThis as unknown as { measured: typeof measured }).measured = measured;
@@ -29,27 +29,31 @@ async function frames(page: Page, work: () => Promise<void>): Promise<{ rate: nu
     };
     requestAnimationFrame(draw);
   });
-  await work();
-  return page.evaluate(() => {
+  const result = await work();
+  const measured = await page.evaluate(() => {
     const { measured } = globalThis as unknown as { measured: { times: number[]; isOn: boolean } };
     measured.isOn = false;
     const gaps = measured.times.slice(1).map((at, index) => at - measured.times[index]!);
     const length = (measured.times.at(-1)! - measured.times[0]!) / 1000;
     return { rate: gaps.length / length, longest: Math.max(...gaps) };
   });
+  return { result, ...measured };
 }
 
-/** Scrolls a list as a hand does: a little with every frame. */
-function scroll(page: Page, selector: string, by: number, times: number): Promise<void> {
+/** Scrolls a list as a user does: a little with every frame. Returns how many rows were in the page at most. */
+function scroll(page: Page, selector: string, row: string, by: number, times: number): Promise<number> {
   return page.evaluate(
-    async ([selector, by, times]) => {
-      const view = document.querySelector(selector as string)!;
-      for (let time = 0; time < (times as number); time++) {
-        view.scrollTop += by as number;
+    async ({ selector, row, by, times }) => {
+      const view = document.querySelector(selector)!;
+      let most = 0;
+      for (let time = 0; time < times; time++) {
+        view.scrollTop += by;
         await new Promise((resolve) => requestAnimationFrame(resolve));
+        most = Math.max(most, view.querySelectorAll(row).length);
       }
+      return most;
     },
-    [selector, by, times],
+    { selector, row, by, times },
   );
 }
 
@@ -62,42 +66,45 @@ test('the dashboard is small', () => {
 });
 
 test('the first thing is painted soon', async () => {
-  await seen.page.goto('/');
-  await seen.page.getByText(run.run_id).first().waitFor();
-  figures['first paint, ms'] = await seen.page.evaluate(() => Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1));
+  await watched.page.goto('/');
+  await watched.page.getByText(run.run_id).first().waitFor();
+  figures['first paint, ms'] = await watched.page.evaluate(() => Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1));
   expect(figures['first paint, ms']).toBeGreaterThan(0);
 });
 
 test('a run with 2,000 steps is drawn with few rows, and scrolls', async () => {
-  await stage.waitFor(run, ({ status }) => status === 'COMPLETED');
-  const { page } = seen;
+  await project.waitFor(run, ({ status }) => status === 'COMPLETED');
+  const { page } = watched;
   const begun = Date.now();
   await page.goto(`/runs/${run.run_id}`);
   await page.getByText('2,001 steps').waitFor();
   figures['2,000 steps shown after, ms'] = Date.now() - begun;
-  expect(await page.getByRole('treeitem').count()).toBeLessThan(80);
-  const { rate, longest } = await frames(page, () => scroll(page, '[role="tree"]', 120, 240));
+  // Before that the rows are those of the steps' documents, without what is in the log.
+  await watched.settled();
+  const { result: rows, rate, longest } = await frames(page, () => scroll(page, '[role="tree"]', '[role="treeitem"]', 400, 80));
+  expect(rows).toBeGreaterThan(10);
+  expect(rows).toBeLessThan(80);
   figures['frames/s in the timeline'] = Math.round(rate);
   figures['longest frame in the timeline, ms'] = Math.round(longest);
   await page.getByRole('tree').focus();
   await page.keyboard.press('End');
   await page.getByRole('treeitem', { selected: true }).getByText(`step ${STEPS - 1}`).waitFor();
-  expect(rate).toBeGreaterThan(15);
-}, 180_000);
+});
 
 test('a log of 50 MB is read, searched and scrolled without being in the page', async () => {
-  const { page } = seen;
+  const { page } = watched;
   await page.goto(`/runs/${run.run_id}?tab=log`);
   const begun = Date.now();
   const lines = await until('all lines are read', async () => {
-    const text = (await page.locator('[aria-label="Log"] .foot').textContent().catch(() => '')) ?? '';
+    const text = (await page.locator('[aria-label="Log"] .foot').textContent({ timeout: 1000 }).catch(() => '')) ?? '';
     const size = /· ([\d.]+) MB/.exec(text)?.[1];
     return size && Number(size) > MEGABYTES * 0.9 ? text : null;
   });
   figures['log read after, ms'] = Date.now() - begun;
   figures['log, MB'] = Number(/· ([\d.]+) MB/.exec(lines)?.[1]);
-  expect(await page.locator('[role="log"] .line').count()).toBeLessThan(150);
-  const { rate, longest } = await frames(page, () => scroll(page, '[role="log"]', 400, 200));
+  const { result: rows, rate, longest } = await frames(page, () => scroll(page, '[role="log"]', '.line', 1000, 80));
+  expect(rows).toBeGreaterThan(10);
+  expect(rows).toBeLessThan(150);
   figures['frames/s in the log'] = Math.round(rate);
   figures['longest frame in the log, ms'] = Math.round(longest);
   const searched = Date.now();
@@ -107,6 +114,5 @@ test('a log of 50 MB is read, searched and scrolled without being in the page', 
   await page.getByRole('log').locator('mark').waitFor();
   await page.getByRole('button', { name: 'Error' }).click();
   await page.getByRole('log').getByText('the needle in the haystack').waitFor();
-  expect(rate).toBeGreaterThan(15);
-  seen.expectQuiet();
-}, 180_000);
+  watched.expectQuiet();
+});

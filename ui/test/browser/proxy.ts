@@ -1,6 +1,6 @@
 /**
- * A proxy as people put in front of a server: it passes everything on and says for whom. Whoever comes through one is
- * somebody from elsewhere to the server, also on the same machine.
+ * A proxy as users put in front of a server: it passes every request on, with the address that it came from. To the server
+ * such a request comes from another machine, even if the proxy is on the same one.
  */
 
 import { createServer, request, type IncomingMessage, type Server } from 'node:http';

@@ -14,7 +14,7 @@ export default createWorkflow({
       priority: { type: "string", title: "Priority", enum: ["low", "normal", "high"], default: "normal" },
       reviewers: { type: "integer", title: "Reviewers", minimum: 1, maximum: 5, default: 2 },
       gate: { type: "boolean", title: "Ask before it is done", default: true },
-      pause: { type: "integer", title: "Pause", description: "Milliseconds that each part takes longer", minimum: 0, default: 0 },
+      hold: { type: "string", title: "Hold", description: "A file: no part is built before it is removed" },
     },
     required: ["title"],
   },
@@ -27,8 +27,7 @@ export default createWorkflow({
   await ctx.phase("build", async (ctx) => {
     await Promise.all(PARTS.map((part) => ctx.run("implement " + part, async (ctx) => {
       await ctx.runCli("implement " + part, codex, "Implement " + part);
-      const pause = (ctx.input.pause ?? 0) / 1000;
-      await ctx.shell("printf '\\033[32m   Compiling\\033[0m shop-" + part + "\\n'; sleep " + pause + "; printf '\\033[32m    Finished\\033[0m in 0.4 s\\n'", { name: "build " + part });
+      await ctx.shell("printf '\\033[32m   Compiling\\033[0m shop-" + part + "\\n'; while [ -e \"$HOLD\" ]; do sleep 0.1; done; printf '\\033[32m    Finished\\033[0m in 0.4 s\\n'", { name: "build " + part, env: { HOLD: ctx.input.hold ?? "" } });
     })));
     await ctx.run("integration tests", async (ctx) => {
       ctx.log.info("attempt " + ctx.attempt);
