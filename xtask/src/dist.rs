@@ -31,11 +31,12 @@ pub(crate) fn run() -> Result<()> {
 /// left alone with the file it has.
 fn separate_symbols(binary: &Path, symbols: &Path) -> Result<()> {
     let (binary, symbols) = (binary.to_string_lossy(), symbols.to_string_lossy());
-    let objcopy = |args: &[&str]| {
-        let line = CommandLine::new("objcopy", args.iter().copied());
-        line.run().context("objcopy is part of binutils: install it with your system's packages")
-    };
-    let sections = CommandLine::new("objdump", ["--section-headers", &*binary]).output()?;
+    let missing =
+        "objcopy and objdump are part of binutils: install it with your system's packages";
+    let objcopy =
+        |args: &[&str]| CommandLine::new("objcopy", args.iter().copied()).run().context(missing);
+    let objdump = CommandLine::new("objdump", ["--section-headers", &*binary]);
+    let sections = objdump.output().context(missing)?;
     if !sections.contains(".debug_line") {
         return Ok(());
     }

@@ -39,6 +39,7 @@ mod project_rows;
 mod query;
 mod reader;
 mod records;
+mod recover;
 mod restore;
 mod retire;
 mod row;
@@ -144,14 +145,22 @@ impl SqliteStore {
         Ok(Self::of(Inner { path, owners, readers, writer: Some(writer), groups, eyes }))
     }
 
-    /// Opens the store only to be looked at: nothing is made or changed, neither in the file nor beside it, and every
-    /// verb that writes fails. What others commit is seen.
+    /// Opens the store only to be looked at: every verb that writes fails, and nothing is made or changed, neither in the file
+    /// nor beside it. What others commit is seen. There is one exception: a log that has lost its index (a process was killed
+    /// while it closed the database) gets it back, unless another process has the database open.
     ///
     /// # Errors
-    /// [`OpenError`]; [`OpenError::NotFound`] if there is none. A database whose log has no index (a copy of one in use)
-    /// can't be read without making that, and is refused.
+    /// [`OpenError`]; [`OpenError::NotFound`] if there is none, [`OpenError::NoIndex`] if the index can't be made.
     pub fn open_to_look(path: &Path) -> Result<Self, OpenError> {
         Self::open_with(path, Eyes::Looking)
+    }
+
+    /// As [`open_to_look`](Self::open_to_look), without the exception: for a file that is not ours to change.
+    ///
+    /// # Errors
+    /// As [`open_to_look`](Self::open_to_look); [`OpenError::NoIndex`] if its log has no index.
+    pub fn open_untouched(path: &Path) -> Result<Self, OpenError> {
+        Self::open_with(path, Eyes::Untouched)
     }
 
     /// As [`open_to_look`](Self::open_to_look), for a process that looks for long and in which others write to the same
@@ -169,9 +178,8 @@ impl SqliteStore {
         if found == probe::Found::Nothing {
             return Err(OpenError::NotFound { path });
         }
-        view::check(&path)?;
-        let marks = eyes == Eyes::Following;
-        let readers = Readers::new(path.clone(), Source::Look { marks });
+        view::check(&path, eyes)?;
+        let readers = Readers::new(path.clone(), Source::Look(eyes));
         let groups = Arc::default();
         Ok(Self::of(Inner { path, owners, readers, writer: None, groups, eyes }))
     }

@@ -38,6 +38,10 @@ pub(crate) const VERB: &str = "executor";
 const START_WITHIN: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(10);
 
+/// How long an executor that leaves waits for the documents of its runs to be written and their workspaces to be released. A
+/// git that hangs may take far longer, and signals are not heard meanwhile.
+const FOLLOWERS_WITHIN: Duration = Duration::from_secs(15);
+
 /// How long somebody who stays may take to take the seat, before an executor is started all the same.
 const STANDBY_WITHIN: Duration = Duration::from_secs(10);
 
@@ -142,10 +146,13 @@ pub(crate) async fn attend_until(
     let seen = unheld(store);
     let place = (store.path(), &seen as &dyn Store);
     let attended = attend_for(idle_for, place, &SystemClock, start, (told, brought)).await;
-    // They end with the events of their engine. What they have to do for runs that have ended is not lost with this process.
-    for follower in followers.into_inner() {
-        let _ended = follower.await;
-    }
+    // They end with the events of their engine. What they have not done within the limit is done by the next process.
+    let all = async {
+        for follower in followers.into_inner() {
+            let _ended = follower.await;
+        }
+    };
+    let _in_time = tokio::time::timeout(FOLLOWERS_WITHIN, all).await;
     Ok(attended?)
 }
 

@@ -172,7 +172,7 @@ pub(crate) async fn owned(store: &SqliteStore, run: RunId, by: OwnerId) -> Comma
 pub(crate) const DYING: Duration = Duration::from_millis(30);
 
 /// How often one looks again whether somebody is still there whom nobody can see. Each look takes a tenth of a second.
-const GHOST_LOOKS: u32 = 50;
+const GHOST_LOOKS: u32 = 30;
 
 /// Whether somebody who lives drives the run, and still does after a moment.
 pub(crate) async fn is_driven(store: &SqliteStore, run: RunId) -> Result<bool> {

@@ -13,17 +13,19 @@ use crate::{progress, ui};
 
 /// Builds, and returns the folder of the programs.
 pub(super) fn run(is_release: bool, is_interrupted: &AtomicBool) -> Result<PathBuf> {
-    let log = target().join("demo-build.log");
+    let (log, dashboard_log) =
+        (target().join("demo-build.log"), target().join("demo-dashboard.log"));
     progress::make_folder(&log)?;
-    let minutes = if is_release { "10 to 15 minutes" } else { "about 4 minutes" };
+    let minutes = if is_release { "10 to 15 minutes" } else { "about 3 minutes" };
     say(format!(
         "Building AgentOS with its dashboard: {minutes} the first time on two cores, seconds after that.\n\
          The output of the compilers goes to {}.\n",
         log.display()
     ));
     // The dashboard needs Node. Everything but the dashboard works without it.
-    let dashboard = ui::require_node()
-        .and_then(|()| progress::run("dashboard", &ui::build_command(), &log, is_interrupted));
+    let dashboard = ui::require_node().and_then(|()| {
+        progress::run("dashboard", &ui::build_command(), &dashboard_log, is_interrupted)
+    });
     if let Err(error) = dashboard {
         say(format!("warning: continuing without the dashboard: {error:#}"));
     }

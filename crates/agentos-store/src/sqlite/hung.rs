@@ -24,6 +24,9 @@ const LOOK_MS: u32 = 5;
 /// How often the list of locks is read before somebody is taken to be missing in it.
 const LOOKS: u32 = 20;
 
+/// How often it is read before a file counts as one that no process has open.
+const POSIX_LOOKS: u32 = 3;
+
 /// What became of an owner that was to be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OwnerEnd {
@@ -157,6 +160,14 @@ struct Place {
     inode: u64,
 }
 
+impl Place {
+    fn of(path: &Path) -> Option<Self> {
+        let found = fs::metadata(path).ok()?;
+        let (major, minor) = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
+        Some(Self { major, minor, inode: found.ino() })
+    }
+}
+
 /// The kernel gives out the list of locks in parts. While other locks come and go, one may be left out between two of them.
 fn find_holder(path: &Path) -> Option<Pid> {
     for _ in 0..LOOKS {
@@ -171,14 +182,26 @@ fn find_holder(path: &Path) -> Option<Pid> {
 
 /// The process that holds the lock of this file, as the kernel sees it, if that is who has written into it.
 fn holder(path: &Path) -> Option<Pid> {
-    let found = fs::metadata(path).ok()?;
-    let (major, minor) = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
-    let place = Place { major, minor, inode: found.ino() };
+    let place = Place::of(path)?;
     let said: Said = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
     let locks = fs::read_to_string("/proc/locks").ok()?;
     let pid = locks.lines().find_map(|line| holder_in(line, place))?;
     let here = Said::of_this_process().namespace;
     said.agrees_with(pid, here.as_deref()).then_some(pid)
+}
+
+/// Whether any process that is seen here holds a POSIX lock on the file, as SQLite does. The kernel gives out the list in parts,
+/// and one may be left out between two of them, so it is read more than once.
+pub(super) fn has_posix_lock(path: &Path) -> bool {
+    let Some(place) = Place::of(path) else { return false };
+    let is_locked = |line: &str| {
+        let mut words = line.split_whitespace().skip(1);
+        words.next() == Some("POSIX") && words.nth(3).and_then(place_of) == Some(place)
+    };
+    (0..POSIX_LOOKS).any(|_| {
+        // Where the system does not tell, the file counts as locked.
+        fs::read_to_string("/proc/locks").map_or(true, |locks| locks.lines().any(is_locked))
+    })
 }
 
 /// The holder named in a line like `5: FLOCK  ADVISORY  WRITE 8712 fe:00:4719 0 EOF`. Who waits has an arrow in his.

@@ -113,13 +113,14 @@ pub enum OpenError {
     },
     /// Its log lies beside it without the index, and the index could not be made.
     #[error(
-        "{} has a log beside it (-wal) without its index (-shm), which a killed process or a copy leaves, and the index \
-         can't be made: is its folder writable?",
+        "{} has a log beside it (-wal) without its index (-shm), which can't be made: {reason}",
         path.display()
     )]
     NoIndex {
         /// The file.
         path: PathBuf,
+        /// Why the index can't be made.
+        reason: String,
     },
     /// There is no database yet, and reading makes none.
     #[error("there is no database at {}", path.display())]

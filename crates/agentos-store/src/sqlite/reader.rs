@@ -20,6 +20,7 @@ use super::lock::FileIdentity;
 use super::probe::beside;
 use super::restore;
 use super::view::View;
+use super::watch::Eyes;
 
 /// Most reader threads; as many may read on threads of their own.
 const READERS: usize = 4;
@@ -67,9 +68,8 @@ struct Queue {
 pub(super) enum Source {
     /// The history that this store writes.
     Own(History),
-    /// Whatever the path names, without leaving a trace; or with marks in the log's index, where this process may write
-    /// to the file, too.
-    Look { marks: bool },
+    /// Whatever the path names.
+    Look(Eyes),
 }
 
 /// Which history is to be read: the file and the log it was in when the store was opened, and its identity, in case that it
@@ -104,8 +104,11 @@ impl Shared {
 
     fn reader(&self, queue: &mut Queue) -> Reader {
         queue.resting.pop().unwrap_or_else(|| {
-            let marks = matches!(self.source, Source::Look { marks: true });
-            Reader { open: None, view: View::new(self.path.clone(), marks) }
+            let eyes = match self.source {
+                Source::Own(_) => Eyes::Looking,
+                Source::Look(eyes) => eyes,
+            };
+            Reader { open: None, view: View::new(self.path.clone(), eyes) }
         })
     }
 
@@ -126,7 +129,7 @@ impl Reader {
     fn ask<T>(&mut self, shared: &Shared, mut ask: impl FnMut(&Connection) -> Done<T>) -> Done<T> {
         match &shared.source {
             Source::Own(history) => current(&shared.path, history, &mut self.open).and_then(ask),
-            Source::Look { .. } => self.view.ask(&mut ask),
+            Source::Look(_) => self.view.ask(&mut ask),
         }
     }
 }

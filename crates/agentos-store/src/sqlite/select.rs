@@ -21,8 +21,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::probe::escaped;
+use super::recover::ensure_index;
 use super::together::Looking;
-use super::view::{Seen, ensure_index};
+use super::view::Seen;
 use crate::unified::{Answer, Cell, Question, SelectError, TableDescription, Unreadable, Worktree};
 
 pub(crate) use describe::describe;

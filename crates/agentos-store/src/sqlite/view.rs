@@ -8,9 +8,8 @@
 //! Only while a question is asked is a log open whose index may not be written to: meanwhile nobody in this process can
 //! write to that file ([`super::together`]).
 //!
-//! A log without its index is what a process leaves that was killed while it closed the database, and what a copy of a
-//! database in use looks like. It can't be read without making the index, so that is done first, as a writer would do it:
-//! under the writer lock, by SQLite's own recovery. Only where this user can't write there it is refused.
+//! A log without its index can't be read without making that ([`super::recover`]). It is made first, unless the database is to
+//! be left as it is.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -20,19 +19,17 @@ use rusqlite::Connection;
 
 use super::connection;
 use super::error::{Done, Fault};
-use super::lock::{FileIdentity, WriterLock};
+use super::lock::FileIdentity;
 use super::names::identity_of;
 use super::open::OpenError;
 use super::probe::{beside, has_bytes};
+use super::recover;
 use super::together::Looking;
+use super::watch::Eyes;
 use crate::backend::{BackendError, BackendErrorKind};
 
 /// How often a question is asked again while the file changes under it.
 const ATTEMPTS: usize = 10;
-
-/// How long somebody may take between making a log and its index, or removing them.
-const LOOKS: usize = 50;
-const LOOK_NS: i64 = 1_000_000;
 
 /// How long the header of a log is, in bytes.
 const LOG_HEADER: u64 = 32;
@@ -46,37 +43,11 @@ pub(super) enum Seen {
     Log { file: FileIdentity, log: FileIdentity, index: FileIdentity },
 }
 
-/// Whether there is a log with something in it, and no index.
-fn lacks_index(path: &Path) -> bool {
-    has_bytes(&beside(path, "-wal")) && !beside(path, "-shm").exists()
-}
-
-/// Makes the index of a log that has none. A log that is just being made or removed gets it, or goes, by itself.
-///
-/// Not to be called while this thread holds a [`Looking`]: it opens the database as a writer does.
-pub(super) fn ensure_index(path: &Path) -> Done<()> {
-    for _ in 0..LOOKS {
-        if !lacks_index(path) {
-            return Ok(());
-        }
-        pause();
-    }
-    let unlockable = |error| Fault::io("can't take the lock of", path, &error);
-    let mut lock = WriterLock::open(beside(path, ".lock")).map_err(unlockable)?;
-    let _guard = lock.lock().map_err(unlockable)?;
-    if lacks_index(path) {
-        // The first read recovers the log. As the last connection it then moves everything into the file.
-        let connection = connection::reading(path)?;
-        connection.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(()))?;
-    }
-    Ok(())
-}
-
 impl Seen {
     /// None if there is no file.
     pub(super) fn of(path: &Path) -> Done<Option<Self>> {
         let (log_path, index_path) = (beside(path, "-wal"), beside(path, "-shm"));
-        for _ in 0..LOOKS {
+        loop {
             let (log, index) = (identity_of(&log_path)?, identity_of(&index_path)?);
             let has_log = has_bytes(&log_path);
             let Some(file) = identity_of(path)? else { return Ok(None) };
@@ -87,23 +58,29 @@ impl Seen {
                 let changed = (found.mtime(), found.mtime_nsec());
                 return Ok(Some(Self::File { file, length: found.len(), changed }));
             }
-            pause();
+            if !recover::settles(path) {
+                let reason = "it is not made here".to_owned();
+                return Err(Fault::permanent(no_index(path, reason).to_string()));
+            }
         }
-        Err(Fault::permanent(no_index(path).to_string()))
     }
 }
 
-fn no_index(path: &Path) -> OpenError {
-    OpenError::NoIndex { path: path.to_owned() }
+fn no_index(path: &Path, reason: String) -> OpenError {
+    OpenError::NoIndex { path: path.to_owned(), reason }
 }
 
-/// Whether the database can be looked at.
-pub(super) fn check(path: &Path) -> Result<(), OpenError> {
-    // Where it can't be made, what is found below says so.
-    let _made = ensure_index(path);
+/// Whether the database can be looked at in this way.
+pub(super) fn check(path: &Path, eyes: Eyes) -> Result<(), OpenError> {
+    if recover::lacks_index(path) && !recover::settles(path) {
+        let made = match eyes {
+            Eyes::Untouched => Err("it is to be left as it is".to_owned()),
+            _ => recover::ensure_index(path).map_err(|fault| BackendError::from(fault).message),
+        };
+        made.map_err(|reason| no_index(path, reason))?;
+    }
     match Seen::of(path) {
         Ok(_) => Ok(()),
-        Err(_) if has_bytes(&beside(path, "-wal")) => Err(no_index(path)),
         Err(fault) => Err(OpenError::Backend { path: path.to_owned(), source: fault.into() }),
     }
 }
@@ -114,6 +91,8 @@ pub(super) struct View {
     open: Option<Open>,
     /// Whether the index may be written to, which is more than reading needs as a rule.
     marks: bool,
+    /// Whether a log without an index may get one.
+    recovers: bool,
     /// Whether the connection stays open in any case. Then nobody in this process can begin to write.
     stays: bool,
 }
@@ -126,18 +105,29 @@ struct Open {
 }
 
 impl View {
-    pub(super) const fn new(path: PathBuf, marks: bool) -> Self {
-        Self { path, open: None, marks, stays: false }
+    pub(super) fn new(path: PathBuf, eyes: Eyes) -> Self {
+        let (marks, recovers) = (eyes == Eyes::Following, eyes != Eyes::Untouched);
+        Self { path, open: None, marks, recovers, stays: false }
     }
 
     /// One whose connection stays the same as long as the file does: only so it can tell whether others have committed.
     /// Without marks it is for processes that do nothing but look.
-    pub(super) const fn staying(path: PathBuf, marks: bool) -> Self {
-        Self { path, open: None, marks, stays: true }
+    pub(super) fn staying(path: PathBuf, eyes: Eyes) -> Self {
+        Self { stays: true, ..Self::new(path, eyes) }
+    }
+
+    /// Sees to it that a log has its index. A connection of ours would keep it from being made.
+    fn recover(&mut self) {
+        if self.recovers && recover::lacks_index(&self.path) {
+            self.open = None;
+            // Where it can't be made, reading says so.
+            let _made = recover::ensure_index(&self.path);
+        }
     }
 
     /// Whether what is there now is another than before.
     pub(super) fn is_other(&mut self) -> Done<bool> {
+        self.recover();
         self.current(&Looking::begin()).map(|(_, is_other)| is_other)
     }
 
@@ -169,7 +159,7 @@ impl View {
     /// Asks until what was asked is what was there.
     pub(super) fn ask<T>(&mut self, mut ask: impl FnMut(&Connection) -> Done<T>) -> Done<T> {
         for _ in 0..ATTEMPTS {
-            let _made = ensure_index(&self.path);
+            self.recover();
             let answer = self.ask_once(&mut ask);
             let is_in_doubt = matches!(&answer, Err(fault) if fault.is_of_the_file());
             if is_in_doubt {
@@ -216,9 +206,4 @@ fn gone(path: &Path) -> Fault {
 fn changing(path: &Path) -> Fault {
     let message = format!("{} changes faster than it can be read; ask again", path.display());
     Fault::Store(BackendError::new(BackendErrorKind::Transient, message))
-}
-
-fn pause() {
-    let length = rustix::time::Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
-    let _interrupted = rustix::thread::nanosleep(&length);
 }

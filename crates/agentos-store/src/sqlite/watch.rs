@@ -67,8 +67,10 @@ pub(super) enum Eyes {
     Writing,
     /// As by somebody who only looks, in a process where others may write.
     Following,
-    /// Without leaving a trace.
+    /// Without leaving a trace, but for the index of a log that has lost it.
     Looking,
+    /// Without leaving any trace: a file that is not ours to change.
+    Untouched,
 }
 
 /// Begins to watch the database.
@@ -80,8 +82,7 @@ pub(super) fn watch(path: &Path, eyes: Eyes) -> Done<Watch> {
     let bell = bell::Bell::new(path);
     let look = match eyes {
         Eyes::Writing => Look::new(path)?,
-        Eyes::Following => Look::of_view(path, true)?,
-        Eyes::Looking => Look::of_view(path, false)?,
+        eyes => Look::of_view(path, eyes)?,
     };
     thread::Builder::new()
         .name("sqlite-watch".into())
@@ -111,8 +112,8 @@ impl Look {
         Ok(Self { source: Source::Own { path, connection, identity, store_id }, version })
     }
 
-    fn of_view(path: &Path, marks: bool) -> Done<Self> {
-        let mut view = View::staying(path.to_owned(), marks);
+    fn of_view(path: &Path, eyes: Eyes) -> Done<Self> {
+        let mut view = View::staying(path.to_owned(), eyes);
         let version = view.ask(version)?;
         Ok(Self { source: Source::View(view), version })
     }

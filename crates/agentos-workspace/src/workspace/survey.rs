@@ -25,6 +25,9 @@ pub(crate) use status::Status;
 /// Most entries that a workspace may have for us to look at them.
 const MOST: usize = 5_000_000;
 
+/// How often a workspace is looked at while files in it vanish.
+const ATTEMPTS: usize = 30;
+
 /// Why it is not known what is in a workspace.
 #[derive(Debug, Error)]
 pub enum SurveyError {
@@ -51,6 +54,12 @@ pub enum SurveyError {
         /// Where.
         path: PathBuf,
     },
+}
+
+impl SurveyError {
+    fn is_of_what_vanished(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
 }
 
 /// Where something is kept that can't be made again.
@@ -126,7 +135,25 @@ struct Scope<'a> {
 
 impl Survey {
     /// Looks at everything in a workspace; `stand` is where git is asked about it.
+    ///
+    /// A process may be at work in it. What was listed and is gone may have another name now, which was not listed, so
+    /// everything is looked at again.
     pub(crate) fn load(
+        plumbing: Plumbing<'_>,
+        stand: Stand<'_>,
+        workspace: &Workspace,
+        reproducible: &Reproducible,
+    ) -> Result<Self, SurveyError> {
+        for _ in 1..ATTEMPTS {
+            match Self::load_once(plumbing, stand, workspace, reproducible) {
+                Err(error) if error.is_of_what_vanished() && workspace.path.is_dir() => {}
+                found => return found,
+            }
+        }
+        Self::load_once(plumbing, stand, workspace, reproducible)
+    }
+
+    fn load_once(
         plumbing: Plumbing<'_>,
         stand: Stand<'_>,
         workspace: &Workspace,

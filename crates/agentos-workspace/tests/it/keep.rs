@@ -42,6 +42,7 @@ promises! {
     kills::whoever_is_killed_while_restoring_loses_nothing,
     owned::nothing_is_left_of_what_is_cleaned;
     git:
+    look::files_that_vanish_meanwhile_are_no_reason_to_give_up,
     there_and_back::a_snapshot_leaves_everything_as_it_is,
     there_and_back::whoever_goes_on_finds_what_was_removed,
     there_and_back::an_older_backup_can_be_chosen,

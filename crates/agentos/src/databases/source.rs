@@ -26,7 +26,7 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let looked = SqliteStore::open_to_look(path);
+        let looked = SqliteStore::open_untouched(path);
         let has_log = beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0);
         let store = match looked {
             Ok(store) => store,

@@ -74,7 +74,9 @@ impl Known {
     fn is_current(&self, rooms: &[Arc<Room>]) -> bool {
         let is_as_it_was = |(room, known): (&Arc<Room>, &(Uuid, Places, Vec<Mark>))| {
             let (id, places, marks) = known;
-            room.id == *id && live::marks(&room.session(), places) == *marks
+            let session = room.session();
+            let now = |location| live::marks(&session.surroundings, location, places);
+            room.id == *id && session.location().is_ok_and(|location| now(location) == *marks)
         };
         rooms.len() == self.found.len() && rooms.iter().zip(&self.found).all(is_as_it_was)
     }
@@ -84,8 +86,9 @@ impl Known {
         let (mut all, mut found) = (Places::default(), Vec::new());
         for room in rooms {
             let session = room.session();
-            let found_here = live::find_marked(&session, room.store().path(), Scope::Repository);
-            let Ok((places, marks)) = found_here else { continue };
+            let Ok(location) = session.location() else { continue };
+            let (around, own) = (&session.surroundings, room.store().path());
+            let (places, marks) = live::find_marked(around, location, own, Scope::Repository);
             all.databases.extend(places.databases.iter().cloned());
             all.links.extend(places.links.iter().cloned());
             all.doubts.extend(places.doubts.iter().cloned());

@@ -167,8 +167,40 @@ fn a_log_whose_index_can_not_be_made_is_refused_and_nothing_is_changed() {
     fs::create_dir(beside(&left, ".lock")).unwrap();
     let before = contents(&left);
     let refused = SqliteStore::open_to_look(&left).err();
-    assert_eq!(refused, Some(OpenError::NoIndex { path: left.clone() }));
+    assert!(matches!(refused, Some(OpenError::NoIndex { .. })), "{refused:?}");
     assert!(contents(&left) == before, "nothing is made");
+}
+
+#[test]
+fn a_file_that_is_not_ours_to_change_gets_no_index() {
+    let (_folder, path) = place();
+    let left = path.with_file_name("left.db");
+    let store = open(&path);
+    let _held = Held::create(&store, 1);
+    copy(&path, &left, &["", "-wal"]);
+    let before = contents(&left);
+    let refused = SqliteStore::open_untouched(&left).err();
+    assert!(matches!(refused, Some(OpenError::NoIndex { .. })), "{refused:?}");
+    assert!(contents(&left) == before, "nothing is made");
+    assert!(!beside(&left, ".lock").exists());
+}
+
+#[test]
+fn a_database_whose_index_was_removed_under_its_writer_gets_no_second_one() {
+    let (_folder, path) = place();
+    let store = open(&path);
+    let mut held = Held::create(&store, 1);
+    fs::remove_file(beside(&path, "-shm")).unwrap();
+    let refused = SqliteStore::open_to_look(&path).err();
+    let is_why = |reason: &str| reason.contains("another process has it open");
+    assert!(
+        matches!(&refused, Some(OpenError::NoIndex { reason, .. }) if is_why(reason)),
+        "{refused:?}"
+    );
+    // The writer goes on with everything that it had.
+    held.commit(1, vec![note("news")]);
+    drop((held, store));
+    assert_eq!(runs(&SqliteStore::open_to_look(&path).unwrap()), 1);
 }
 
 #[test]

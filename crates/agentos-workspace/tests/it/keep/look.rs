@@ -1,5 +1,9 @@
 //! Verdicts.
 
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use agentos_workspace::workspace::removal::CleanError;
 use agentos_workspace::workspace::verdict::{Kept, Weight, What};
 
@@ -35,6 +39,40 @@ pub(crate) fn what_would_be_lost_is_named_and_refused(place: &Place) {
     assert_eq!(place.traces(), before);
     let told = verdict.to_string();
     assert!(told.contains("fix-1") && told.contains(".env") && told.contains("kept in"), "{told}");
+}
+
+/// Ends the other thread when it is dropped.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A process writes a file under another name first, and renames it, all the time.
+pub(crate) fn files_that_vanish_meanwhile_are_no_reason_to_give_up(place: &Place) {
+    let (made, _) = place.open("fix-1");
+    write(&made.path, "notes.txt", "mine");
+    // They are looked at between the listing of the folder and the look at the file that vanishes.
+    (0..1_000).for_each(|number| write(&made.path, &format!("a-{number}"), ""));
+    let is_over = AtomicBool::new(false);
+    let verdicts = thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0_u64.. {
+                let unfinished = made.path.join(format!("notes-{number}.new"));
+                fs::write(&unfinished, "mine").unwrap();
+                fs::rename(&unfinished, made.path.join("notes.txt")).unwrap();
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        // Also if a look panics: the other thread is waited for.
+        let _end = End(&is_over);
+        (0..20).map(|_| look(place, &made)).collect::<Vec<_>>()
+    });
+    assert!(verdicts.iter().all(|verdict| finding(verdict, What::Untracked).is_some()));
 }
 
 pub(crate) fn commits_stay_on_their_branch(place: &Place) {

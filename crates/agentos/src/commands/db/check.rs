@@ -60,7 +60,7 @@ enum What {
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let path = session.database()?.to_owned();
-    let looked_at = match SqliteStore::open_to_look(&path) {
+    let looked_at = match SqliteStore::open_untouched(&path) {
         Err(OpenError::NotFound { .. }) => {
             session.output.lines([format!("there is no database at {} yet", path.display())])?;
             return Ok(ExitCode::SUCCESS);
