@@ -99,7 +99,7 @@ async fn a_process_that_asks_for_the_executor_is_not_taken_for_one() {
     // It asks by a shared lock, and is not scheduled before it gives it back.
     let asking = std::fs::File::create(format!("{}.executor", house.store().path().display()));
     let asking = asking.expect("the lock file can be made");
-    asking.lock_shared().expect("nobody has it");
+    asking.lock_shared().expect("the lock is free");
     let attending = attends(&house);
     tokio::pin!(attending);
     let early = tokio::time::timeout(Duration::from_millis(400), &mut attending).await;

@@ -7,17 +7,12 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
 
 use agentos_testing::repo::Playground;
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::{Timespec, nanosleep};
 use serde_json::Value;
 
-/// How long a test waits for something before it says that it did not happen. Only a safety net: it is there for machines
-/// that have a lot to do, and nothing that a test finds out depends on it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+pub(crate) use agentos_testing::wait::{PATIENCE, wait_until};
 
 /// A home, and room for repositories.
 pub(crate) struct Stand {
@@ -322,20 +317,6 @@ impl Drop for Process {
             let _gone = child.kill();
             let _gone = child.wait();
         }
-    }
-}
-
-/// Waits for something to become true. A test waits for conditions, not for time.
-#[track_caller]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "other processes make it true, and only looking tells"
-)]
-pub(crate) fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
-    let begun = std::time::Instant::now();
-    while !is_true() {
-        assert!(begun.elapsed() < PATIENCE, "it never happened that {what}");
-        let _passed = nanosleep(&LOOK);
     }
 }
 

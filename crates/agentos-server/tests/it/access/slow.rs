@@ -11,7 +11,7 @@ use super::stage::{Answer, PATIENCE, Stage, until_closed};
 /// How long a client may take where it is to be cut off.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// Nobody is cut off, however busy the machine is.
+/// No client is cut off, however busy the machine is.
 fn patient() -> Limits {
     Limits {
         header_time: PATIENCE,
@@ -31,8 +31,8 @@ fn a_head_that_never_ends_is_cut_off_and_nobody_else_waits_for_it() {
         // On a busy machine it may be cut off already.
         let _sent = stream.write_all(b"GET /api/look HTTP/1.1\r\nhost: local");
     }
-    // And so may whoever asks properly, before the question is sent.
-    wait_until("somebody else is answered", || {
+    // A client that asks properly may wait too, before its request is sent.
+    wait_until("another client is answered", || {
         stage.say(stage.request("GET /api/look", &[], "")).starts_with("HTTP/1.1 200")
     });
     for stream in &mut slow {

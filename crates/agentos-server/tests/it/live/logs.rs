@@ -16,7 +16,7 @@ use super::house::Server;
 use super::http::{get, json as body, lines};
 use super::writer::{Writer, open};
 
-/// How long somebody listens before another line is written, and how often.
+/// How long a client listens before another line is written, and how often.
 const ROUND: Duration = Duration::from_millis(300);
 const ROUNDS: u64 = 400;
 
