@@ -15,6 +15,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_s
 pub(crate) struct Process {
     pub(crate) pid: i32,
     pub(crate) parent: i32,
+    pub(crate) group: i32,
     pub(crate) session: i32,
     /// When it began, in ticks since the machine started.
     pub(crate) since_ticks: u64,
@@ -68,6 +69,12 @@ pub(crate) fn load_all() -> io::Result<BTreeMap<i32, Process>> {
     Ok(found)
 }
 
+/// Whether a process of this group is alive. Where processes can't be listed, none is.
+pub(crate) fn is_group_alive(group: i32) -> bool {
+    let is_member = |process: &Process| process.group == group && !process.is_zombie;
+    load_all().is_ok_and(|all| all.values().any(is_member))
+}
+
 /// Everything below these processes, themselves not included unless they are below each other.
 pub(crate) fn below(all: &BTreeMap<i32, Process>, tops: &BTreeSet<i32>) -> BTreeSet<i32> {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
@@ -99,9 +106,11 @@ fn parse(pid: i32, text: &str) -> Option<Process> {
     let mut fields = text.rsplit_once(") ")?.1.split_ascii_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
-    let session = fields.nth(1)?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    let session = fields.next()?.parse().ok()?;
     let since_ticks = fields.nth(15)?.parse().ok()?;
-    Some(Process { pid, parent, session, since_ticks, is_zombie: matches!(state, "Z" | "X") })
+    let is_zombie = matches!(state, "Z" | "X");
+    Some(Process { pid, parent, group, session, since_ticks, is_zombie })
 }
 
 #[cfg(test)]
@@ -111,9 +120,9 @@ mod tests {
     #[test]
     fn a_name_with_brackets_does_not_confuse() {
         let text = "7 (a) b) S 3 5 6 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4242 9 10";
-        let expected =
-            Process { pid: 7, parent: 3, session: 6, since_ticks: 4242, is_zombie: false };
-        assert_eq!(parse(7, text), Some(expected));
+        let found = parse(7, text).unwrap();
+        assert_eq!((found.pid, found.parent, found.group, found.session), (7, 3, 5, 6));
+        assert_eq!((found.since_ticks, found.is_zombie), (4242, false));
         assert_eq!(parse(7, "7 (a"), None);
     }
 

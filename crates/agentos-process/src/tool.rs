@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
 
+use crate::bounds::{KILL_ROUND, LEFTOVERS};
+use crate::clock::pause;
+use crate::processes::is_group_alive;
 use pipe::{Pipe, wait_for_news};
 
 /// How long a tool may take unless it is said otherwise.
@@ -357,16 +360,20 @@ impl Running {
         Ok(status)
     }
 
-    /// Ends it with everything it has started, and waits for it, so that nothing is left of it.
+    /// Ends it with everything it has started, and waits for all of that: a helper of git that is about to die still holds
+    /// its lock files.
     fn kill(&mut self) -> io::Result<ExitStatus> {
-        if !self.is_over
-            && let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
-        {
+        let group = i32::try_from(self.child.id()).ok().filter(|_| !self.is_over);
+        if let Some(group) = group.and_then(Pid::from_raw) {
             // It may just have ended.
             let _ended = kill_process_group(group, Signal::KILL);
         }
         let status = self.child.wait();
         self.is_over = true;
+        let deadline = Deadline::after(LEFTOVERS);
+        while group.is_some_and(is_group_alive) && !deadline.left().is_zero() {
+            pause(KILL_ROUND);
+        }
         status
     }
 }

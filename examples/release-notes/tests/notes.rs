@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use agentos_testing::repo::Playground;
+use agentos_testing::wait::wait_until;
 use serde_json::Value;
 
 /// The notes, each with as many lines as it takes long.
@@ -47,9 +48,18 @@ impl Desk {
         status.success().then(|| serde_json::from_slice(&stdout).expect("a document"))
     }
 
+    fn succeeds(&self, arguments: &[&str]) {
+        let Output { status, stderr, .. } = self.program(arguments).output().expect("it starts");
+        assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
+    }
+
+    fn run(&self) -> Value {
+        self.document(&["show", "release-notes", "--json"]).unwrap_or_default()
+    }
+
     /// The notes that are finished, and when each was.
     fn polished(&self) -> Vec<(String, String)> {
-        let run = self.document(&["show", "release-notes", "--json"]).unwrap_or_default();
+        let run = self.run();
         let steps = run["steps"].as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let of = |step: &Value| (text(&step["name"]), text(&step["completed_at"]));
@@ -64,20 +74,21 @@ impl Desk {
 fn notes_that_were_finished_before_the_process_was_killed_are_not_done_again() {
     let desk = Desk::new();
     let arguments = ["run", "release-notes", "--workspace", "none", "--title", "Version 1.0"];
-    let arguments = [&arguments[..], &["--pause", PAUSE]].concat();
+    // It asks before it writes, so it can't come to its end before it is killed.
+    let arguments = [&arguments[..], &["--pause", PAUSE, "--ask"]].concat();
     let mut running = desk.program(&arguments).spawn().expect("it starts");
     let mut told = BufReader::new(running.stdout.take().expect("a pipe")).lines();
     let is_done = |line: &String| line.contains(" polish ") && line.contains(": completed");
     let done = told.by_ref().map(|line| line.expect("text")).filter(is_done).take(2);
     assert_eq!(done.count(), 2, "it ended before it could be killed");
     running.kill().expect("it is killed");
-    let status = running.wait().expect("it is gone");
+    running.wait().expect("it is gone");
     let before = desk.polished();
     assert!(before.len() >= 2, "two were told of: {before:?}");
-    // On a machine that is very busy the run may have come to its end before it was killed.
-    if !status.success() {
-        desk.document(&["resume", "release-notes", "--json"]).expect("it goes on");
-    }
+    desk.succeeds(&["resume", "release-notes", "--detach"]);
+    wait_until("it asks", || desk.run()["waiting"]["kind"] == "approval");
+    desk.succeeds(&["approve", "release-notes"]);
+    wait_until("it is over", || desk.run()["status"] == "COMPLETED");
     let after = desk.polished();
     assert_eq!(after.len(), NOTES.len());
     assert!(before.iter().all(|done| after.contains(done)), "{before:?} {after:?}");

@@ -33,6 +33,8 @@ export class LiveRun {
   entries: Entry[] = [];
   journal = new Journal();
   isLogRead = $state(false);
+  /** Whether the last attempt to read the log failed, other than for a lost connection. */
+  isLogUnreadable = $state(false);
   isLogTooLong = $state(false);
 
   #id: string;
@@ -151,8 +153,11 @@ export class LiveRun {
         this.version += 1;
       }
       this.isLogRead = true;
+      this.isLogUnreadable = false;
     } catch (error) {
-      if (!this.#closed.signal.aborted && !(error instanceof Problem && error.isOffline)) console.warn('The run’s log can’t be read:', error);
+      if (this.#closed.signal.aborted || (error instanceof Problem && error.isOffline)) return;
+      this.isLogUnreadable = true;
+      console.warn('The run’s log can’t be read:', error);
     }
   }
 

@@ -18,6 +18,8 @@ export class Runs {
   isOutdated = $state(true);
   problem = $state.raw<unknown>(null);
   #asked = 0;
+  /** How many runs are shown at least, if there are so many. */
+  #wanted = AT_ONCE;
   #key = '';
   #summed = 0;
 
@@ -25,15 +27,16 @@ export class Runs {
     const key = JSON.stringify(filters);
     const isOther = key !== this.#key;
     this.#key = key;
-    if (isOther) this.isOutdated = true;
+    if (isOther) {
+      this.isOutdated = true;
+      this.#wanted = AT_ONCE;
+    }
     const number = ++this.#asked;
-    // What was unfolded stays unfolded when it is read again.
-    const wanted = isOther ? AT_ONCE : Math.max(AT_ONCE, this.items.length);
     try {
       const pages: Run[] = [];
       let page = await this.#page(filters, null);
       pages.push(...page.items);
-      while (page.next && pages.length < wanted) {
+      while (page.next && pages.length < this.#wanted) {
         page = await this.#page(filters, page.next);
         pages.push(...page.items);
       }
@@ -51,12 +54,10 @@ export class Runs {
     }
   }
 
+  /** Shows one page more. A refresh that is under way starts again, so that neither undoes the other. */
   async more(filters: Filters): Promise<void> {
-    if (!this.next) return;
-    const page = await this.#page(filters, this.next);
-    const known = this.items.map((run) => run.id);
-    this.items = [...this.items, ...page.items.filter((run) => !known.includes(run.id))];
-    this.next = page.next;
+    this.#wanted = this.items.length + AT_ONCE;
+    await this.load(filters);
   }
 
   /** The sums of what the filters show, whatever its status. */
