@@ -22,7 +22,7 @@ mod without_an_executor {
 
 #[test]
 fn every_promise_is_kept_however_late_the_tail_is() {
-    for (seed, most_delay) in [(2, 0), (3, 1), (4, 2), (5, 40), (6, 40), (7, 400)] {
+    for (seed, most_delay) in [(2, 0), (4, 2), (7, 400)] {
         for case in cases() {
             let store = SimulatedStore::with_tail_delay(seed, most_delay);
             block_on((case.check)(&SimulatedFixture::new(store)));

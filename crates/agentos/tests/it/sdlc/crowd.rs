@@ -25,7 +25,7 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 
 /// How many runs, over how many repositories.
 fn size() -> (usize, usize) {
-    if std::env::var_os("AGENTOS_SOAK").is_some() { (150, 30) } else { (20, 4) }
+    if std::env::var_os("AGENTOS_SOAK").is_some() { (150, 30) } else { (10, 3) }
 }
 
 /// What was at work at once, at most.
