@@ -180,7 +180,8 @@ fn whoever_is_killed_between_any_two_calls_commits_once() {
     // Both sides of every call in the soak, and some of them otherwise: jj is slow as it is built for tests.
     let is_soak = std::env::var_os("AGENTOS_SOAK").is_some();
     let deaths = (1..=calls).flat_map(|number| [Death::Before(number), Death::After(number)]);
-    for death in deaths.enumerate().filter(|(at, _)| is_soak || at % 11 == 3).map(|(_, death)| death)
+    for death in
+        deaths.enumerate().filter(|(at, _)| is_soak || at % 11 == 3).map(|(_, death)| death)
     {
         let desk = Desk::new(Keeper::Jj);
         desk.write("a", "1\n");
