@@ -50,6 +50,12 @@ pub const POLL: Duration = Duration::from_millis(20);
 /// How long a supervisor that does not get its lock waits before it leaves the command to whoever holds it.
 pub const LOCK_WAIT: Duration = Duration::from_secs(1);
 
+/// How long a supervisor that has recorded the end of its command may take to leave, on a machine that is busy.
+pub const LEAVING: Duration = Duration::from_secs(10);
+
+/// How long a process that only looks at a lock may have it.
+pub const LOOKING: Duration = Duration::from_millis(20);
+
 /// How often a supervisor is started that dies before it has begun.
 pub const STARTS: u32 = 5;
 

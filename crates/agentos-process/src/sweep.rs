@@ -6,10 +6,9 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::attached::FollowError;
-use crate::bounds::GRACE;
+use crate::bounds::{GRACE, LEAVING, LOOKING};
 use crate::case::Case;
 use crate::directory::Directory;
 use crate::{leftovers, lock};
@@ -28,7 +27,9 @@ pub fn remove(path: &Path) -> Result<bool, FollowError> {
 }
 
 fn held_and_removed(directory: &Directory) -> Result<bool, FollowError> {
-    let Some(_lock) = lock::take(&directory.started(), Duration::ZERO)? else { return Ok(false) };
+    // A supervisor that has recorded the end is about to leave. Another process that looks at the lock has it for an instant.
+    let patience = if directory.load_exit()?.is_some() { LEAVING } else { LOOKING };
+    let Some(_lock) = lock::take(&directory.started(), patience)? else { return Ok(false) };
     if let Case::Lost(started) = Case::unheld(directory)? {
         leftovers::end(&started, GRACE)?;
     }

@@ -1,6 +1,6 @@
 //! Directories that nobody needs any more.
 
-use std::fs;
+use std::fs::{self, File};
 
 use agentos_process::sweep::remove;
 
@@ -11,10 +11,27 @@ use crate::support::{Scene, eventually, is_alive, kill};
 fn the_directory_of_a_command_that_is_over_is_removed() {
     let scene = Scene::new();
     scene.execute("a", &scene.line("echo a"));
-    // Its supervisor may still be on its way out when the end is known.
-    eventually("it is removed", || remove(&scene.operation("a")).expect("it can be removed"));
+    assert!(remove(&scene.operation("a")).expect("it can be removed"));
     assert!(!scene.operation("a").exists());
     assert!(remove(&scene.operation("a")).expect("once more is harmless"));
+}
+
+#[test]
+fn a_supervisor_that_is_about_to_leave_is_waited_for() {
+    let scene = Scene::new();
+    scene.execute("a", &scene.line("echo a"));
+    let started = scene.operation("a").join("started.json");
+    let lock = File::open(&started).expect("a file");
+    lock.lock().expect("the supervisor leaves");
+    let path = scene.operation("a");
+    let remover = std::thread::spawn(move || remove(&path).expect("it can be removed"));
+    let opened = || {
+        let files = fs::read_dir("/proc/self/fd").expect("Linux").flatten();
+        files.filter(|file| fs::read_link(file.path()).is_ok_and(|path| path == started)).count()
+    };
+    eventually("it waits for the lock", || opened() > 1 || remover.is_finished());
+    drop(lock);
+    assert!(remover.join().expect("it does not panic"));
 }
 
 #[test]
