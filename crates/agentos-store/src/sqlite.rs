@@ -12,6 +12,7 @@
 //!
 //! Each module is about one concern and has the name that it has in every backend.
 
+mod backup;
 mod blob;
 mod catalog;
 mod claim;
@@ -25,6 +26,7 @@ mod file;
 mod groups;
 mod hung;
 mod inbox;
+mod leave;
 mod list;
 mod lock;
 mod log;
@@ -63,10 +65,12 @@ use agentos_core::time::Timestamp;
 use async_trait::async_trait;
 use uuid::Uuid;
 
+pub use backup::BackupError;
 pub use examine::{Examination, Finding, FindingKind, Sizes};
 pub use figures::{DURATION_BOUNDS_MS, DefinitionFigures, DurationFigures, Figures};
 pub use groups::{GROUP_BOUNDS, GroupFigures};
 pub use hung::{EndOwnerError, OwnerEnd, OwnerLife};
+pub use leave::checkpoint_before_exit;
 pub use open::{Notice, OpenError};
 pub use owner::Owner;
 pub(crate) use records::cursor_behind;
@@ -142,7 +146,9 @@ impl SqliteStore {
         let writer = Writer::start(file).map_err(backend)?;
         let readers = Readers::new(location.path.clone(), source);
         let (path, eyes) = (location.path, Eyes::Writing);
-        Ok(Self::of(Inner { path, owners, readers, writer: Some(writer), groups, eyes }))
+        let store = Self::of(Inner { path, owners, readers, writer: Some(writer), groups, eyes });
+        leave::remember(Arc::downgrade(&store.inner));
+        Ok(store)
     }
 
     /// Opens the store only to be looked at: every verb that writes fails, and nothing is made or changed, neither in the file
@@ -261,6 +267,22 @@ impl SqliteStore {
             Err(error) if self.inner.writer.is_none() => Err(error),
             Err(_) => self.write(|_| Ok(Ok(()))).await,
         }
+    }
+
+    /// Copies the whole database into a file that does not exist, as of one moment and while others go on writing. Returns its
+    /// size in bytes.
+    ///
+    /// # Errors
+    /// [`BackupError`]; then no file of that name was made.
+    pub async fn backup(&self, to: &Path) -> Result<u64, BackupError> {
+        let path = to.to_owned();
+        let copied = self.read(move |connection| backup::backup(connection, &path)).await;
+        copied.map_err(|error| match error {
+            BackupError::Backend { source, .. } => {
+                BackupError::Backend { path: to.to_owned(), source }
+            }
+            exists => exists,
+        })
     }
 
     /// The place in the tail behind everything that was committed so far: for whoever wants to know only what comes.

@@ -246,6 +246,7 @@ fn carry_out(command: Command, session: &Session, matches: &ArgMatches) -> Resul
     });
     // Whatever still runs in there has been told to end, or is not worth waiting for.
     runtime.shutdown_background();
+    agentos_store::sqlite::checkpoint_before_exit();
     done
 }
 

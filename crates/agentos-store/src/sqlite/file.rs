@@ -149,11 +149,23 @@ impl DatabaseFile {
             return;
         }
         let pages = self.pages;
+        let has_begun_anew = self.take_over_without_waiting(pages);
+        self.next_taking = if has_begun_anew { WAL_PAGES } else { pages.saturating_add(pages / 2) };
+    }
+
+    /// Moves what the log holds into the database now, as far as no reader needs it there. The names of the file are looked at
+    /// first: a file that was removed or replaced is left alone.
+    pub(super) fn checkpoint(&mut self) {
+        if self.check().is_ok() {
+            self.take_over_without_waiting(0);
+        }
+    }
+
+    fn take_over_without_waiting(&mut self, pages: i32) -> bool {
         // If that can't be set, it is not tried.
         let taken = self.inside.open.connection.busy_handler(None).map(|()| self.take_over(pages));
         let _patient_again = self.inside.open.connection.busy_timeout(PATIENCE);
-        let has_begun_anew = matches!(taken, Ok(true));
-        self.next_taking = if has_begun_anew { WAL_PAGES } else { pages.saturating_add(pages / 2) };
+        matches!(taken, Ok(true))
     }
 
     /// Whether the log begins anew.

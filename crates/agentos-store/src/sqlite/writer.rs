@@ -124,6 +124,13 @@ impl Writer {
         Some(outcome.and_then(|()| answer.ok_or_else(gone)))
     }
 
+    /// Moves what is in the write-ahead log into the file, as far as no reader needs it there.
+    pub(super) fn checkpoint(&self) {
+        if let Ok(mut file) = self.file.lock() {
+            file.checkpoint();
+        }
+    }
+
     /// Says what is wrong with the names of the file, if something is. Nobody is waited for: whoever writes at this moment
     /// looks at the names anyway.
     pub(super) fn check(&self) -> Result<(), BackendError> {
@@ -161,6 +168,8 @@ impl Drop for Writer {
             // A panic in there was everybody's answer already.
             let _ended = thread.join();
         }
+        // A connection that reads may outlive this one, and then SQLite does not do it.
+        self.checkpoint();
     }
 }
 

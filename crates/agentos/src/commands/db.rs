@@ -1,5 +1,6 @@
 //! `agentos db`: the checkpoint database.
 
+mod backup;
 mod check;
 mod link;
 mod migrate;
@@ -30,6 +31,8 @@ enum Verb {
     Unlink(unlink::Args),
     /// Copy runs with their files from another database; that one is not changed
     Migrate(migrate::Args),
+    /// Copy the database to a file, also while runs are at work
+    Backup(backup::Args),
     /// Look the database through, and what lies beside it
     Check(check::Args),
     /// Remove runs that are over and old
@@ -42,6 +45,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Verb::Link(args) => link::run(session, args).await,
         Verb::Unlink(args) => unlink::run(session, args).await,
         Verb::Migrate(args) => migrate::run(session, args).await,
+        Verb::Backup(args) => backup::run(session, args).await,
         Verb::Check(args) => check::run(session, args).await,
         Verb::Prune(args) => prune::run(session, args).await,
     }

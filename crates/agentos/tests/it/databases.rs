@@ -1,5 +1,6 @@
 //! Databases that are linked, unlinked, copied from, looked through and tidied, by the real binary.
 
+mod backup;
 mod check;
 mod linked;
 mod load;
