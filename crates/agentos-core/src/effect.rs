@@ -120,7 +120,7 @@ pub enum Happening {
         /// What it waits for.
         hold: Hold,
     },
-    /// A held operation has the slot that it waited for.
+    /// A held operation may have what it waited for, a slot or room on the disk: it is tried again.
     Admitted {
         /// The operation.
         operation: OperationId,

@@ -358,11 +358,11 @@ impl Journal {
         !self.cancels.is_empty() || self.failing.is_some()
     }
 
-    /// What waits for a slot.
-    pub fn held_for_slot(&self) -> impl Iterator<Item = &OperationId> {
-        let held = self.operations.iter().filter(|(_, record)| {
+    /// Operations that are held for this kind of thing.
+    pub fn held_for(&self, kind: HoldKind) -> impl Iterator<Item = &OperationId> {
+        let held = self.operations.iter().filter(move |(_, record)| {
             let hold = record.hold().filter(|_| !record.cancel_ordered);
-            hold.is_some_and(|hold| hold.value.kind == HoldKind::Slot)
+            hold.is_some_and(|hold| hold.value.kind == kind)
         });
         held.map(|(id, _)| id)
     }

@@ -8,12 +8,13 @@
 //! A run that can't be driven (its workflow is missing, say) does not keep the executor: it was tried and told of, and the
 //! next executor tries it again. As long as there is something else to do, it is tried again now and then.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentos_core::id::OwnerId;
+use agentos_process::ending::is_ending;
 use agentos_store::backend::BackendError;
 use agentos_store::due::Except;
 use agentos_store::store::Store;
@@ -43,7 +44,10 @@ impl Seat {
     /// # Errors
     /// The lock file beside the database can't be made or locked.
     pub fn take(database: &Path) -> io::Result<Option<Self>> {
-        Ok(lock(&beside(database, SEAT))?.map(|lock| Self { _lock: lock }))
+        let Some(lock) = lock(&beside(database, SEAT))? else { return Ok(None) };
+        // Only a hint for `is_being_released`: on a full disk the executor works without it.
+        let _ = lock.set_len(0).and_then(|()| write!(&lock, "{}", std::process::id()));
+        Ok(Some(Self { _lock: lock }))
     }
 
     /// Whether somebody has it. Makes nothing.
@@ -52,6 +56,19 @@ impl Seat {
     /// The lock file beside the database can't be looked at.
     pub fn is_taken(database: &Path) -> io::Result<bool> {
         is_locked(&beside(database, SEAT))
+    }
+
+    /// Whether it is taken by an executor that was killed or exits: it starts nothing more, and the seat is free soon.
+    ///
+    /// # Errors
+    /// The lock file beside the database can't be looked at.
+    pub fn is_being_released(database: &Path) -> io::Result<bool> {
+        let path = beside(database, SEAT);
+        if !is_locked(&path)? {
+            return Ok(false);
+        }
+        let holder = fs::read_to_string(path)?;
+        Ok(holder.trim().parse().is_ok_and(is_ending))
     }
 }
 

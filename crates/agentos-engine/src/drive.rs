@@ -22,7 +22,7 @@ use agentos_core::turn::Turn;
 use agentos_sdk::Actions;
 use agentos_store::claim::ReleaseError;
 use agentos_store::log::ReadError;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 
 use crate::patience::Patience;
@@ -123,6 +123,8 @@ pub(super) struct Drive {
     /// Somebody has put something into the inbox.
     mail: Arc<Notify>,
     news: mpsc::UnboundedReceiver<News>,
+    /// Changes when the user's settings do.
+    settings: watch::Receiver<u64>,
 }
 
 impl Drive {
@@ -130,7 +132,7 @@ impl Drive {
     async fn run(&mut self, first: Turn, is_new: bool) -> Result<Left, Left> {
         self.settle(first).await?;
         let mut happenings = if is_new { Vec::new() } else { self.inbox().await? };
-        happenings.extend(self.queue_again());
+        happenings.extend(self.try_held_again());
         loop {
             if !happenings.is_empty() {
                 let now = self.shared.clock.now();
@@ -228,6 +230,12 @@ impl Drive {
                     let messages = self.inbox().await?;
                     if !messages.is_empty() {
                         return Ok(messages);
+                    }
+                }
+                _ = self.settings.changed() => {
+                    let happenings = self.follow_settings().await;
+                    if !happenings.is_empty() {
+                        return Ok(happenings);
                     }
                 }
                 () = self.places.change() => {

@@ -1,5 +1,6 @@
 //! The engine as a whole: started, told, and left.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ use crate::library::Library;
 use crate::lines::{LineSink, NoLines};
 use crate::performer::Performers;
 use crate::points::{NoPoints, Points};
-use crate::reservation;
+use crate::reservation::{self, Handed};
 use crate::scheduler::Scheduler;
 pub use crate::scheduler::{Bell, NoBell};
 use crate::shared::Shared;
@@ -184,6 +185,8 @@ impl Builder {
             slots: self.slots,
             events: Events::default(),
             limits,
+            slots_at_most: AtomicUsize::new(limits.slots),
+            settings: watch::Sender::new(0),
             runtime: tokio::runtime::Handle::current(),
             kick: Notify::new(),
             idle: watch::Sender::new(false),
@@ -241,6 +244,12 @@ impl Engine {
     /// Something may be due that nobody has told of.
     pub(crate) fn look_again(&self) {
         self.shared.kick.notify_one();
+    }
+
+    /// To be told when the user's settings have changed.
+    #[must_use]
+    pub fn settings(&self) -> SettingsListener {
+        SettingsListener { shared: Arc::clone(&self.shared) }
     }
 
     /// How many runs are driven right now.
@@ -327,5 +336,32 @@ impl Engine {
     pub async fn leave(self) {
         self.shared.leaving.cancel();
         let _panicked = self.scheduling.await;
+    }
+}
+
+/// The part of an engine that is told of changed settings.
+pub struct SettingsListener {
+    shared: Arc<Shared>,
+}
+
+impl SettingsListener {
+    /// Says that the user's settings have changed: limits are asked for again, and what waits for room on the disk is tried
+    /// again. `slots` is how many runs the engine drives at once from now on, if that may have changed; `waiting` are runs that
+    /// wait for room and may be parked.
+    pub fn changed(&self, slots: Option<usize>, waiting: impl IntoIterator<Item = RunId>) {
+        if let Some(slots) = slots {
+            self.shared.slots_at_most.store(slots, Ordering::Relaxed);
+        }
+        self.shared.settings.send_modify(|count| *count = count.wrapping_add(1));
+        for run in waiting {
+            // An engine that leaves drives nothing more.
+            let _gone = self.shared.handed.send(Handed::Unsure(run));
+        }
+        self.shared.kick.notify_one();
+    }
+
+    /// Waits so long, or until the engine leaves. Whether it leaves.
+    pub async fn left_within(&self, length: Duration) -> bool {
+        tokio::time::timeout(length, self.shared.leaving.cancelled()).await.is_ok()
     }
 }

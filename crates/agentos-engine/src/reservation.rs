@@ -23,7 +23,7 @@ use crate::worker::Assignment;
 pub(crate) enum Handed {
     /// It is claimed and has its slot.
     Held(Assignment),
-    /// It may be ours, and nobody drives it.
+    /// No process may be driving it: it is claimed if it is free.
     Unsure(RunId),
 }
 

@@ -1,6 +1,7 @@
 //! What the parts of one engine share.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use agentos_core::id::{OwnerId, RunId};
@@ -54,6 +55,10 @@ pub(crate) struct Shared {
     pub(crate) slots: Option<Arc<Slots>>,
     pub(crate) events: Events,
     pub(crate) limits: Limits,
+    /// How many runs are driven at once: `limits.slots`, until the user's settings change.
+    pub(crate) slots_at_most: AtomicUsize,
+    /// Changes when the user's settings do.
+    pub(crate) settings: watch::Sender<u64>,
     /// Where the engine was started.
     pub(crate) runtime: tokio::runtime::Handle,
     /// The scheduler has something to look at: a run was created, a slot became free, a message was sent.
@@ -119,7 +124,7 @@ impl Shared {
     }
 
     fn free_among(&self, driven: usize) -> usize {
-        let slots = self.limits.slots;
+        let slots = self.slots_at_most.load(Ordering::Relaxed);
         let queued = self.queue_of_runs().len().min(slots);
         slots.saturating_sub(driven.saturating_sub(queued))
     }

@@ -97,6 +97,16 @@ impl Slots {
         .await
     }
 
+    /// Changes what a ticket counts against. It keeps its place, and whether it is in.
+    pub(crate) async fn change_claims(
+        &self,
+        ticket: &Ticket,
+        claims: Vec<Claim>,
+    ) -> io::Result<()> {
+        let (folder, name) = (Arc::clone(&self.folder), ticket.name().to_owned());
+        patiently(move || folder.change_claims(&name, claims)).await
+    }
+
     /// Why somebody is not let in; nothing if he is.
     pub(crate) async fn why_not(&self, ticket: &Ticket) -> io::Result<Option<String>> {
         let (folder, name) = (Arc::clone(&self.folder), ticket.name().to_owned());

@@ -35,6 +35,11 @@ pub const DRAIN: Duration = Duration::from_millis(500);
 /// How long apart two rounds of KILL are.
 pub const KILL_ROUND: Duration = Duration::from_millis(10);
 
+/// How long a process that is being replaced by another program is waited for, and how long apart two looks at it are.
+pub const EXEC_WAIT: Duration = Duration::from_millis(200);
+/// See [`EXEC_WAIT`].
+pub const EXEC_ROUND: Duration = Duration::from_millis(1);
+
 /// How long leftovers of a dead supervisor may resist KILL before that is an error.
 pub const LEFTOVERS: Duration = Duration::from_secs(30);
 

@@ -19,6 +19,7 @@ pub mod case;
 pub mod clock;
 pub mod detached;
 pub mod directory;
+pub mod ending;
 pub mod environment;
 pub mod exit;
 pub mod frame;

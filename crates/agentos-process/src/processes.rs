@@ -8,6 +8,8 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use crate::bounds::{EXEC_ROUND, EXEC_WAIT};
+use crate::clock::{moment, pause};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 /// One process.
@@ -21,6 +23,8 @@ pub(crate) struct Process {
     pub(crate) since_ticks: u64,
     /// It has ended, and its parent has not asked how.
     pub(crate) is_zombie: bool,
+    /// It has memory of its own; threads of the kernel have none.
+    pub(crate) has_memory: bool,
 }
 
 impl Process {
@@ -30,8 +34,29 @@ impl Process {
     }
 
     /// Its environment as it was when it began, if we may see it.
+    ///
+    /// While a process is replaced by another program (`execve`), it has neither environment nor arguments for a moment. Such a
+    /// process is waited for: without its environment it would not be recognised.
     pub(crate) fn environment(&self) -> Vec<u8> {
-        fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default()
+        let begun = moment();
+        loop {
+            let Ok(found) = self.read("environ") else { return Vec::new() };
+            if !found.is_empty() || !self.has_memory || self.is_zombie {
+                return found;
+            }
+            if self.read("cmdline").is_ok_and(|arguments| !arguments.is_empty()) {
+                // It may have got both since.
+                return self.read("environ").unwrap_or_default();
+            }
+            if moment() - begun > EXEC_WAIT {
+                return found;
+            }
+            pause(EXEC_ROUND);
+        }
+    }
+
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        fs::read(format!("/proc/{}/{name}", self.pid))
     }
 
     /// Sends it signals, if it still is the process that was seen. Whether it was.
@@ -109,8 +134,9 @@ fn parse(pid: i32, text: &str) -> Option<Process> {
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
     let since_ticks = fields.nth(15)?.parse().ok()?;
+    let has_memory = fields.next()? != "0";
     let is_zombie = matches!(state, "Z" | "X");
-    Some(Process { pid, parent, group, session, since_ticks, is_zombie })
+    Some(Process { pid, parent, group, session, since_ticks, is_zombie, has_memory })
 }
 
 #[cfg(test)]
@@ -122,8 +148,28 @@ mod tests {
         let text = "7 (a) b) S 3 5 6 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4242 9 10";
         let found = parse(7, text).unwrap();
         assert_eq!((found.pid, found.parent, found.group, found.session), (7, 3, 5, 6));
-        assert_eq!((found.since_ticks, found.is_zombie), (4242, false));
+        assert_eq!((found.since_ticks, found.is_zombie, found.has_memory), (4242, false, true));
+        assert!(!parse(7, &text.replace("4242 9", "4242 0")).unwrap().has_memory);
         assert_eq!(parse(7, "7 (a"), None);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test waits for what it has started")]
+    fn the_environment_of_a_process_that_becomes_another_program_is_seen() {
+        // It replaces itself without end, so that many looks meet it in the middle.
+        let script = "[ $1 -gt 0 ] && exec sh -c \"$0\" \"$0\" $(($1 - 1)); read line";
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", script, script, "300"])
+            .env("LOOKED_FOR", "here")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let process = Process::load(i32::try_from(child.id()).unwrap()).unwrap();
+        // The first look may come before the first program.
+        let looks: Vec<Vec<u8>> = (0..3_000).map(|_| process.environment()).collect();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(looks.iter().all(|look| !look.is_empty()));
     }
 
     #[test]

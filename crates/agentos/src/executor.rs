@@ -19,7 +19,6 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
-use crate::foreground::DYING;
 use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
@@ -28,7 +27,7 @@ use crate::travel::keeper::DeskSnapshots;
 use crate::workspace::desk::Desk;
 use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
-use crate::{limits, supervise, sweep};
+use crate::{limits, settings, supervise, sweep};
 
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
@@ -42,17 +41,17 @@ const LOOK: Duration = Duration::from_millis(10);
 /// git that hangs may take far longer, and signals are not heard meanwhile.
 const FOLLOWERS_WITHIN: Duration = Duration::from_secs(15);
 
+/// How long a killed executor may take to lose its lock, on a busy machine.
+const RELEASED_WITHIN: Duration = Duration::from_secs(20);
+
 /// How long somebody who stays may take to take the seat, before an executor is started all the same.
 const STANDBY_WITHIN: Duration = Duration::from_secs(10);
 
 /// Sees to it that somebody attends to this database.
 pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     let database = store.path().to_owned();
-    if Seat::is_taken(&database)? {
-        tokio::time::sleep(DYING).await;
-        if Seat::is_taken(&database)? {
-            return Ok(());
-        }
+    if is_attended(&database).await? {
+        return Ok(());
     }
     if Standby::is_there(&database)? && is_taken_soon(&database).await? {
         return Ok(());
@@ -84,6 +83,20 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     let begun = tokio::time::timeout(START_WITHIN, there).await;
     started.leave();
     begun.unwrap_or_else(|_| Err(failed("it does not begin".to_owned())))
+}
+
+/// Whether an executor that goes on has the seat. One that was killed, or exits, is waited for.
+async fn is_attended(database: &Path) -> Result<bool> {
+    let released = async {
+        while Seat::is_being_released(database)? {
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok::<(), std::io::Error>(())
+    };
+    if let Ok(looked) = tokio::time::timeout(RELEASED_WITHIN, released).await {
+        looked?;
+    }
+    Ok(Seat::is_taken(database)?)
 }
 
 /// Whether somebody who stays takes the seat. They hear of every commit, so that is a matter of moments.
@@ -167,7 +180,7 @@ fn engine(
     session: &Session,
     store: &SqliteStore,
     owner: OwnerId,
-) -> std::io::Result<(Engine, [JoinHandle<()>; 3])> {
+) -> std::io::Result<(Engine, [JoinHandle<()>; 4])> {
     let watch = store.watch().map_err(std::io::Error::other)?;
     let lines = FileLines::default();
     let library = session.library(store);
@@ -179,7 +192,7 @@ fn engine(
         .slots(limits::slots(session, store))
         .bell(watch)
         .limits(Limits {
-            slots: session.config.run.concurrency.value as usize,
+            slots: session.live.current().run.concurrency.value as usize,
             ..Limits::default()
         })
         .start()?;
@@ -188,6 +201,11 @@ fn engine(
         tokio::spawn(scribe::follow(store.clone(), engine.events())),
         tokio::spawn(sweep::follow(store.clone(), engine.events())),
         tokio::spawn(tend::follow(desk, store.clone(), engine.events())),
+        tokio::spawn(settings::follow_in_background(
+            Arc::clone(&session.live),
+            store.clone(),
+            engine.settings(),
+        )),
     ];
     Ok((engine, following))
 }

@@ -10,6 +10,7 @@ use agentos_engine::engine::{Builder, Engine, Limits};
 use agentos_engine::events::Event;
 use agentos_engine::family::Family;
 use agentos_engine::held::Held;
+use agentos_process::ending::is_ending;
 use agentos_store::claim::{ClaimError, ClaimMode};
 use agentos_store::log::ReadError;
 use agentos_store::records::{Records as _, RunDetail};
@@ -31,7 +32,7 @@ use crate::view::{self, Presenter, Stream};
 use crate::workspace::desk::Desk;
 use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
-use crate::{limits, supervise, sweep};
+use crate::{limits, settings, supervise, sweep};
 
 /// How often a picture is drawn at most.
 const FRAME: Duration = Duration::from_millis(100);
@@ -64,6 +65,8 @@ pub(crate) async fn drive(
     let sweeper = tokio::spawn(sweep::follow(store.clone(), engine.events()));
     let desk = Desk::open(session, store).ok();
     let tender = tokio::spawn(tend::follow(desk, store.clone(), engine.events()));
+    let settings = settings::follow_in_foreground(Arc::clone(&session.live), engine.settings());
+    let settings = tokio::spawn(settings);
     let presenter =
         Presenter::new(&session.output, stream, session.surroundings.environment.clone())
             .knows(known);
@@ -87,7 +90,7 @@ pub(crate) async fn drive(
         }
         _ => engine.leave().await,
     }
-    let _gone = (scribe.await, sweeper.await, tender.await);
+    let _gone = (scribe.await, sweeper.await, tender.await, settings.await);
     drop(owner);
     match outcome {
         Outcome::Ended(ended) => {
@@ -122,10 +125,14 @@ async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
     }
 }
 
-/// Whether nobody can be seen who has that lock: whoever had it was killed, and a child that was just being started holds it
-/// until it has become another program. Somebody in another container looks the same, but stays.
+/// Whether the lock is held by a process that does nothing more: the owner was killed and has not gone yet, or a child that it
+/// was just starting holds the lock until it has become another program. A process in another container looks like the latter,
+/// but stays.
 fn is_ghost(store: &SqliteStore, owner: OwnerId) -> bool {
-    !matches!(store.owner_life(owner), OwnerLife::Alive { pid: Some(_) })
+    match store.owner_life(owner) {
+        OwnerLife::Alive { pid: Some(pid) } => is_ending(pid),
+        OwnerLife::Alive { pid: None } | OwnerLife::Dead => true,
+    }
 }
 
 /// The run is over.
@@ -176,11 +183,11 @@ const GHOST_LOOKS: u32 = 30;
 
 /// Whether somebody who lives drives the run, and still does after a moment.
 pub(crate) async fn is_driven(store: &SqliteStore, run: RunId) -> Result<bool> {
-    for look in 0..GHOST_LOOKS {
+    for _look in 0..GHOST_LOOKS {
         let Some(owner) = store.head(run).await?.owner else { return Ok(false) };
         match store.owner_life(owner) {
             OwnerLife::Dead => return Ok(false),
-            OwnerLife::Alive { pid: Some(_) } if look > 0 => return Ok(true),
+            OwnerLife::Alive { pid: Some(pid) } if !is_ending(pid) => return Ok(true),
             OwnerLife::Alive { .. } => tokio::time::sleep(DYING).await,
         }
     }

@@ -42,6 +42,7 @@ mod overview;
 mod scribe;
 mod serve;
 mod session;
+mod settings;
 mod signals;
 mod start;
 mod supervise;

@@ -1,8 +1,8 @@
 //! What is limited for the runs of a command: from its configuration, and from what workflows say of themselves.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentos_agent::roster;
 use agentos_core::concurrency::{Concurrency, Scope};
@@ -15,7 +15,7 @@ use agentos_workspace::checkout::Checkout;
 use agentos_workspace::surroundings::Surroundings;
 use async_trait::async_trait;
 
-use crate::config::Limits;
+use crate::config::{Limits, LiveConfig};
 use crate::session::Session;
 
 /// Where a command of a run knows from where it is.
@@ -44,11 +44,9 @@ pub(crate) fn slots_awaited(session: &Session, store: &SqliteStore) -> Slots {
     slots(session, store).within(place.map(|place| place.to_string_lossy().into_owned()))
 }
 
-/// What the configuration says.
+/// What the configuration says at each moment.
 struct Configured {
-    limits: Limits,
-    /// How many sessions each agent may have.
-    agents: BTreeMap<String, u32>,
+    settings: Arc<LiveConfig>,
     surroundings: Surroundings,
     /// What makes checkouts one repository, by their paths.
     repositories: Mutex<HashMap<String, String>>,
@@ -56,19 +54,16 @@ struct Configured {
 
 impl Configured {
     fn new(session: &Session) -> Self {
-        let specs = session.config.agents.specs.value.iter();
-        let agents = specs.filter_map(|(name, spec)| Some((name.clone(), spec.concurrency?)));
         Self {
-            limits: session.config.limits.clone(),
-            agents: agents.collect(),
+            settings: Arc::clone(&session.live),
             surroundings: session.surroundings.clone(),
             repositories: Mutex::default(),
         }
     }
 
     /// How many runs of a workflow may be at work, and which of them are counted together.
-    fn of_workflow(&self, name: &str, own: Option<Concurrency>) -> Option<Concurrency> {
-        match self.limits.workflows.value.get(name) {
+    fn of_workflow(limits: &Limits, name: &str, own: Option<Concurrency>) -> Option<Concurrency> {
+        match limits.workflows.value.get(name) {
             Some(said) => {
                 let scope = own.map(|own| own.scope).unwrap_or_default();
                 said.0.map(|limit| Concurrency { limit, scope })
@@ -99,8 +94,9 @@ impl Configured {
 impl Quotas for Configured {
     async fn of_run(&self, start: &RunStarted, own: Option<Concurrency>) -> Vec<Claim> {
         let (who, name) = (start.run.to_string(), start.workflow.as_str());
-        let workflow = self.of_workflow(name, own);
-        let (per_repo, all) = (self.limits.runs_per_repo.value.0, self.limits.runs.value.0);
+        let limits = &self.settings.current().limits;
+        let workflow = Self::of_workflow(limits, name, own);
+        let (per_repo, all) = (limits.runs_per_repo.value.0, limits.runs.value.0);
         let is_of_repo = workflow.is_some_and(|workflow| workflow.scope == Scope::Repo);
         let repository = match is_of_repo || per_repo.is_some() {
             true => self.repository(&start.home.project_path).await,
@@ -127,7 +123,7 @@ impl Quotas for Configured {
     fn of_session(&self, home: &Home, args: &Value, whose: String) -> Option<Claim> {
         let asked = args.get("agent").and_then(Value::as_str)?;
         let agent = roster::put_for(asked, &home.agents);
-        let limit = *self.agents.get(agent)?;
+        let limit = self.settings.current().agents.specs.value.get(agent)?.concurrency?;
         let what = format!("sessions of `{agent}`");
         Some(Claim { key: format!("agent {agent}"), limit, what, who: whose })
     }

@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::catalog::Catalog;
-use crate::config::{Config, Flags, Sources};
+use crate::config::{Config, Flags, LiveConfig, Sources};
 use crate::error::{CommandError, Result};
 use crate::executor;
 use crate::logging::{self, Look};
@@ -27,7 +27,10 @@ pub(crate) struct Session {
     pub(crate) surroundings: Surroundings,
     pub(crate) catalog: Catalog,
     pub(crate) output: Output,
-    pub(crate) config: Config,
+    /// The configuration as it was when the command began.
+    pub(crate) config: Arc<Config>,
+    /// The configuration as its files say it now.
+    pub(crate) live: Arc<LiveConfig>,
     location: Result<StateLocation, LocateError>,
     flags: Flags,
     /// The store, for somebody who asks so often that it stays open.
@@ -103,12 +106,13 @@ impl Session {
         // The configuration of a workspace is that of the checkout it was made from.
         let checkout = found.and_then(|found| found.maker.as_ref()).or(checkout);
         let checkout = checkout.map(|checkout| checkout.root.as_path());
-        let config = Config::load(&Sources {
+        let live = LiveConfig::load(&Sources {
             environment: &surroundings.environment,
             home: surroundings.home.as_deref(),
             checkout,
             flags,
         })?;
+        let config = live.current();
         let is_quiet = matches!(config.log.level.value.as_str(), "off" | "error" | "warn");
         let output = Output::new(config.output.color.value, is_quiet, &surroundings.environment);
         let look = Look {
@@ -117,7 +121,8 @@ impl Session {
             paint: output.error_paint,
         };
         logging::start(&config.log.level, look, std::io::stderr);
-        Ok(Self { surroundings, catalog, output, config, location, flags, kept: None })
+        let live = Arc::new(live);
+        Ok(Self { surroundings, catalog, output, config, live, location, flags, kept: None })
     }
 
     /// The files that the configuration is read from, whether or not they are there.

@@ -56,27 +56,26 @@ impl Cursor {
         true
     }
 
-    /// What was held for a slot has one.
+    /// What was held for a slot or for room on the disk may be tried again. A person's approval is waited for.
     pub(super) fn admitted(&mut self, id: &OperationId) -> Result<(), AdvanceError> {
-        match self.is_held_for_slot(id) {
-            true => self.release(id, None),
-            false => Ok(()),
+        match self.hold_kind(id) {
+            Some(HoldKind::Slot | HoldKind::Disk) => self.release(id, None),
+            Some(HoldKind::Approval) | None => Ok(()),
         }
     }
 
-    fn is_held_for_slot(&self, id: &OperationId) -> bool {
-        let held = self.journal.operation(id).and_then(|record| record.hold());
-        held.is_some_and(|held| held.value.kind == HoldKind::Slot)
+    fn hold_kind(&self, id: &OperationId) -> Option<HoldKind> {
+        Some(self.journal.operation(id)?.hold()?.value.kind)
     }
 
     /// Whether the run does nothing and waits for a slot.
     pub(super) fn waits_for_slot(&self) -> bool {
-        self.performing.is_empty() && self.journal.held_for_slot().next().is_some()
+        self.performing.is_empty() && self.journal.held_for(HoldKind::Slot).next().is_some()
     }
 
     /// What a run has waited for a slot, and done nothing else, does not count where time is measured.
     fn give_back_wait(&mut self, id: &OperationId) -> Result<(), AdvanceError> {
-        if !self.performing.is_empty() || !self.is_held_for_slot(id) {
+        if !self.performing.is_empty() || self.hold_kind(id) != Some(HoldKind::Slot) {
             return Ok(());
         }
         let since = self.journal.operation(id).and_then(|record| record.held_at());

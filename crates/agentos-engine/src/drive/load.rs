@@ -76,6 +76,7 @@ impl Drive {
             told_at: None,
             mail,
             news,
+            settings: shared.settings.subscribe(),
         };
         Ok((drive, turn))
     }

@@ -18,6 +18,7 @@ use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
+use agentos_core::value::Value;
 use tokio::sync::watch;
 
 use super::Drive;
@@ -98,9 +99,8 @@ impl Drive {
             // Whoever clears up makes room.
             return Ok(());
         }
-        let whose = format!("{}{operation}", self.run);
         let session = Some(*kind).filter(|kind| *kind == OperationKind::Agent);
-        let session = session.and_then(|_| slots.quotas().of_session(&self.home, args, whose));
+        let session = session.and_then(|_| self.session_claim(slots, operation, args));
         let claims = self.places.claims.clone();
         let run = (!claims.is_empty()).then(|| (Purpose::Run, claims.clone()));
         let session = session
@@ -168,7 +168,7 @@ impl Drive {
     pub(super) fn rest(&mut self, standing: Standing) {
         let rests = matches!(standing, Standing::Parked { .. }) || standing.is_ended();
         if rests {
-            let has_queue = self.execution.journal().held_for_slot().next().is_some();
+            let has_queue = self.execution.journal().held_for(HoldKind::Slot).next().is_some();
             self.places.tickets.retain(|_, (_, is_in)| !*is_in && has_queue);
         }
         if self.places.tickets.is_empty() && rests {
@@ -185,7 +185,7 @@ impl Drive {
     /// Those for whom there is a slot now.
     pub(super) fn admitted(&mut self) -> Vec<Happening> {
         let admitted = self.places.admitted();
-        let mut held = self.held_for_slot();
+        let mut held = self.held_for(HoldKind::Slot);
         held.retain(|operation| {
             let own = Purpose::Session(operation.clone());
             match self.places.tickets.get(&own) {
@@ -196,15 +196,53 @@ impl Drive {
         held.into_iter().map(|operation| Happening::Admitted { operation }).collect()
     }
 
-    /// What waited for a slot when somebody else drove the run enters the queue again.
-    pub(super) fn queue_again(&self) -> Vec<Happening> {
-        let held = self.held_for_slot().into_iter();
+    /// What waited for a slot when another process drove the run enters the queue again; what waited for room on the disk is
+    /// tried again.
+    pub(super) fn try_held_again(&self) -> Vec<Happening> {
+        let held =
+            [HoldKind::Slot, HoldKind::Disk].into_iter().flat_map(|kind| self.held_for(kind));
         held.map(|operation| Happening::Admitted { operation }).collect()
     }
 
-    /// What waits for a slot, in an order that is the same every time.
-    fn held_for_slot(&self) -> Vec<OperationId> {
-        let mut held: Vec<_> = self.execution.journal().held_for_slot().cloned().collect();
+    /// The settings have changed: what the run counts against is asked again, and what waited for room on the disk is tried
+    /// again. A ticket keeps its place in the queue.
+    pub(super) async fn follow_settings(&mut self) -> Vec<Happening> {
+        let shared = Arc::clone(&self.shared);
+        if let (Some(slots), Some(start)) = (&shared.slots, self.execution.journal().start()) {
+            let own = shared.library.concurrency(start);
+            self.places.claims = slots.quotas().of_run(start, own).await;
+            let purposes: Vec<Purpose> = self.places.tickets.keys().cloned().collect();
+            for purpose in purposes {
+                let claims = self.claims_for(slots, &purpose);
+                let Some((ticket, _)) = self.places.tickets.get(&purpose) else { continue };
+                if let Err(error) = slots.change_claims(ticket, claims).await {
+                    tracing::warn!(run = %self.run, %error, "the queue keeps the old limits");
+                }
+            }
+        }
+        let room = self.held_for(HoldKind::Disk).into_iter();
+        let room = room.map(|operation| Happening::Admitted { operation });
+        self.admitted().into_iter().chain(room).collect()
+    }
+
+    fn claims_for(&self, slots: &Slots, purpose: &Purpose) -> Vec<Claim> {
+        let mut claims = self.places.claims.clone();
+        if let Purpose::Session(operation) = purpose {
+            let mut open = self.execution.journal().open_operations();
+            let args = open.find(|(id, ..)| *id == operation).map(|(_, _, args)| args);
+            claims.extend(args.and_then(|args| self.session_claim(slots, operation, args)));
+        }
+        claims
+    }
+
+    /// What a session of an agent counts against, besides what its run does.
+    fn session_claim(&self, slots: &Slots, operation: &OperationId, args: &Value) -> Option<Claim> {
+        slots.quotas().of_session(&self.home, args, format!("{}{operation}", self.run))
+    }
+
+    /// What is held for this, in an order that is the same every time.
+    fn held_for(&self, kind: HoldKind) -> Vec<OperationId> {
+        let mut held: Vec<_> = self.execution.journal().held_for(kind).cloned().collect();
         held.sort_by(|one, other| one.as_str().cmp(other.as_str()));
         held
     }

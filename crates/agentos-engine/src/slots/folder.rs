@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::claim::Wish;
+use super::claim::{Claim, Wish};
 use super::decide::{self, Found};
 
 const GATE: &str = "gate";
@@ -66,6 +66,23 @@ impl Folder {
         self.let_in(&mut tickets, &gate)?;
         let why = decide::why_not(&tickets, &name);
         Ok((file, name, why))
+    }
+
+    /// Changes what a ticket counts against, and lets in who can come in.
+    pub(super) fn change_claims(&self, name: &str, claims: Vec<Claim>) -> io::Result<()> {
+        let gate = self.gate()?;
+        let mut tickets = self.load()?;
+        let Some(found) = tickets.iter_mut().find(|found| found.name == name) else {
+            return Ok(());
+        };
+        found.wish.claims = claims;
+        let letter = if found.is_in { IS_IN } else { WAITS };
+        let text = serde_json::to_string(&found.wish).map_err(io::Error::other)?;
+        let text = format!("{}\n{text}", char::from(letter));
+        let ticket = OpenOptions::new().write(true).open(self.ticket_path(name))?;
+        ticket.write_all_at(text.as_bytes(), 0)?;
+        ticket.set_len(text.len() as u64)?;
+        self.let_in(&mut tickets, &gate)
     }
 
     /// Lets in who can come in; everybody who has a ticket and lives, by name.

@@ -64,6 +64,26 @@ fn a_limit_is_what_the_one_who_wants_in_says() {
     assert_eq!(inside(&tickets), ["d"]);
 }
 
+#[tokio::test]
+async fn a_ticket_whose_limit_changes_keeps_its_place_and_is_let_in_if_there_is_room_now() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let slots = Slots::new(&folder.path().join("slots"), NoQuotas);
+    let ask = |name: &str| wish(name, vec![claim("x", 1, name)]);
+    let mut tickets = Vec::new();
+    for name in ["first", "second", "third"] {
+        tickets.push(slots.enter(ask(name)).await.expect("it enters").0);
+    }
+    let inside = || tickets.iter().map(Ticket::is_in).collect::<Vec<bool>>();
+    assert_eq!(inside(), [true, false, false]);
+    slots.change_claims(&tickets[2], vec![claim("x", 2, "third")]).await.expect("it is changed");
+    assert_eq!(inside(), [true, false, true], "the second still says that there is one");
+    // Nothing is longer than before, and nothing is left of what was.
+    slots.change_claims(&tickets[1], Vec::new()).await.expect("it is changed");
+    assert_eq!(inside(), [true; 3]);
+    let why = slots.why_not(&tickets[1]).await.expect("it is known");
+    assert_eq!(why, None);
+}
+
 #[test]
 fn a_run_counts_once_however_many_tickets_it_has() {
     let session =
@@ -143,5 +163,7 @@ async fn who_waits_is_told_when_somebody_leaves_or_is_found_dead() {
     std::fs::write(&left, format!("h\n{text}")).expect("a file");
     drop(second);
     tokio::time::timeout(patience, until(&third)).await.expect("it is told");
+    // The look that let it in may have begun before the file was there. The next look finds it.
+    assert_eq!(there.why_not(&third).await.expect("it is known"), None);
     assert!(!left.exists());
 }

@@ -93,6 +93,25 @@ async fn there_is_one_executor_at_a_time() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a test waits for what it has started")]
+async fn a_killed_executor_that_still_has_its_lock_is_not_taken_for_one_that_goes_on() {
+    let house = House::new(Scripts::of(shell("a")));
+    let path = house.store().path().to_owned();
+    assert!(!Seat::is_being_released(&path).expect("the seat can be looked at"));
+    let seat = Seat::take(&path).expect("the seat can be asked for").expect("it is free");
+    assert!(!Seat::is_being_released(&path).expect("the seat can be looked at"), "we go on");
+    // The lock is still there, and the process that it names was killed.
+    let mut killed = std::process::Command::new("sleep").arg("600").spawn().expect("it starts");
+    let lock = format!("{}.executor", path.display());
+    std::fs::write(lock, killed.id().to_string()).expect("the lock file can be written");
+    killed.kill().expect("it is killed");
+    assert!(Seat::is_being_released(&path).expect("the seat can be looked at"));
+    killed.wait().expect("it is gone");
+    drop(seat);
+    assert!(!Seat::is_being_released(&path).expect("the seat can be looked at"), "it is free");
+}
+
+#[tokio::test]
 async fn a_process_that_asks_for_the_executor_is_not_taken_for_one() {
     let house = House::new(Scripts::of(shell("a")));
     let run = create(&house).await;

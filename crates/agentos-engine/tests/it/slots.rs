@@ -1,14 +1,15 @@
 //! No more runs are driven at once than there are slots, and nobody is kept out by those that can't be driven.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use agentos_core::entry::{Entry, OperationResult, RunStarted};
+use agentos_core::entry::{Entry, Hold, HoldKind, OperationResult, RunStarted};
 use agentos_core::id::{RunId, Try};
 use agentos_core::name::Name;
 use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
+use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use agentos_engine::engine::Limits;
 use agentos_engine::performer::{Order, Performed, Performer, Performers, Ticket};
@@ -119,4 +120,56 @@ async fn a_thousand_runs_that_can_not_be_driven_keep_nobody_out() {
     let run = life.start(u128::MAX >> 1).await;
     life.ends(run).await;
     life.engine.leave().await;
+}
+
+/// Holds every command for room on the disk until there is some. The time that it names is far away.
+#[derive(Clone, Default)]
+struct FullDisk {
+    has_room: Arc<AtomicBool>,
+    looks: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl Performer for FullDisk {
+    async fn perform(&self, _: Order, _: Ticket) -> Performed {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        if self.has_room.load(Ordering::SeqCst) {
+            return Performed::Ended(OperationResult::Ok { value: json!(1) });
+        }
+        let message = "there is no room".to_owned();
+        let until = Some(Timestamp(i64::MAX / 2));
+        Performed::Held(Hold { kind: HoldKind::Disk, message, subject: None, until })
+    }
+
+    async fn stop(&self, _: RunId, _: &OperationId, _: Try) {}
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_room_is_tried_again_by_the_next_engine_and_when_settings_change() {
+    let house = House::new(Scripts::of(shell("x")));
+    let disk = FullDisk::default();
+    let live = || {
+        let performers = Performers::new().with(OperationKind::Shell, disk.clone());
+        house.live(|builder| builder.performers(performers).limits(limits(2)))
+    };
+    let is_parked = async |run| {
+        let head = house.store().head(run).await.expect("a head");
+        matches!(head.standing, Standing::Parked { .. }) && head.owner.is_none()
+    };
+    let looks = || disk.looks.load(Ordering::SeqCst);
+    let life = live();
+    let run = life.start(1).await;
+    until("it waits", async || is_parked(run).await).await;
+    assert_eq!(looks(), 1);
+    life.engine.settings().changed(None, [run]);
+    until("it is tried again", async || looks() == 2).await;
+    until("it waits again", async || is_parked(run).await).await;
+    life.engine.leave().await;
+    disk.has_room.store(true, Ordering::SeqCst);
+    // It is not due: the next engine is told of it, as by a person who resumes it.
+    let life = live();
+    life.engine.settings().changed(None, [run]);
+    life.ends(run).await;
+    life.engine.leave().await;
+    assert_eq!(looks(), 3);
 }

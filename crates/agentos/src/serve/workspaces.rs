@@ -230,7 +230,7 @@ pub(super) async fn show(everywhere: &Everywhere, named: &NamedWorkspace) -> Res
     let (mut size, mut verdict) = (Value::Null, Value::Null);
     if let Some(workspace) = workspace.filter(|workspace| workspace.path.is_dir()) {
         let desk = Desk::open(&session, &store)?.at(&workspace)?;
-        let (keeping, path) = (desk.keeping().clone(), workspace.path.clone());
+        let (keeping, path) = (desk.keeping(), workspace.path.clone());
         let looked = desk.work(move |yard| yard.look(&workspace, &keeping)).await?;
         verdict = removal::judged(&looked);
         size = folders::measure(&path).bytes.into();

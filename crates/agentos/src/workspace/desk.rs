@@ -22,12 +22,12 @@ use agentos_workspace::workspace::isolation::IsolationError;
 use agentos_workspace::workspace::ledger::LedgerError;
 use agentos_workspace::workspace::occupy::{OccupyError, Work};
 use agentos_workspace::workspace::points::NoPoints;
-use agentos_workspace::workspace::policy::Policy;
 use agentos_workspace::workspace::repository::Repository;
 use agentos_workspace::workspace::yard::{OpenError, Yard};
 use agentos_workspace::workspace::{root, settle, setup};
 use uuid::Uuid;
 
+use crate::config::LiveConfig;
 use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::session::Session;
 use crate::start;
@@ -40,11 +40,10 @@ pub(crate) struct Desk {
     /// The checkout that runs belong to.
     project_path: PathBuf,
     root: PathBuf,
-    policy: Policy,
+    /// Limits of workspaces, and what is kept of them: as the user's files say it at each moment.
+    settings: Arc<LiveConfig>,
     store: SqliteStore,
     project: Option<Uuid>,
-    keeping: Keeping,
-    cleans_up: bool,
     /// What is executed in each workspace first; empty: nothing.
     setup: String,
 }
@@ -81,11 +80,9 @@ impl Desk {
                 .map_err(|error| CommandError::failed(error.to_string()))?
                 .to_owned(),
             root,
-            policy: session.config.workspace.policy(),
+            settings: Arc::clone(&session.live),
             store: store.clone(),
             project: identity.map(|identity| identity.project),
-            keeping: session.config.workspace.keeping.kept(),
-            cleans_up: session.config.workspace.keeping.cleanup_on_complete.value,
             setup: session.config.workspace.setup.value.trim().to_owned(),
         })
     }
@@ -133,13 +130,13 @@ impl Desk {
     }
 
     /// What is kept of a workspace that goes.
-    pub(crate) fn keeping(&self) -> &Keeping {
-        &self.keeping
+    pub(crate) fn keeping(&self) -> Keeping {
+        self.settings.current().workspace.keeping.kept()
     }
 
     /// Whether a run's workspace goes when the run ends.
     pub(crate) fn cleans_up(&self) -> bool {
-        self.cleans_up
+        self.settings.current().workspace.keeping.cleanup_on_complete.value
     }
 
     pub(crate) fn repository(&self) -> &Repository {
@@ -306,7 +303,7 @@ impl Desk {
             repository: &self.repository,
             project: &self.project_path,
             root: &self.root,
-            policy: &self.policy,
+            policy: &self.settings.current().workspace.policy(),
             ledger: &ledger,
             points: &NoPoints,
         })

@@ -25,7 +25,7 @@ pub(crate) struct Outcome {
 /// Removes a workspace, if nothing is lost by it.
 pub(crate) async fn clean(desk: &Desk, workspace: Workspace, is_forced: bool) -> Result<Outcome> {
     let desk = desk.clone().at(&workspace)?;
-    let (id, keeping) = (workspace.id.clone(), desk.keeping().clone());
+    let (id, keeping) = (workspace.id.clone(), desk.keeping());
     let cleaned = desk.work(move |yard| {
         // Whether it is refused is for the caller to say.
         Ok::<_, CommandError>(yard.clean(&id, is_forced, &keeping))

@@ -3,4 +3,5 @@
 mod agents;
 mod families;
 mod runs;
+mod settings;
 mod site;

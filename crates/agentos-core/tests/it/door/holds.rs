@@ -128,7 +128,7 @@ fn what_waits_for_a_slot_begins_when_it_has_one() {
     let mut bench = Bench::start(play());
     bench.go(1, vec![waits_for_slot(X, 900)]);
     assert_eq!(bench.turn.standing, Standing::Parked { wake_at: Some(Timestamp(900)) });
-    let held: Vec<_> = bench.execution.journal().held_for_slot().cloned().collect();
+    let held: Vec<_> = bench.execution.journal().held_for(HoldKind::Slot).cloned().collect();
     assert_eq!(held, [op(X)]);
     let mut bench = Bench::resume(bench.log, play());
     assert_eq!(bench.turn.effects, []);
@@ -146,6 +146,20 @@ fn what_waits_for_a_slot_begins_when_it_has_one() {
 }
 
 #[test]
+fn what_waits_for_room_on_the_disk_is_tried_again_before_its_time_when_something_has_changed() {
+    let mut bench = Bench::start(play());
+    bench.go(1, vec![held(HoldKind::Disk, None, Some(900))]);
+    let held: Vec<_> = bench.execution.journal().held_for(HoldKind::Disk).cloned().collect();
+    assert_eq!(held, [op(X)]);
+    let mut bench = Bench::resume(bench.log, play());
+    bench.go(30, vec![admitted(X)]);
+    assert_eq!(bench.kinds(), ["operation.released"]);
+    assert_eq!(bench.turn.standing, Standing::Working { wake_at: None }, "its timer is gone");
+    bench.go(31, vec![ended(X, 1, json!(7))]);
+    assert_eq!(Bench::resume(bench.log, play()).notes(), ["/shell:x#1 = 7"]);
+}
+
+#[test]
 fn a_slot_answers_nothing_but_the_wait_for_one() {
     let mut bench = Bench::start(play());
     bench.go(1, vec![asks()]);
@@ -154,7 +168,7 @@ fn a_slot_answers_nothing_but_the_wait_for_one() {
     bench.go(1, vec![waits_for_slot(X, 900)]);
     assert_eq!(bench.execution.journal().held_for_approval().count(), 0);
     bench.go(2, vec![cancel("c")]);
-    assert_eq!(bench.execution.journal().held_for_slot().count(), 0);
+    assert_eq!(bench.execution.journal().held_for(HoldKind::Slot).count(), 0);
     assert!(bench.go(3, vec![admitted(X)]).is_empty(), "it is to end");
     bench.go(4, vec![stopped(X, 1)]);
     assert!(matches!(bench.outcome(), Some(RunOutcome::Cancelled { .. })));

@@ -90,7 +90,7 @@ async fn look(
     let mut items = Vec::new();
     for workspace in chosen {
         let desk = desk.clone().at(&workspace)?;
-        let keeping = desk.keeping().clone();
+        let keeping = desk.keeping();
         let verdict = desk.work(move |yard| yard.look(&workspace, &keeping)).await?;
         if !args.json {
             session.output.lines([verdict.to_string()])?;

@@ -26,7 +26,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let workspace =
         found.filter(|found| found.state.is_there()).ok_or_else(|| not_found(&args.id))?;
     let desk = desk.at(&workspace)?;
-    let keeping = desk.keeping().clone();
+    let keeping = desk.keeping();
     let backup = desk.work(move |yard| yard.snapshot(&workspace, &keeping)).await?;
     if args.json {
         session.output.document(&backup)?;
