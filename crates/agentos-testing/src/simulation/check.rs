@@ -12,6 +12,7 @@ use super::edits::check_edits;
 use super::forks::check_forks;
 use super::plan::{Fault, Plan, Sabotage};
 use super::report::{Ending, Report};
+use super::rules::broken_rule;
 use super::scenario::Scenario;
 use crate::chance::Chance;
 
@@ -134,7 +135,9 @@ fn exact_fault(chance: &mut Chance) -> Fault {
 }
 
 fn any_fault(chance: &mut Chance) -> Fault {
-    match chance.below(10) {
+    match chance.below(11) {
+        // A little, and by more than anything takes.
+        10 => Fault::ClockSetBack(i64::from(*chance.pick(&[1, 3, 40]))),
         0 => Fault::CrashFor(i64::from(1 + chance.below(6))),
         // Long enough for the log to say that nobody was there.
         1 => Fault::CrashFor(100_000),
@@ -173,6 +176,10 @@ fn check_report(report: &Report, plan: &Plan) -> Result<(), Mismatch> {
     let mismatch = |rule, detail| Err(Mismatch { rule, plan: plan.clone(), detail });
     if let Some(violation) = report.violations.first() {
         return mismatch("something happened that must never happen", violation.clone());
+    }
+    let logs = report.children.values().map(|(_, log)| log).chain([&report.log]);
+    if let Some(broken) = logs.into_iter().find_map(|log| broken_rule(log)) {
+        return mismatch("a log breaks a rule", broken);
     }
     match &report.ending {
         Ending::Refused(error) => return mismatch("the core refused to go on", error.to_string()),

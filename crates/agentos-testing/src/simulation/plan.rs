@@ -44,15 +44,18 @@ pub enum Fault {
     Full,
     /// The process dies, and the next one moves the run to another source, which is the same one.
     Switch,
+    /// The clock of the machine is set back; nothing else happens.
+    ClockSetBack(i64),
     /// The process hangs, another one takes over, and after so many points the first one wakes up and goes on.
     Hang(u64),
 }
 
 impl Fault {
-    /// Whether a run under this fault must end exactly as it would have without it. Lost time is not given back.
+    /// Whether a run under this fault must end exactly as it would have without it. Lost time is not given back, and under a
+    /// clock that was set back timers come late.
     #[must_use]
     pub const fn is_exact(self) -> bool {
-        !matches!(self, Self::CrashFor(_) | Self::PowerCut(_))
+        !matches!(self, Self::CrashFor(_) | Self::PowerCut(_) | Self::ClockSetBack(_))
     }
 
     /// Whether it only makes sense at a commit.

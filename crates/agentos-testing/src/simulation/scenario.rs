@@ -131,6 +131,10 @@ impl Scenario {
         if own.percent(60) {
             scenario.program = Rc::new(with_own_accounts(&scenario.program, &mut own));
         }
+        let mut closing = Chance::new(format!("waits in closing scopes {seed}"));
+        if closing.percent(15) {
+            scenario = scenario.waiting_while_it_closes(&mut closing);
+        }
         scenario.parks = chance.percent(30);
         scenario.seed = format!("w{seed}");
         for _ in 0..chance.below(4) {
@@ -160,6 +164,15 @@ impl Scenario {
         scenario.grace = *chance.pick(&[0, 2, 5, 50]);
         scenario.turn_entries = *chance.pick(&[1, 3, 10, bounds::TURN_ENTRIES]);
         scenario
+    }
+
+    /// The same with cleanup that waits for a signal which came before, and a run that is cancelled meanwhile: the signal was
+    /// kept, and the wait must not get it.
+    fn waiting_while_it_closes(mut self, chance: &mut Chance) -> Self {
+        let wait = Node::Wait { name: "ev0".to_owned(), ms: u64::from(1 + chance.below(4)) };
+        let body = Box::new(self.program.as_ref().clone());
+        self.program = Rc::new(Node::Try { body, rescue: None, cleanup: Box::new(wait) });
+        self.with_mail(1, "ev0").with_mail(i64::from(2 + chance.below(6)), "cancel")
     }
 
     /// The run's id.

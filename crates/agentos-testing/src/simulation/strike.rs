@@ -37,6 +37,10 @@ impl Driver<'_> {
             Some(Fault::CrashFor(ms)) => Err(Struck::Dead(ms)),
             Some(Fault::PowerCut(ms)) => Err(Struck::PowerCut(ms)),
             Some(Fault::Switch) => Err(Struck::Switch),
+            Some(Fault::ClockSetBack(ms)) => {
+                self.world.set_clock_back(ms);
+                Ok(())
+            }
             Some(_) => Err(Struck::Dead(0)),
         }
     }

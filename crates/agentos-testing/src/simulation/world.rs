@@ -80,6 +80,13 @@ impl World {
         self.now += ms;
     }
 
+    /// The clock is set back. What is under way takes as long as before.
+    pub fn set_clock_back(&mut self, ms: i64) {
+        self.now -= ms;
+        self.effects.values_mut().for_each(|performed| performed.due -= ms);
+        self.mail.iter_mut().for_each(|(_, mail)| mail.at -= ms);
+    }
+
     /// How the world calls an operation: those of the first run by their own names, those of others behind their run.
     #[must_use]
     pub fn call(&self, run: RunId, operation: &OperationId) -> String {

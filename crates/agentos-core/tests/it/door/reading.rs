@@ -7,12 +7,13 @@ use agentos_core::failure::Failure;
 use agentos_core::id::{Attempt, StepNumber};
 use agentos_core::journal::Journal;
 use agentos_core::program::Delivery;
+use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use agentos_core::turn::{LogLevel, LogLine};
 use agentos_core::value::Value;
 use serde_json::json;
 
-use crate::support::bench::{Bench, ended, failed, retry_timer, signal};
+use crate::support::bench::{Bench, ended, failed, retry_timer, signal, timer};
 use crate::support::fact::{error, name, scope, thrice};
 use crate::support::play::{Play, Stage, shell, shell_with, sleep, wait};
 
@@ -170,6 +171,31 @@ fn the_time_is_that_of_the_latest_delivery() {
     bench.go(70, vec![failed("/shell:x#1", 1, error("no luck"))]);
     assert_eq!(bench.notes(), ["0 ms", "70 ms", "70 ms"]);
     assert_eq!(again(&bench, play()), ["0 ms", "70 ms", "70 ms"]);
+}
+
+#[test]
+fn a_clock_that_is_set_back_takes_back_neither_the_time_of_the_log_nor_that_of_the_program() {
+    let play = || {
+        let note_now = |s: &mut Stage<'_, '_>| s.note(s.door.now().to_string());
+        Play::new(|s| s.ask(s.run(), shell("x")))
+            .then(move |s| {
+                note_now(s);
+                s.ask(s.run(), shell("y"));
+            })
+            .then(move |s| {
+                note_now(s);
+                s.ask(s.run(), sleep("x", 5));
+            })
+            .then(note_now)
+    };
+    let mut bench = Bench::start(play());
+    assert_eq!(bench.go(70, vec![ended("/shell:x#1", 1, json!(1))]).chunk.at, Timestamp(70));
+    assert_eq!(bench.go(30, vec![ended("/shell:y#1", 1, json!(1))]).chunk.at, Timestamp(70));
+    let wakes = bench.turn.standing.clone();
+    assert_eq!(wakes, Standing::Parked { wake_at: Some(Timestamp(75)) });
+    bench.go(75, vec![timer("/sleep:x#1")]);
+    assert_eq!(bench.notes(), ["70 ms", "70 ms", "75 ms"]);
+    assert_eq!(again(&bench, play()), ["70 ms", "70 ms", "75 ms"]);
 }
 
 #[test]

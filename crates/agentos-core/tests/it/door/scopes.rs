@@ -133,6 +133,25 @@ fn without_grace_cleanup_is_refused_at_once() {
 }
 
 #[test]
+fn a_kept_signal_is_not_offered_to_a_wait_in_a_closing_scope() {
+    let play = Play::new(|s| s.ask(s.run(), shell("x")))
+        .then(|s| s.ask(s.run(), wait_for("go", 100)))
+        .then(|s| {
+            s.note_delivery();
+            s.returns(s.run());
+        });
+    let mut bench = Bench::start(play);
+    bench.go(1, vec![signal("k", "go", json!("kept"))]);
+    bench.go(2, vec![cancel("c")]);
+    bench.go(3, vec![stopped("/shell:x#1", 1)]);
+    assert_eq!(bench.kinds(), ["operation.ended", "operation.ordered"], "nothing is offered");
+    bench.go(103, vec![timer("/wait:go#1")]);
+    let timeout = "/wait:go#1 ! Timeout: no signal came in time for `/wait:go#1`";
+    assert_eq!(bench.notes(), [timeout]);
+    assert_eq!(bench.outcome(), Some(&cancelled(None)));
+}
+
+#[test]
 fn a_signal_passes_by_a_wait_in_a_closing_scope() {
     let play = Play::new(|s| s.ask(s.run(), wait("go")))
         .then(|s| s.ask(s.run(), wait_for("go", 100)))
