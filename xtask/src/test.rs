@@ -45,7 +45,7 @@ pub(crate) fn run(profile: Profile) -> Result<()> {
         Suite::new("tidy", minutes(1), tidy::run),
         suite("clippy", minutes(4), vec![clippy(&PACKAGES), clippy(&XTASK)]),
         Suite::new("tools", minutes(6), install_tools),
-        suite("tests", minutes(16), test_runners(profile)),
+        Suite::new("tests", minutes(16), move || run_each(&test_runners(profile))),
         Suite::new("ui", minutes(4), ui::test),
         suite("doctests", minutes(2), vec![doctests()]),
         suite("docs", minutes(2), vec![rustdoc(&PACKAGES), rustdoc(&XTASK)]),
@@ -59,19 +59,26 @@ const fn minutes(count: u64) -> Duration {
 
 /// A suite of command lines, all of which are run whatever becomes of the others.
 fn suite(name: &'static str, budget: Duration, commands: Vec<CommandLine>) -> Suite {
-    Suite::new(name, budget, move || {
-        let run = |command: &CommandLine| {
-            say(format!("$ {command}"));
-            command.run()
-        };
-        commands.iter().map(run).fold(Ok(()), Result::and)
-    })
+    Suite::new(name, budget, move || run_each(&commands))
 }
 
-/// Installs what the tests call, unless it is there: jj, a client of the Model Context Protocol, Schemathesis, direnv and a
+fn run_each(commands: &[CommandLine]) -> Result<()> {
+    let run = |command: &CommandLine| {
+        say(format!("$ {command}"));
+        command.run()
+    };
+    commands.iter().map(run).fold(Ok(()), Result::and)
+}
+
+/// Installs what runs the tests and what they call, unless it is there: nextest, jj, a client of the Model Context Protocol, Schemathesis, direnv and a
 /// browser. One that can't be installed does not stop the others.
 fn install_tools() -> Result<()> {
     [
+        // Without it the tests are run by cargo itself.
+        tools::ensure_installed("nextest").or_else(|error| {
+            say(format!("warning: {error:#}"));
+            Ok(())
+        }),
         jj::ensure_built().context("jj"),
         mcp::ensure_installed(),
         schemathesis::ensure_installed(),
@@ -105,12 +112,11 @@ fn rustdoc(packages: &[&str]) -> CommandLine {
 
 /// nextest, or plain `cargo test` where nextest cannot be installed.
 fn test_runners(profile: Profile) -> Vec<CommandLine> {
-    let runner = match tools::ensure_installed("nextest") {
-        Ok(()) => nextest,
-        Err(error) => {
-            say(format!("warning: continuing with `cargo test`: {error:#}"));
-            cargo_test
-        }
+    let runner = if tools::is_installed("nextest") {
+        nextest
+    } else {
+        say("warning: continuing with `cargo test`, because nextest could not be installed");
+        cargo_test
     };
     vec![runner(profile, &PACKAGES), runner(profile, &XTASK)]
 }

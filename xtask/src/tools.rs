@@ -18,9 +18,14 @@ pub(crate) fn require_components() -> Result<()> {
     Ok(())
 }
 
+/// Whether `cargo <verb>` exists.
+pub(crate) fn is_installed(verb: &str) -> bool {
+    CommandLine::cargo([verb, "--version"]).succeeds()
+}
+
 /// Makes sure that `cargo <verb>` exists, installing the package `cargo-<verb>` when it does not.
 pub(crate) fn ensure_installed(verb: &str) -> Result<()> {
-    if CommandLine::cargo([verb, "--version"]).succeeds() {
+    if is_installed(verb) {
         return Ok(());
     }
     say(format!("`cargo {verb}` is missing; installing it once"));

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentos_core::id::OwnerId;
-use agentos_process::ending::is_ending;
+use agentos_process::ending::ProcessMark;
 use agentos_store::backend::BackendError;
 use agentos_store::due::Except;
 use agentos_store::store::Store;
@@ -46,7 +46,7 @@ impl Seat {
     pub fn take(database: &Path) -> io::Result<Option<Self>> {
         let Some(lock) = lock(&beside(database, SEAT))? else { return Ok(None) };
         // Only a hint for `is_being_released`: on a full disk the executor works without it.
-        let _ = lock.set_len(0).and_then(|()| write!(&lock, "{}", std::process::id()));
+        let _ = lock.set_len(0).and_then(|()| write!(&lock, "{}", ProcessMark::of_this_process()));
         Ok(Some(Self { _lock: lock }))
     }
 
@@ -67,8 +67,12 @@ impl Seat {
         if !is_locked(&path)? {
             return Ok(false);
         }
-        let holder = fs::read_to_string(path)?;
-        Ok(holder.trim().parse().is_ok_and(is_ending))
+        let holder = match fs::read_to_string(path) {
+            // It was removed by hand meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            holder => holder?,
+        };
+        Ok(ProcessMark::parse(&holder).is_some_and(|holder| holder.is_ending()))
     }
 }
 

@@ -36,7 +36,7 @@ pub const DRAIN: Duration = Duration::from_millis(500);
 pub const KILL_ROUND: Duration = Duration::from_millis(10);
 
 /// How long a process that is being replaced by another program is waited for, and how long apart two looks at it are.
-pub const EXEC_WAIT: Duration = Duration::from_millis(200);
+pub const EXEC_WAIT: Duration = Duration::from_secs(2);
 /// See [`EXEC_WAIT`].
 pub const EXEC_ROUND: Duration = Duration::from_millis(1);
 

@@ -3,7 +3,11 @@
 //! A killed process keeps its file locks until the kernel has run it for the last time, which takes long on a busy machine. The
 //! holder of a lock that is ending does nothing any more; its lock is free soon.
 
+use std::fmt;
 use std::fs;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 use crate::processes::Process;
 
@@ -13,15 +17,53 @@ const EXITING: u64 = 0x4;
 /// SIGKILL in the sets of pending signals of `/proc/PID/status`.
 const KILL_BIT: u64 = 1 << (9 - 1);
 
-/// Whether the process of this number exits, has exited, or has been sent SIGKILL. False where that can't be seen.
+/// A process, for a file that others read: its number, and the namespace in which that is its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessMark {
+    pid: i32,
+    namespace: String,
+}
+
+impl ProcessMark {
+    /// This process.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        Self { pid: i32::try_from(std::process::id()).unwrap_or(0), namespace: namespace() }
+    }
+
+    /// Reads what [`Display`](fmt::Display) has written.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (pid, namespace) = text.trim().split_once(' ')?;
+        Some(Self { pid: pid.parse().ok()?, namespace: namespace.to_owned() })
+    }
+
+    /// Whether the process exits, has exited, or has been sent SIGKILL. False for a process of another container.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.namespace == namespace() && is_ending(self.pid)
+    }
+}
+
+impl fmt::Display for ProcessMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.pid, self.namespace)
+    }
+}
+
+fn namespace() -> String {
+    let link = fs::read_link("/proc/self/ns/pid");
+    link.map_or_else(|_| String::new(), |link| link.to_string_lossy().into_owned())
+}
+
+/// Whether the process of this number, of this container, exits, has exited, or has been sent SIGKILL. False where that can't be
+/// seen.
 #[must_use]
 pub fn is_ending(pid: i32) -> bool {
-    if !fs::exists("/proc/self/stat").unwrap_or(false) {
-        return false;
-    }
     match Process::load(pid) {
-        None => true,
         Some(process) => process.is_zombie || is_exiting(pid) || has_been_killed(pid),
+        // Processes of other users may be hidden.
+        None => Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH)),
     }
 }
 
@@ -47,7 +89,17 @@ mod tests {
 
     #[test]
     fn this_process_is_not_ending() {
-        assert!(!is_ending(i32::try_from(std::process::id()).unwrap()));
+        let mark = ProcessMark::of_this_process();
+        assert!(!mark.is_ending());
+        assert_eq!(ProcessMark::parse(&format!("{mark}\n")), Some(mark));
+        assert_eq!(ProcessMark::parse("7"), None);
+    }
+
+    #[test]
+    fn a_process_of_another_container_is_not_ending() {
+        let there = ProcessMark { pid: i32::MAX, namespace: "pid:[1]".to_owned() };
+        assert!(!there.is_ending());
+        assert!(ProcessMark { namespace: namespace(), ..there }.is_ending());
     }
 
     #[test]

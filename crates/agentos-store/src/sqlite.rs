@@ -65,7 +65,7 @@ use agentos_core::time::Timestamp;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-pub use backup::BackupError;
+pub use backup::{Backup, BackupError};
 pub use examine::{Examination, Finding, FindingKind, Sizes};
 pub use figures::{DURATION_BOUNDS_MS, DefinitionFigures, DurationFigures, Figures};
 pub use groups::{GROUP_BOUNDS, GroupFigures};
@@ -269,12 +269,11 @@ impl SqliteStore {
         }
     }
 
-    /// Copies the whole database into a file that does not exist, as of one moment and while others go on writing. Returns its
-    /// size in bytes.
+    /// Copies the whole database into a file that does not exist, as of one moment and while others go on writing.
     ///
     /// # Errors
     /// [`BackupError`]; then no file of that name was made.
-    pub async fn backup(&self, to: &Path) -> Result<u64, BackupError> {
+    pub async fn backup(&self, to: &Path) -> Result<Backup, BackupError> {
         let path = to.to_owned();
         let copied = self.read(move |connection| backup::backup(connection, &path)).await;
         copied.map_err(|error| match error {

@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
+use crate::foreground::RELEASED_WITHIN;
 use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
@@ -40,9 +41,6 @@ const LOOK: Duration = Duration::from_millis(10);
 /// How long an executor that leaves waits for the documents of its runs to be written and their workspaces to be released. A
 /// git that hangs may take far longer, and signals are not heard meanwhile.
 const FOLLOWERS_WITHIN: Duration = Duration::from_secs(15);
-
-/// How long a killed executor may take to lose its lock, on a busy machine.
-const RELEASED_WITHIN: Duration = Duration::from_secs(20);
 
 /// How long somebody who stays may take to take the seat, before an executor is started all the same.
 const STANDBY_WITHIN: Duration = Duration::from_secs(10);

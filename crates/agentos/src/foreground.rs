@@ -65,7 +65,11 @@ pub(crate) async fn drive(
     let sweeper = tokio::spawn(sweep::follow(store.clone(), engine.events()));
     let desk = Desk::open(session, store).ok();
     let tender = tokio::spawn(tend::follow(desk, store.clone(), engine.events()));
-    let settings = settings::follow_in_foreground(Arc::clone(&session.live), engine.settings());
+    let settings = settings::follow_in_foreground(
+        Arc::clone(&session.live),
+        Arc::clone(&session.config),
+        engine.settings(),
+    );
     let settings = tokio::spawn(settings);
     let presenter =
         Presenter::new(&session.output, stream, session.surroundings.environment.clone())
@@ -110,12 +114,11 @@ pub(crate) async fn drive(
 
 /// Takes the run, or says who has it.
 async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
-    let mut looks = 0;
+    let begun = Instant::now();
     loop {
         match store.claim(run, owner.id(), ClaimMode::IfFree).await {
             Ok(_) => return Ok(()),
-            Err(ClaimError::Owned { by, .. }) if looks < GHOST_LOOKS && is_ghost(store, by) => {
-                looks += 1;
+            Err(ClaimError::Owned { by, .. }) if is_about_to_go(store, by, begun) => {
                 tokio::time::sleep(DYING).await;
             }
             Err(ClaimError::Owned { by, .. }) => return Err(owned(store, run, by).await),
@@ -125,14 +128,15 @@ async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
     }
 }
 
-/// Whether the lock is held by a process that does nothing more: the owner was killed and has not gone yet, or a child that it
-/// was just starting holds the lock until it has become another program. A process in another container looks like the latter,
-/// but stays.
-fn is_ghost(store: &SqliteStore, owner: OwnerId) -> bool {
-    match store.owner_life(owner) {
-        OwnerLife::Alive { pid: Some(pid) } => is_ending(pid),
-        OwnerLife::Alive { pid: None } | OwnerLife::Dead => true,
-    }
+/// Whether an owner's lock is worth waiting for: the owner was killed and has not gone yet, or a child that it was just starting
+/// holds the lock until it has become another program. A process in another container looks like the latter, but stays.
+fn is_about_to_go(store: &SqliteStore, owner: OwnerId, since: Instant) -> bool {
+    let within = match store.owner_life(owner) {
+        OwnerLife::Alive { pid: Some(pid) } if is_ending(pid) => RELEASED_WITHIN,
+        OwnerLife::Alive { pid: Some(_) } => return false,
+        OwnerLife::Alive { pid: None } | OwnerLife::Dead => UNSEEN_WITHIN,
+    };
+    since.elapsed() < within
 }
 
 /// The run is over.
@@ -178,20 +182,25 @@ pub(crate) async fn owned(store: &SqliteStore, run: RunId, by: OwnerId) -> Comma
 /// A process that was killed holds its locks for a moment longer than it can do anything.
 pub(crate) const DYING: Duration = Duration::from_millis(30);
 
-/// How often one looks again whether somebody is still there whom nobody can see. Each look takes a tenth of a second.
-const GHOST_LOOKS: u32 = 30;
+/// How long a killed process may take to lose its locks, on a busy machine.
+pub(crate) const RELEASED_WITHIN: Duration = Duration::from_secs(20);
+
+/// How long a lock is waited for whose process can't be seen.
+const UNSEEN_WITHIN: Duration = Duration::from_secs(1);
 
 /// Whether somebody who lives drives the run, and still does after a moment.
 pub(crate) async fn is_driven(store: &SqliteStore, run: RunId) -> Result<bool> {
-    for _look in 0..GHOST_LOOKS {
+    let begun = Instant::now();
+    loop {
         let Some(owner) = store.head(run).await?.owner else { return Ok(false) };
-        match store.owner_life(owner) {
-            OwnerLife::Dead => return Ok(false),
-            OwnerLife::Alive { pid: Some(pid) } if !is_ending(pid) => return Ok(true),
-            OwnerLife::Alive { .. } => tokio::time::sleep(DYING).await,
+        if store.owner_life(owner) == OwnerLife::Dead {
+            return Ok(false);
         }
+        if !is_about_to_go(store, owner, begun) {
+            return Ok(true);
+        }
+        tokio::time::sleep(DYING).await;
     }
-    Ok(true)
 }
 
 async fn short_name(store: &SqliteStore, run: RunId) -> String {

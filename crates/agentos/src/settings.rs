@@ -13,7 +13,7 @@ use agentos_store::projection::WaitKind;
 use agentos_store::records::{Records as _, RunQuery};
 use agentos_store::sqlite::SqliteStore;
 
-use crate::config::LiveConfig;
+use crate::config::{Config, LiveConfig};
 
 /// How often the files of the configuration are looked at.
 const LOOK: Duration = Duration::from_millis(500);
@@ -42,9 +42,12 @@ pub(crate) async fn follow_in_background(
     }
 }
 
-/// Tells the engine of one run of changes until it leaves.
-pub(crate) async fn follow_in_foreground(config: Arc<LiveConfig>, engine: SettingsListener) {
-    let mut known = config.current();
+/// Tells the engine of one run of changes until it leaves. `known` is the configuration that the engine was started with.
+pub(crate) async fn follow_in_foreground(
+    config: Arc<LiveConfig>,
+    mut known: Arc<Config>,
+    engine: SettingsListener,
+) {
     while !engine.left_within(LOOK).await {
         let now = config.current();
         if !Arc::ptr_eq(&known, &now) {

@@ -16,7 +16,7 @@ pub(super) fn run(is_release: bool, is_interrupted: &AtomicBool) -> Result<PathB
     let (log, dashboard_log) =
         (target().join("demo-build.log"), target().join("demo-dashboard.log"));
     progress::make_folder(&log)?;
-    let minutes = if is_release { "10 to 15 minutes" } else { "3 to 4 minutes" };
+    let minutes = if is_release { "10 to 15 minutes" } else { "about 3 minutes" };
     say(format!(
         "Building AgentOS with its dashboard: {minutes} the first time on two cores, seconds after that.\n\
          The output of the compilers goes to {}.\n",

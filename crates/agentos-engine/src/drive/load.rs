@@ -33,6 +33,8 @@ impl Drive {
         load: Arc<AtomicUsize>,
     ) -> Result<(Self, Turn), Left> {
         shared.pass(Point::Claimed)?;
+        // Before anything is asked of the settings, so that no change is missed.
+        let settings = shared.settings.subscribe();
         let trouble = |error: &dyn std::fmt::Display| Left::Trouble(error.to_string());
         let log = match log {
             Some(log) => log,
@@ -76,7 +78,7 @@ impl Drive {
             told_at: None,
             mail,
             news,
-            settings: shared.settings.subscribe(),
+            settings,
         };
         Ok((drive, turn))
     }

@@ -103,7 +103,9 @@ async fn a_killed_executor_that_still_has_its_lock_is_not_taken_for_one_that_goe
     // The lock is still there, and the process that it names was killed.
     let mut killed = std::process::Command::new("sleep").arg("600").spawn().expect("it starts");
     let lock = format!("{}.executor", path.display());
-    std::fs::write(lock, killed.id().to_string()).expect("the lock file can be written");
+    let own = std::fs::read_to_string(&lock).expect("the lock file names us");
+    let theirs = own.replace(&std::process::id().to_string(), &killed.id().to_string());
+    std::fs::write(lock, theirs).expect("the lock file can be written");
     killed.kill().expect("it is killed");
     assert!(Seat::is_being_released(&path).expect("the seat can be looked at"));
     killed.wait().expect("it is gone");

@@ -124,9 +124,10 @@ impl Writer {
         Some(outcome.and_then(|()| answer.ok_or_else(gone)))
     }
 
-    /// Moves what is in the write-ahead log into the file, as far as no reader needs it there.
+    /// Moves what is in the write-ahead log into the file, as far as no reader needs it there. Does nothing while the writer thread
+    /// is at the file: another process may keep it waiting.
     pub(super) fn checkpoint(&self) {
-        if let Ok(mut file) = self.file.lock() {
+        if let Ok(mut file) = self.file.try_lock() {
             file.checkpoint();
         }
     }

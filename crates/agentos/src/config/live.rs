@@ -1,15 +1,22 @@
 //! The configuration of a process that lives long: read again when one of its files has changed.
 //!
 //! A file that is changed to something wrong changes nothing: the last configuration that could be read holds, and the mistake is
-//! logged once.
+//! logged once. A file that is just being written may be empty, or gone for a moment, and would say that nothing is limited. So a
+//! change counts only when the file has stayed the same for [`SETTLED`].
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agentos_process::clock::{Moment, moment};
 
 use super::{Config, Flags, Sources};
 use crate::terminal::Environment;
+
+/// How long a changed file has to stay as it is before it is read.
+const SETTLED: Duration = Duration::from_millis(300);
 
 /// The configuration as its files say it now.
 #[derive(Debug)]
@@ -23,8 +30,11 @@ pub(crate) struct LiveConfig {
 
 #[derive(Debug)]
 struct Last {
+    /// Of the files that the configuration was read from.
     stamps: Vec<Option<Stamp>>,
     config: Arc<Config>,
+    /// Of files that have changed, and when that was seen.
+    changed: Option<(Vec<Option<Stamp>>, Moment)>,
 }
 
 /// What changes with a file: device, inode, size, and the times of its content and of its inode.
@@ -44,11 +54,12 @@ impl LiveConfig {
             home: sources.home.map(Path::to_owned),
             checkout: sources.checkout.map(Path::to_owned),
             flags: sources.flags,
-            last: Mutex::new(Last { stamps, config }),
+            last: Mutex::new(Last { stamps, config, changed: None }),
         })
     }
 
-    /// The configuration now. The same value as before as long as no file has changed.
+    /// The configuration now. The same value as before as long as no file has changed. A change is seen by one call and holds for
+    /// a later one.
     pub(crate) fn current(&self) -> Arc<Config> {
         let sources = Sources {
             environment: &self.environment,
@@ -59,8 +70,11 @@ impl LiveConfig {
         let stamps = stamps(&sources);
         // What is in it is whole at any moment.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.stamps != stamps {
+        if last.stamps == stamps {
+            last.changed = None;
+        } else if last.has_settled(&stamps) {
             last.stamps = stamps;
+            last.changed = None;
             match Config::load(&sources) {
                 Ok(config) if config == *last.config => {}
                 Ok(config) => last.config = Arc::new(config),
@@ -70,6 +84,19 @@ impl LiveConfig {
             }
         }
         Arc::clone(&last.config)
+    }
+}
+
+impl Last {
+    /// Whether the files have been as they are for long enough.
+    fn has_settled(&mut self, stamps: &[Option<Stamp>]) -> bool {
+        match &self.changed {
+            Some((seen, since)) if seen == stamps => moment() - *since >= SETTLED,
+            _ => {
+                self.changed = Some((stamps.to_vec(), moment()));
+                false
+            }
+        }
     }
 }
 
@@ -86,6 +113,8 @@ fn stamp(path: &Path) -> Option<Stamp> {
 
 #[cfg(test)]
 mod tests {
+    use agentos_testing::wait::wait_until;
+
     use super::*;
 
     #[test]
@@ -103,12 +132,19 @@ mod tests {
         .unwrap();
         let first = live.current();
         assert!(Arc::ptr_eq(&first, &live.current()));
+        let limit = || live.current().limits.runs_per_repo.value.0;
         fs::write(&file, "[limits]\nruns_per_repo = 3\n").unwrap();
+        wait_until("the first limit holds", || limit() == Some(3));
         let second = live.current();
-        assert_eq!(second.limits.runs_per_repo.value.0, Some(3));
+        fs::write(&file, "").unwrap();
+        assert!(Arc::ptr_eq(&second, &live.current()), "it may just be being written");
         fs::write(&file, "[limits]\nruns_per_repo = \"many\"\n").unwrap();
-        assert!(Arc::ptr_eq(&second, &live.current()), "what could be read holds");
+        wait_until("the wrong file was read", || {
+            let held = live.current();
+            assert!(Arc::ptr_eq(&second, &held), "what could be read holds");
+            live.last.lock().unwrap().changed.is_none()
+        });
         fs::remove_file(&file).unwrap();
-        assert_eq!(*live.current(), *first);
+        wait_until("nothing is limited", || *live.current() == *first);
     }
 }

@@ -191,8 +191,7 @@ fn a_clock_that_is_set_back_takes_back_neither_the_time_of_the_log_nor_that_of_t
     let mut bench = Bench::start(play());
     assert_eq!(bench.go(70, vec![ended("/shell:x#1", 1, json!(1))]).chunk.at, Timestamp(70));
     assert_eq!(bench.go(30, vec![ended("/shell:y#1", 1, json!(1))]).chunk.at, Timestamp(70));
-    let wakes = bench.turn.standing.clone();
-    assert_eq!(wakes, Standing::Parked { wake_at: Some(Timestamp(75)) });
+    assert_eq!(bench.turn.standing, Standing::Parked { wake_at: Some(Timestamp(75)) });
     bench.go(75, vec![timer("/sleep:x#1")]);
     assert_eq!(bench.notes(), ["70 ms", "70 ms", "75 ms"]);
     assert_eq!(again(&bench, play()), ["70 ms", "70 ms", "75 ms"]);

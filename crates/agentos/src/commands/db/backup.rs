@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentos_store::records::Records as _;
-use agentos_store::sqlite::BackupError;
+use agentos_store::sqlite::{Backup, BackupError};
 use serde::Serialize;
 
 use crate::databases::counted;
@@ -40,8 +39,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Some(folder) => folder.join(&args.file),
         None => args.file.clone(),
     };
-    let bytes = store.backup(&file).await?;
-    let runs = store.count_runs().await?.values().sum();
+    let Backup { bytes, runs } = store.backup(&file).await?;
     let report = Report { database, file, bytes, runs };
     if args.json {
         session.output.document(&report)?;
