@@ -21,6 +21,7 @@ pub mod detached;
 pub mod directory;
 pub mod environment;
 pub mod exit;
+pub mod file_size;
 pub mod frame;
 mod group;
 pub mod interactive;
