@@ -179,6 +179,9 @@ impl<'a> Listener<'a> {
         let model = verdict.model.as_deref().or(self.conduct.model());
         let cost = cost(&self.conduct.settings.prices, verdict.cost_usd, model, &verdict.usage);
         self.spent = self.spent.with(verdict.usage, cost);
+        if round.has_spoken && !verdict.is_counted {
+            self.spent = self.spent.in_part();
+        }
         self.files.finish();
         self.tell();
         verdict

@@ -128,7 +128,8 @@ impl Conduct {
             return Spent::default();
         };
         let text = std::fs::read(self.spent_path(Try(before))).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+        // Where nothing is on record, nobody knows what it used.
+        serde_json::from_slice(&text).unwrap_or_else(|_| Spent::default().in_part())
     }
 
     /// The next try finds what was used up to here.
