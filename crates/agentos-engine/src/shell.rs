@@ -41,6 +41,9 @@ const ORPHAN: Duration = Duration::from_secs(3_600);
 /// How long to wait before trying again to end what could not be ended.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// How often that is tried where no file can be opened.
+const WITHOUT_FILES: u32 = 30;
+
 /// Longest readable part of a directory's name, in characters.
 const NAME: usize = 40;
 
@@ -226,13 +229,18 @@ pub(crate) fn is_begun(path: &Path) -> bool {
     !matches!(case, Ok(Case::Nothing))
 }
 
-/// Ends a command, as often as it takes.
+/// Ends a command, as often as it takes. Only where this process has no file to spare for it, and none becomes free, it is
+/// given up: the command ends by itself when nobody has waited for it for a while.
 pub(crate) async fn end(directory: Directory) {
-    loop {
+    let mut without_files = 0;
+    while without_files < WITHOUT_FILES {
         let path = directory.path().to_owned();
         match tokio::task::spawn_blocking(move || launch::stop(&path)).await {
             Ok(Ok(())) => return,
-            Ok(Err(error)) => tracing::warn!(%error, "a command can't be ended; trying again"),
+            Ok(Err(error)) => {
+                without_files = if error.is_out_of_files() { without_files + 1 } else { 0 };
+                tracing::warn!(%error, "a command can't be ended; trying again");
+            }
             Err(error) => tracing::warn!(%error, "whoever ends a command panicked"),
         }
         tokio::time::sleep(AGAIN).await;

@@ -50,6 +50,18 @@ impl FollowError {
     pub fn is_out_of_room(&self) -> bool {
         matches!(self, Self::Io(error) if is_out_of_room(error))
     }
+
+    /// Whether no further file can be opened (`ulimit -n`).
+    #[must_use]
+    pub fn is_out_of_files(&self) -> bool {
+        matches!(self, Self::Io(error) if is_out_of_files(error))
+    }
+}
+
+/// Whether this process, or the machine, has as many files open as it may.
+fn is_out_of_files(error: &io::Error) -> bool {
+    let number = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
+    matches!(number, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
 }
 
 /// Whether something could not be written because there is no room on the disk.

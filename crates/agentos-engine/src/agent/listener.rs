@@ -242,7 +242,8 @@ impl<'a> Listener<'a> {
             self.note(event);
         }
         self.is_untold = true;
-        if self.at_ms >= self.told_ms + PROGRESS_MS {
+        // The clock may have been set back.
+        if self.at_ms.abs_diff(self.told_ms) >= PROGRESS_MS {
             self.told_ms = self.at_ms;
             self.tell_of(&round.now);
         }

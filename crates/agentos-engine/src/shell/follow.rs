@@ -121,7 +121,8 @@ impl<'a> Shown<'a> {
             }
         }
         self.position = end;
-        if frame.at_ms >= self.last_ms + PROGRESS_MS {
+        // The clock may have been set back.
+        if frame.at_ms.abs_diff(self.last_ms) >= PROGRESS_MS {
             self.last_ms = frame.at_ms;
             let end = &frame.bytes[frame.bytes.len().saturating_sub(SHOWN)..];
             let text = String::from_utf8_lossy(end);

@@ -16,6 +16,7 @@ mod isolated;
 mod kept;
 mod life;
 mod limits;
+mod machine;
 mod mcp;
 mod mistakes;
 mod places;
