@@ -17,6 +17,8 @@ pub(crate) struct Account {
     pub(crate) text: String,
     pub(crate) usage: Usage,
     pub(crate) cost_usd: Option<f64>,
+    /// Whether the agent has said what it used in all.
+    pub(crate) is_counted: bool,
     pub(crate) unreadable: u64,
     denied: Vec<String>,
     /// What the stream says about its end. Once it speaks of trouble nothing takes that back.
@@ -91,6 +93,7 @@ impl Account {
             model: self.model.clone(),
             usage: self.usage,
             cost_usd: self.cost_usd,
+            is_counted: self.is_counted,
             denied: self.denied.clone(),
             unreadable_lines: self.unreadable,
         }

@@ -30,6 +30,8 @@ const WORDS: &[(TroubleKind, &[&str])] = &[
             "set an auth method",
         ],
     ),
+    // How Claude Code names an answer that ended too early, whatever came of asking again.
+    (TroubleKind::Dropped, &["stream_truncated"]),
     (TroubleKind::Malformed, &["malformed", "incomplete json", "unexpected token", "invalid json"]),
     (
         TroubleKind::Dropped,
@@ -120,6 +122,11 @@ mod tests {
             ("Not logged in · Please run /login", TroubleKind::Auth),
             ("[API Error: Incomplete JSON segment at the end]", TroubleKind::Malformed),
             ("stream disconnected before completion", TroubleKind::Dropped),
+            ("API Error: Connection to the API was lost (ECONNRESET).", TroubleKind::Dropped),
+            (
+                "malformed response; the request before failed with: stream_truncated",
+                TroubleKind::Dropped,
+            ),
             ("No conversation found with session ID: x", TroubleKind::UnknownSession),
             ("no rollout found for thread id 404 in 500 ms", TroubleKind::UnknownSession),
         ];

@@ -89,6 +89,7 @@ impl Own {
             cached_tokens: count(event, "/cached_tokens"),
         };
         self.account.cost_usd = money(event, "/cost_usd").or(self.account.cost_usd);
+        self.account.is_counted = true;
         AgentEvent::Usage { usage: self.account.usage, cost_usd: self.account.cost_usd }
     }
 

@@ -118,6 +118,9 @@ pub struct Verdict {
     pub usage: Usage,
     /// What it cost in US dollars, if the agent says so.
     pub cost_usd: Option<f64>,
+    /// Whether that is all that it used: agents that are ended have not told of everything.
+    #[serde(skip)]
+    pub is_counted: bool,
     /// Tools that were not allowed.
     pub denied: Vec<String>,
     /// Lines that were no events.

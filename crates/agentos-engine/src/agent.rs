@@ -153,9 +153,11 @@ impl AgentPerformer {
             }
             _ if stop.is_cancelled() => Ok(Performed::Ended(OperationResult::Cancelled {})),
             Ok(Ok(performed)) => Ok(performed),
-            Ok(Err(failure)) => {
+            // What has begun is over, and what comes next begins when it may.
+            Ok(Err(refusal @ Refusal::Held(_))) => Err(refusal),
+            Ok(Err(refusal)) => {
                 self.end_all(run, &operation, r#try).await;
-                Err(failure.into())
+                Err(refusal)
             }
             Err(_) => Err(failed("whoever followed the agent panicked".to_owned()).into()),
         }

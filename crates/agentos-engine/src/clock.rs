@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agentos_core::time::Timestamp;
+use agentos_process::clock::since_boot;
 use tokio::sync::oneshot;
 
 /// A wait for a point in time.
@@ -20,20 +22,25 @@ pub trait Clock: Send + Sync + 'static {
     fn sleep_until(&self, at: Timestamp) -> Until;
 }
 
-/// The machine's clock.
+/// The machine's clock. It follows the wall clock and never goes back: when that is set back, it goes on from where it was,
+/// for as long as this process lives. Otherwise every wait would become longer by as much.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
-/// After at most so long a sleeper looks at the wall clock again: it may have been set, and the machine may have been
+/// How far the wall clock has ever been ahead of the clock that nobody sets, in microseconds.
+static AHEAD_US: AtomicI64 = AtomicI64::new(i64::MIN);
+
+/// After at most so long a sleeper looks at the clock again: it may have been set forward, and the machine may have been
 /// suspended, which does not count for timers of the runtime.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         #[expect(clippy::disallowed_methods, reason = "the one place where the time comes from")]
-        let now = SystemTime::now();
-        let ms = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-        Timestamp(i64::try_from(ms).unwrap_or(i64::MAX))
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        // Read after the wall clock, so that what comes out is never ahead of it.
+        let steady = since_boot();
+        Timestamp(steadied(&AHEAD_US, micros(wall), micros(steady)) / 1_000)
     }
 
     fn sleep_until(&self, at: Timestamp) -> Until {
@@ -49,6 +56,17 @@ impl Clock for SystemClock {
             }
         })
     }
+}
+
+fn micros(length: Duration) -> i64 {
+    i64::try_from(length.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// The time that goes on where the wall clock goes back.
+fn steadied(ahead: &AtomicI64, wall_us: i64, steady_us: i64) -> i64 {
+    let now = wall_us.saturating_sub(steady_us);
+    let most = ahead.fetch_max(now, Ordering::Relaxed).max(now);
+    steady_us.saturating_add(most)
 }
 
 /// A clock in the hands of a test: moving it wakes whoever sleeps.
@@ -124,6 +142,16 @@ impl Clock for SimClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_goes_on_where_the_wall_clock_goes_back_and_follows_it_where_it_goes_forward() {
+        let ahead = AtomicI64::new(i64::MIN);
+        assert_eq!(steadied(&ahead, 5_000, 100), 5_000);
+        assert_eq!(steadied(&ahead, 1_000, 150), 5_050, "set back");
+        assert_eq!(steadied(&ahead, 1_010, 160), 5_060);
+        assert_eq!(steadied(&ahead, 9_000, 170), 9_000, "set forward");
+        assert_eq!(steadied(&ahead, 9_010, 180), 9_010);
+    }
 
     #[tokio::test]
     async fn moving_the_clock_wakes_those_whose_time_has_come() {

@@ -31,6 +31,7 @@ pub mod performer;
 pub mod points;
 mod progress;
 mod reservation;
+mod room;
 mod scheduler;
 mod shared;
 pub mod shell;

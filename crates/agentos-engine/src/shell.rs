@@ -11,6 +11,7 @@ mod request;
 
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use agentos_core::entry::Home;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, StepNumber, Try};
 use agentos_core::path::OperationId;
+use agentos_process::bounds::ROOM;
 use agentos_process::case::Case;
 use agentos_process::directory::Directory;
 use agentos_process::frame::Frame;
@@ -30,6 +32,7 @@ use tokio::sync::oneshot;
 pub use ground::{Ground, Grounds, Refusal, Visitor, Workspaces};
 
 use crate::performer::{Order, Performed, Performer, Ticket};
+use crate::room;
 use follow::{Followed, follow};
 
 /// How long a command may be left alone unless it is said otherwise: an upgrade or a lost terminal takes less.
@@ -37,6 +40,9 @@ const ORPHAN: Duration = Duration::from_secs(3_600);
 
 /// How long to wait before trying again to end what could not be ended.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// How often that is tried where no file can be opened.
+const WITHOUT_FILES: u32 = 30;
 
 /// Longest readable part of a directory's name, in characters.
 const NAME: usize = 40;
@@ -62,7 +68,10 @@ pub trait OutputSink: Send + Sync + 'static {
     fn kept(&self, whose: &Whose) -> u64;
 
     /// Keeps a piece of which nothing is kept yet; `position` is how many bytes came before it.
-    fn write(&self, whose: &Whose, position: u64, frame: &Frame);
+    ///
+    /// # Errors
+    /// Nothing of the piece is kept. Where there is no room it is given again.
+    fn write(&self, whose: &Whose, position: u64, frame: &Frame) -> io::Result<()>;
 
     /// Keeps a remark of whoever performs it, which is no output and does not count.
     fn remark(&self, whose: &Whose, text: &str) {
@@ -79,7 +88,9 @@ impl OutputSink for NoOutput {
         u64::MAX
     }
 
-    fn write(&self, _: &Whose, _: u64, _: &Frame) {}
+    fn write(&self, _: &Whose, _: u64, _: &Frame) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Performs commands.
@@ -102,6 +113,8 @@ pub struct Settings {
     pub secrets: Vec<String>,
     /// How long a command may be left alone.
     pub orphan: Option<Duration>,
+    /// How long output waits for room on the disk before its command is interrupted.
+    pub room: Duration,
     /// Where output goes while commands run.
     pub output: Box<dyn OutputSink>,
 }
@@ -116,6 +129,7 @@ impl Settings {
             env: BTreeMap::new(),
             secrets: Vec::new(),
             orphan: Some(ORPHAN),
+            room: ROOM,
             output: Box::new(NoOutput),
         }
     }
@@ -167,7 +181,8 @@ impl ShellPerformer {
         let spec = request.spec(&self.settings, &ground)?;
         let stop = ticket.stop.clone();
         let (tell, mut told) = oneshot::channel();
-        let followed = Followed { settings: Arc::clone(&self.settings), whose, path, spec };
+        let settings = Arc::clone(&self.settings);
+        let followed = Followed { settings, whose: whose.clone(), path, spec };
         let (directory, secrets) = (followed.directory()?, followed.spec.secrets.clone());
         std::thread::Builder::new()
             .name("command".into())
@@ -181,7 +196,20 @@ impl ShellPerformer {
             }
         };
         match outcome {
-            Ok(Ok(outcome)) => Ok(request.answer(outcome, stop.is_cancelled(), &secrets)),
+            Ok(Ok(outcome)) => {
+                let why = outcome.exit.message.clone();
+                let performed = request.answer(outcome, stop.is_cancelled(), &secrets);
+                if let (Performed::Interrupted, Some(why)) = (&performed, why) {
+                    let remark =
+                        format!("the command was interrupted: {why}; it is executed again");
+                    self.settings.output.remark(&whose, &remark);
+                }
+                Ok(performed)
+            }
+            // It has not begun, or is over and that can't be written down: the same try goes on when there is room.
+            Ok(Err(error)) if error.is_out_of_room() && !stop.is_cancelled() => {
+                Err(Refusal::Held(room::hold("the record of a command")))
+            }
             Ok(Err(error)) => {
                 end(directory).await;
                 Err(failed(secrets.masked(&error.to_string())).into())
@@ -201,13 +229,18 @@ pub(crate) fn is_begun(path: &Path) -> bool {
     !matches!(case, Ok(Case::Nothing))
 }
 
-/// Ends a command, as often as it takes.
+/// Ends a command, as often as it takes. Only where this process has no file to spare for it, and none becomes free, it is
+/// given up: the command ends by itself when nobody has waited for it for a while.
 pub(crate) async fn end(directory: Directory) {
-    loop {
+    let mut without_files = 0;
+    while without_files < WITHOUT_FILES {
         let path = directory.path().to_owned();
         match tokio::task::spawn_blocking(move || launch::stop(&path)).await {
             Ok(Ok(())) => return,
-            Ok(Err(error)) => tracing::warn!(%error, "a command can't be ended; trying again"),
+            Ok(Err(error)) => {
+                without_files = if error.is_out_of_files() { without_files + 1 } else { 0 };
+                tracing::warn!(%error, "a command can't be ended; trying again");
+            }
             Err(error) => tracing::warn!(%error, "whoever ends a command panicked"),
         }
         tokio::time::sleep(AGAIN).await;

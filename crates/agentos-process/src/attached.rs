@@ -21,6 +21,7 @@ use crate::notice::Bell;
 use crate::outcome::{Collector, Outcome};
 use crate::points::Points;
 use crate::recover::clear_up;
+use crate::supervisor::NO_ROOM;
 
 /// Why a command can't be followed any further.
 #[derive(Debug, Error)]
@@ -41,6 +42,32 @@ pub enum FollowError {
         /// What was started.
         program: String,
     },
+}
+
+impl FollowError {
+    /// Whether there is no room on the disk: it may go better later.
+    #[must_use]
+    pub fn is_out_of_room(&self) -> bool {
+        matches!(self, Self::Io(error) if is_out_of_room(error))
+    }
+
+    /// Whether no further file can be opened (`ulimit -n`).
+    #[must_use]
+    pub fn is_out_of_files(&self) -> bool {
+        matches!(self, Self::Io(error) if is_out_of_files(error))
+    }
+}
+
+/// Whether this process, or the machine, has as many files open as it may.
+fn is_out_of_files(error: &io::Error) -> bool {
+    let number = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
+    matches!(number, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
+}
+
+/// Whether something could not be written because there is no room on the disk.
+#[must_use]
+pub fn is_out_of_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// What happens to a command.
@@ -133,14 +160,19 @@ impl<'a> Attached<'a> {
 
     /// Looks whether anybody keeps the command; clears up after whoever died.
     fn is_vacant(&mut self) -> Result<bool, FollowError> {
-        if let Some(child) = &mut self.supervisor
-            && child.try_wait()?.is_none()
-        {
-            return Ok(false);
+        let mut status = None;
+        if let Some(child) = &mut self.supervisor {
+            status = child.try_wait()?;
+            if status.is_none() {
+                return Ok(false);
+            }
         }
         match Case::of(&self.directory)? {
             Case::Held | Case::Over(_) => Ok(false),
             Case::Lost(_) => clear_up(&self.directory, self.points).map(|()| false),
+            Case::Nothing if status.and_then(|status| status.code()) == Some(NO_ROOM.into()) => {
+                Err(io::Error::from(io::ErrorKind::StorageFull).into())
+            }
             Case::Nothing => Ok(true),
         }
     }

@@ -64,5 +64,12 @@ pub const LOOKING: Duration = Duration::from_millis(20);
 /// How often a supervisor is started that dies before it has begun.
 pub const STARTS: u32 = 5;
 
-/// How long a supervisor tries to write down how a command ended.
-pub const LAST_WORDS: Duration = Duration::from_secs(60);
+/// How long a supervisor waits for room on the disk unless the command says otherwise: for what the command wrote, and then
+/// again for the record of how it ended.
+pub const ROOM: Duration = Duration::from_secs(60);
+
+/// How often a supervisor that waits for room tries to write.
+pub const ROOM_ROUND: Duration = Duration::from_millis(200);
+
+/// Most files that one command's output is cut into, however small a file may be here.
+pub const OUTPUT_FILES: u64 = 4 * 1024;

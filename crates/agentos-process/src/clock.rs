@@ -1,4 +1,4 @@
-//! The two clocks of this crate: the time of day for people, and a steady one for limits.
+//! The clocks of this crate: the time of day for people, and steady ones that nobody sets.
 //!
 //! Limits of time hold for real processes, so here time is read and not injected. The steady clock stands still while
 //! the machine is suspended: a command is not ended for a time in which it could not run.
@@ -19,6 +19,12 @@ pub(crate) fn time_of_day_ms() -> u64 {
 #[must_use]
 pub fn moment() -> Moment {
     duration(clock_gettime(ClockId::Monotonic))
+}
+
+/// How long the machine runs, with the time that it was suspended.
+#[must_use]
+pub fn since_boot() -> Duration {
+    duration(clock_gettime(ClockId::Boottime))
 }
 
 /// Lets time pass. Only for the rounds of a bounded wait whose end nobody tells of.

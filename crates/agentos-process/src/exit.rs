@@ -17,7 +17,7 @@ pub struct Exit {
     pub stdout_bytes: u64,
     /// How much it wrote to its standard error, masked, in bytes.
     pub stderr_bytes: u64,
-    /// How much of both was not kept, in bytes.
+    /// How much of both was left out because there was more than is kept, in bytes.
     pub dropped_bytes: u64,
     /// How many processes it left behind, which were ended.
     pub leftovers: u32,
@@ -41,7 +41,7 @@ pub enum Reason {
     Orphaned,
     /// It could not be started: the message says why.
     NotStarted,
-    /// Its supervisor died; what was left of it was ended.
+    /// Its supervisor died, or there was no room for what it wrote; what was left of it was ended.
     Lost,
 }
 

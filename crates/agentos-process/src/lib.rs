@@ -22,6 +22,7 @@ pub mod directory;
 pub mod ending;
 pub mod environment;
 pub mod exit;
+pub mod file_size;
 pub mod frame;
 mod group;
 pub mod interactive;

@@ -31,6 +31,16 @@ pub fn raise() -> io::Result<Option<u64>> {
     Ok(maximum)
 }
 
+/// Sees to it that this process may have at least so many files open, if it can. Answers with the limit where it is lower.
+#[must_use]
+pub fn limit_below(least: u64) -> Option<u64> {
+    let below = || getrlimit(Resource::Nofile).current.filter(|limit| *limit < least);
+    below()?;
+    // Where it can't be raised it stays.
+    let _raised = raise();
+    below()
+}
+
 /// What to tell a supervisor.
 pub(crate) fn told() -> Option<(&'static str, String)> {
     BEFORE.get().map(|soft| (VARIABLE, soft.to_string()))

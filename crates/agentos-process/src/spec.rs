@@ -57,11 +57,25 @@ pub struct Limits {
     pub grace: Duration,
     /// After its exit, while others hold its pipes.
     pub drain: Duration,
+    /// While its output can't be written. The command waits in the meantime; after this it is ended, as lost.
+    #[serde(default = "room")]
+    pub room: Duration,
+}
+
+const fn room() -> Duration {
+    bounds::ROOM
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { wall: None, idle: None, orphan: None, grace: bounds::GRACE, drain: bounds::DRAIN }
+        Self {
+            wall: None,
+            idle: None,
+            orphan: None,
+            grace: bounds::GRACE,
+            drain: bounds::DRAIN,
+            room: bounds::ROOM,
+        }
     }
 }
 

@@ -22,10 +22,12 @@ use std::time::Duration;
 
 use rustix::process::{getpid, set_child_subreaper, setsid};
 
-use crate::bounds::{DOCUMENT_BYTES, LAST_WORDS, LOCK_WAIT};
+use crate::attached::is_out_of_room;
+use crate::bounds::{DOCUMENT_BYTES, LOCK_WAIT, ROOM_ROUND};
 use crate::clock::{moment, pause, time_of_day_ms};
 use crate::directory::Directory;
 use crate::exit::{Exit, Reason};
+use crate::file_size;
 use crate::group::Group;
 use crate::lock;
 use crate::open_files;
@@ -34,6 +36,9 @@ use crate::processes::Process;
 use crate::spec::CommandSpec;
 use crate::started::{Started, boot};
 use crate::wake;
+
+/// The exit status of a supervisor that found no room on the disk.
+pub const NO_ROOM: u8 = 74;
 
 /// Supervises the command in this directory to its end. Called by a process that does nothing else.
 #[must_use]
@@ -46,10 +51,13 @@ pub fn main(directory: &Path) -> ExitCode {
 pub fn main_with(directory: &Path, points: &dyn Points) -> ExitCode {
     // It fails only for somebody who is the first of a group already, who has a terminal of his own choice then.
     let _already = setsid();
+    // Without a handler it dies where it could have waited for room.
+    let _unhandled = file_size::survive_limit();
     points.pass(Point::Begun);
     match supervise(directory, points) {
         Ok(()) => ExitCode::SUCCESS,
-        // There is nobody to tell: whoever waits sees a start without an end.
+        // Whoever waits sees no start, or a start without an end.
+        Err(error) if is_out_of_room(&error) => ExitCode::from(NO_ROOM),
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -70,15 +78,16 @@ fn supervise(path: &Path, points: &dyn Points) -> io::Result<()> {
     // Before the wish is looked for: one that comes later calls.
     let calls = wake::listen(&directory);
     if directory.stop().exists() {
-        return finish(&directory, &Exit::bare(Reason::Stopped, None), points);
+        return finish(&directory, &Exit::bare(Reason::Stopped, None), spec.limits.room, points);
     }
     let group = if spec.grouped { Group::enter(&spec.token) } else { None };
-    // Nothing has begun as long as this is not whole.
+    // Nothing has begun as long as this is not whole. What one who found no room has left is half of it.
+    held.set_len(0)?;
     held.write_all(&serde_json::to_vec(&started(&spec, group.as_ref()))?)?;
     points.pass(Point::Recorded);
     set_child_subreaper(Some(getpid()))?;
     open_files::take_back();
-    let begun = moment();
+    let (begun, room) = (moment(), spec.limits.room);
     let child = spawn::spawn(&spec);
     if let Some(group) = &group {
         group.leave()?;
@@ -99,7 +108,7 @@ fn supervise(path: &Path, points: &dyn Points) -> io::Result<()> {
     if let Some(group) = &group {
         group.remove();
     }
-    finish(&directory, &exit, points)
+    finish(&directory, &exit, room, points)
 }
 
 /// What to execute, from whoever has started us.
@@ -133,14 +142,19 @@ fn started(spec: &CommandSpec, group: Option<&Group>) -> Started {
 }
 
 /// Writes down how it ended. A full disk is given a while: without this the command counts as lost.
-fn finish(directory: &Directory, exit: &Exit, points: &dyn Points) -> io::Result<()> {
+fn finish(
+    directory: &Directory,
+    exit: &Exit,
+    room: Duration,
+    points: &dyn Points,
+) -> io::Result<()> {
     points.pass(Point::Ended);
-    let until = moment() + LAST_WORDS;
+    let until = moment() + room;
     while let Err(error) = directory.put(&directory.exit(), exit) {
         if moment() > until {
             return Err(error);
         }
-        pause(Duration::from_millis(200));
+        pause(ROOM_ROUND);
     }
     points.pass(Point::Written);
     Ok(())

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use agentos_process::file_size;
 use agentos_sdk::{RegisterError, Workflow, Workflows};
 use agentos_workspace::surroundings::Surroundings;
 
@@ -38,6 +39,8 @@ impl App {
     /// Does what the process's arguments say.
     #[must_use]
     pub fn main(self) -> ExitCode {
+        // A file that must not grow any further is an error where it is written, and not the end of this process.
+        let _unhandled = file_size::survive_limit();
         let arguments: Vec<_> = std::env::args_os().collect();
         if let Some(code) = supervise::asked_for(&arguments) {
             return code;

@@ -1,6 +1,7 @@
 //! What runs and their commands say: into the files of their runs, and to whoever watches.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +12,7 @@ use agentos_core::turn::{LogLevel, LogLine};
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::lines::LineSink;
 use agentos_engine::shell::{OutputSink, Whose};
+use agentos_process::attached::is_out_of_room;
 use agentos_process::frame::{self, Frame};
 use agentos_store::folder::{FolderError, Line, Piece, RunFolder, RunLogs, StepName, Stream};
 use tokio::sync::mpsc;
@@ -30,10 +32,43 @@ pub(crate) const WAITING: usize = 1_000;
 /// How much of one command's output goes into the logs, in bytes. All of it is in the command's own directory.
 const OUTPUT_BYTES: u64 = 16 << 20;
 
+/// How many lines of a run wait for room on the disk before the oldest of them are lost.
+const UNWRITTEN: usize = 10_000;
+
+/// The logs of a run.
+struct OpenLogs {
+    logs: RunLogs,
+    /// Lines of the workflow that found no room yet.
+    unwritten: Vec<Line>,
+}
+
+impl OpenLogs {
+    /// Writes what found no room before. What can't be written for another reason is lost.
+    fn write_rest(&mut self, run: RunId) {
+        if self.unwritten.is_empty() {
+            return;
+        }
+        match self.logs.append(&self.unwritten) {
+            Ok(()) => self.unwritten.clear(),
+            Err(FolderError::Io { source, .. }) if is_out_of_room(&source) => {
+                let too_many = self.unwritten.len().saturating_sub(UNWRITTEN);
+                if too_many > 0 {
+                    tracing::warn!(%run, lines = too_many, "log lines of the run are lost: no room");
+                    self.unwritten.drain(..too_many);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%run, %error, "log lines of the run are lost");
+                self.unwritten.clear();
+            }
+        }
+    }
+}
+
 /// Writes lines into the folders of their runs. Clones write into the same.
 #[derive(Clone, Default)]
 pub(crate) struct FileLines {
-    open: Arc<Mutex<HashMap<RunId, RunLogs>>>,
+    open: Arc<Mutex<HashMap<RunId, OpenLogs>>>,
     /// Whoever watches.
     watcher: Option<mpsc::Sender<Said>>,
 }
@@ -44,7 +79,7 @@ impl FileLines {
         Self { watcher: Some(watcher), ..Self::default() }
     }
 
-    fn logs(&self) -> MutexGuard<'_, HashMap<RunId, RunLogs>> {
+    fn logs(&self) -> MutexGuard<'_, HashMap<RunId, OpenLogs>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -58,12 +93,13 @@ impl FileLines {
             return Ok(None);
         }
         let mut all = self.logs();
-        if let Some(logs) = all.get_mut(&run) {
-            return act(logs).map(Some);
+        if let Some(open) = all.get_mut(&run) {
+            open.write_rest(run);
+            return act(&mut open.logs).map(Some);
         }
         let mut logs = RunFolder::new(Path::new(project), run).open_logs()?;
         let done = act(&mut logs)?;
-        all.insert(run, logs);
+        all.insert(run, OpenLogs { logs, unwritten: Vec::new() });
         Ok(Some(done))
     }
 
@@ -88,16 +124,19 @@ impl LineSink for FileLines {
 
     fn write(&self, run: RunId, lines: Vec<LogLine>) {
         lines.iter().for_each(|line| self.tell(run, line));
-        if let Some(logs) = self.logs().get_mut(&run) {
-            let lines: Vec<Line> = lines.into_iter().map(|line| written(run, line)).collect();
-            if let Err(error) = logs.append(&lines) {
-                tracing::warn!(%run, %error, "log lines of the run are lost");
-            }
+        if let Some(open) = self.logs().get_mut(&run) {
+            open.unwritten.extend(lines.into_iter().map(|line| written(run, line)));
+            open.write_rest(run);
         }
     }
 
     fn close(&self, run: RunId) {
-        self.logs().remove(&run);
+        let Some(mut open) = self.logs().remove(&run) else { return };
+        open.write_rest(run);
+        let lines = open.unwritten.len();
+        if lines > 0 {
+            tracing::warn!(%run, lines, "log lines of the run are lost: there is no room for them");
+        }
     }
 }
 
@@ -125,13 +164,14 @@ impl OutputSink for FileLines {
         })
     }
 
-    fn write(&self, whose: &Whose, position: u64, frame: &Frame) {
+    fn write(&self, whose: &Whose, position: u64, frame: &Frame) -> io::Result<()> {
         let lines = pieces(whose, position, frame);
         let written =
             self.with_logs((whose.run, &whose.home.project_path), |logs| logs.append(&lines));
-        if let Err(error) = written {
-            tracing::warn!(run = %whose.run, %error, "output of a command is not in the run's log");
-        }
+        written.map(drop).map_err(|error| match &error {
+            FolderError::Io { source, .. } => io::Error::new(source.kind(), error),
+            FolderError::Name { .. } => io::Error::other(error),
+        })
     }
 
     fn remark(&self, whose: &Whose, text: &str) {
@@ -222,8 +262,8 @@ mod tests {
         let project = tempfile::tempdir().expect("a folder");
         let (whose, lines) = (whose(project.path()), FileLines::default());
         assert_eq!(lines.kept(&whose), 0);
-        OutputSink::write(&lines, &whose, 0, &frame("one\ntw"));
-        OutputSink::write(&lines, &whose, 6, &frame("o\n"));
+        OutputSink::write(&lines, &whose, 0, &frame("one\ntw")).expect("room");
+        OutputSink::write(&lines, &whose, 6, &frame("o\n")).expect("room");
         // Somebody else goes on.
         let lines = FileLines::default();
         assert_eq!(lines.kept(&whose), 8);

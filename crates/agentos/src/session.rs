@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::library::MixedLibrary;
+use agentos_process::open_files;
 use agentos_sdk::Workflows;
 use agentos_store::registry::{KnownProject, Registry};
 use agentos_store::sqlite::{Notice, OpenError, Options, SqliteStore};
@@ -218,6 +219,7 @@ impl Session {
         if let Some(kept) = &self.kept {
             return Ok(kept.clone());
         }
+        check_open_files()?;
         let path: PathBuf = self.database()?.to_owned();
         let prepared = self.location()?.prepare()?;
         let output = self.output.clone();
@@ -254,4 +256,16 @@ fn words(notice: &Notice) -> String {
             format!("{} was removed and put back by another process", path.display())
         }
     }
+}
+
+/// How many files a process that drives runs has to be able to open, for one command at a time.
+const OPEN_FILES: u64 = 64;
+
+/// Refuses to begin where it would run out of open files: what it has begun by then could not be ended properly.
+fn check_open_files() -> Result<()> {
+    let Some(limit) = open_files::limit_below(OPEN_FILES) else { return Ok(()) };
+    let message = format!(
+        "a process may have {limit} files open here, and AgentOS needs at least {OPEN_FILES}"
+    );
+    Err(CommandError::failed(message).cli_hint("raise the limit: `ulimit -n 1024`"))
 }

@@ -195,6 +195,8 @@ impl Stream {
             _ => u16::try_from(status)
                 .ok()
                 .and_then(kind_of_status)
+                // A lost connection has no name of its own there.
+                .or_else(|| kind_of(said).filter(|kind| *kind == TroubleKind::Dropped))
                 .or(self.named_trouble)
                 .or_else(|| kind_of(said))
                 .unwrap_or(TroubleKind::Api),
@@ -204,6 +206,7 @@ impl Stream {
 
     /// What this process has used: it says so by itself, else the total of the conversation less what was known.
     fn final_usage(&mut self, event: &Value) {
+        self.account.is_counted = true;
         let since = event.get("model_usage_since_last_result").and_then(Value::as_object);
         if let Some(models) = since {
             let mut usage = Usage::default();

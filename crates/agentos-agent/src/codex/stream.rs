@@ -99,6 +99,7 @@ impl Stream {
             cached_tokens: count(event, "/usage/cached_input_tokens"),
         };
         self.account.usage = total.since(self.before.usage);
+        self.account.is_counted = true;
         let used = AgentEvent::Usage { usage: self.account.usage, cost_usd: None };
         vec![used, self.account.ended(Ok(()))]
     }

@@ -133,18 +133,27 @@ impl Stream {
             output_tokens: count(event, "/stats/output_tokens"),
             cached_tokens: count(event, "/stats/cached"),
         };
+        self.account.is_counted = true;
         events.push(AgentEvent::Usage { usage: self.account.usage, cost_usd: None });
         let ending = if text(event, "/status") == Some("success") {
             Ok(())
         } else {
-            let said = text(event, "/error/message").unwrap_or("it says that it failed");
             let of_type = match text(event, "/error/type") {
                 Some("FatalTurnLimitedError") => Some(TroubleKind::MaxTurns),
                 Some("FatalAuthenticationError") => Some(TroubleKind::Auth),
                 _ => None,
             };
-            let kind = of_type.or_else(|| kind_of(said)).unwrap_or(TroubleKind::Api);
-            Err(Trouble::new(kind, said))
+            Err(match text(event, "/error/message") {
+                Some(said) => {
+                    let kind = of_type.or_else(|| kind_of(said)).unwrap_or(TroubleKind::Api);
+                    Trouble::new(kind, said)
+                }
+                // It has nothing to say about an answer that ended too early.
+                None => Trouble::new(
+                    of_type.unwrap_or(TroubleKind::Dropped),
+                    "the model's answer ended before it was complete",
+                ),
+            })
         };
         events.push(self.account.ended(ending));
     }

@@ -27,6 +27,12 @@ impl Spent {
         self
     }
 
+    /// What was told is not all that was used.
+    pub(super) const fn in_part(mut self) -> Self {
+        self.is_unknown = true;
+        self
+    }
+
     /// What it cost at least.
     pub(super) const fn known_usd(&self) -> f64 {
         self.cost_usd

@@ -8,7 +8,6 @@ use agentos_agent::agent::Session;
 use agentos_agent::roster::Member;
 use agentos_agent::usage::Baseline;
 use agentos_agent::verdict::{Trouble, TroubleKind, Verdict};
-use agentos_core::failure::Failure;
 use agentos_core::value::Value;
 use agentos_process::case::Case;
 use agentos_process::directory::Directory;
@@ -22,10 +21,11 @@ use super::plan::{Opening, Plan};
 use super::request::Asked;
 use super::{ROUNDS, Settings, failed, files, form};
 use crate::performer::{Performed, Ticket};
-use crate::shell::{Ground, Whose};
+use crate::room;
+use crate::shell::{Ground, Refusal, Whose};
 
 /// What is told when it is over.
-pub(super) type Told = Sender<Result<Performed, Failure>>;
+pub(super) type Told = Sender<Result<Performed, Refusal>>;
 
 /// One try of a session.
 pub(super) struct Conduct {
@@ -91,10 +91,11 @@ impl Conduct {
     }
 
     /// All rounds. Nothing if nobody wants to know any more.
-    fn rounds(&self, tell: &Told) -> Result<Option<Performed>, Failure> {
+    fn rounds(&self, tell: &Told) -> Result<Option<Performed>, Refusal> {
         form::check_schema(&self.asked)?;
         self.check_budget()?;
-        let mut listener = Listener::new(self, self.secrets(), self.carried());
+        let is_wanted = || !tell.is_closed() && !self.ticket.stop.is_cancelled();
+        let mut listener = Listener::new(self, self.secrets(), &is_wanted);
         let mut turn = Turn {
             session: self.plan.session.clone(),
             prompt: self.prompt(self.plan.opening),
@@ -123,7 +124,10 @@ impl Conduct {
             let exit = match followed {
                 Ok(Some(exit)) => exit,
                 Ok(None) => return Ok(None),
-                Err(error) => return Err(failed(spec.secrets.masked(&error.to_string()))),
+                Err(error) if error.is_out_of_room() => {
+                    return Err(Refusal::Held(room::hold("the record of a session")));
+                }
+                Err(error) => return Err(failed(spec.secrets.masked(&error.to_string())).into()),
             };
             gone += Duration::from_millis(exit.duration_ms);
             let mut verdict = listener.finish(&mut round, &exit);
@@ -131,7 +135,10 @@ impl Conduct {
             let heard = Heard { verdict: &verdict, exit: &exit, spent: listener.spent };
             match self.next(&turn, &heard, &round) {
                 Next::Interrupted => {
-                    self.carry(&listener.spent)?;
+                    if let Some(why) = &exit.message {
+                        listener.say(&format!("the agent was interrupted: {why}"));
+                    }
+                    self.carry(&listener.spent, &is_wanted)?;
                     return Ok(Some(self.interrupted(&heard)));
                 }
                 Next::Answer(answer) => {
@@ -148,7 +155,7 @@ impl Conduct {
                 }
             }
         }
-        Err(failed("the session took more rounds than there are".to_owned()))
+        Err(failed("the session took more rounds than there are".to_owned()).into())
     }
 
     /// Where the agent says nothing but its answer, the session has the name that it was given.

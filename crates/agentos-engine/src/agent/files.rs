@@ -4,7 +4,8 @@
 //! So a crash costs nothing, and nothing is in them twice.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use agentos_core::id::Try;
@@ -13,6 +14,7 @@ use agentos_store::folder::RunFolder;
 use agentos_store::ids::step_id;
 use serde_json::json;
 
+use crate::room::{IsWanted, wait_for_room};
 use crate::shell::{Whose, directory_name};
 
 /// How much of a stream is kept in the run's folder, in bytes.
@@ -24,59 +26,85 @@ const TRANSCRIPT_BYTES: u64 = 16 << 20;
 /// What a file of a session is.
 const FILES: [(&str, &str); 2] = [("jsonl", "application/jsonl"), ("txt", "text/plain")];
 
-/// The files of one try.
-pub(super) struct Files {
-    raw: Kept,
-    transcript: Kept,
+/// How much is gathered before it is written, in bytes.
+const BUFFER_BYTES: usize = 8 << 10;
+
+/// The files of one try. What is written to them waits for room on the disk.
+pub(super) struct Files<'a> {
+    raw: Kept<'a>,
+    transcript: Kept<'a>,
 }
 
 /// One file that does not grow for ever.
-struct Kept {
-    file: Option<BufWriter<File>>,
+struct Kept<'a> {
+    is_wanted: IsWanted<'a>,
+    file: Option<File>,
+    /// How much of it is written.
+    length: u64,
+    buffer: Vec<u8>,
     left: u64,
 }
 
-impl Kept {
-    fn create(path: Option<PathBuf>, most: u64) -> Self {
-        let file = path.and_then(|path| match create(&path) {
-            Ok(file) => Some(BufWriter::new(file)),
+impl<'a> Kept<'a> {
+    fn create(path: Option<PathBuf>, most: u64, is_wanted: IsWanted<'a>) -> Self {
+        let file = path.and_then(|path| match wait_for_room(is_wanted, || create(&path)) {
+            Ok(file) => Some(file),
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "a session's file is not kept");
                 None
             }
         });
-        Self { file, left: most }
+        Self { is_wanted, file, length: 0, buffer: Vec::new(), left: most }
     }
 
     fn write(&mut self, bytes: &[u8]) {
+        if self.file.is_none() {
+            return;
+        }
         let length = bytes.len() as u64;
-        let Some(file) = &mut self.file else { return };
         if length > self.left {
-            let _lost = file.write_all("… the rest is not kept\n".as_bytes());
-            let _flushed = file.flush();
+            self.buffer.extend_from_slice("… the rest is not kept\n".as_bytes());
+            self.flush();
             self.file = None;
-        } else if let Err(error) = file.write_all(bytes) {
-            tracing::warn!(%error, "the rest of a session's file is not kept");
-            self.file = None;
-        } else {
-            self.left -= length;
+            return;
+        }
+        self.left -= length;
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        let Some(file) = &self.file else { return };
+        let (text, length) = (&self.buffer, self.length);
+        // What a failed write has left is overwritten.
+        match wait_for_room(self.is_wanted, || file.write_all_at(text, length)) {
+            Ok(()) => {
+                self.length += self.buffer.len() as u64;
+                self.buffer.clear();
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the rest of a session's file is not kept");
+                self.file = None;
+            }
         }
     }
 }
 
-fn create(path: &Path) -> std::io::Result<File> {
+fn create(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     File::create(path)
 }
 
-impl Files {
-    pub(super) fn create(whose: &Whose) -> Self {
+impl<'a> Files<'a> {
+    pub(super) fn create(whose: &Whose, is_wanted: IsWanted<'a>) -> Self {
         let path = |extension| absolute(whose, whose.r#try, extension);
         Self {
-            raw: Kept::create(path("jsonl"), RAW_BYTES),
-            transcript: Kept::create(path("txt"), TRANSCRIPT_BYTES),
+            raw: Kept::create(path("jsonl"), RAW_BYTES, is_wanted),
+            transcript: Kept::create(path("txt"), TRANSCRIPT_BYTES, is_wanted),
         }
     }
 
@@ -90,11 +118,8 @@ impl Files {
 
     /// Everything is on its way to the disk.
     pub(super) fn finish(&mut self) {
-        for kept in [&mut self.raw, &mut self.transcript] {
-            if let Some(Err(error)) = kept.file.as_mut().map(std::io::Write::flush) {
-                tracing::warn!(%error, "the rest of a session's file is not kept");
-            }
-        }
+        self.raw.flush();
+        self.transcript.flush();
     }
 }
 

@@ -16,6 +16,7 @@ use super::budget::{Spent, cost};
 use super::conduct::Conduct;
 use super::files::Files;
 use crate::clock::{Clock as _, SystemClock};
+use crate::room::{IsWanted, wait_for_room};
 
 /// No more than one piece of progress in so many milliseconds.
 const PROGRESS_MS: u64 = 100;
@@ -37,7 +38,9 @@ pub(super) struct Listener<'a> {
     conduct: &'a Conduct,
     /// Masked in whatever was read: a value may stand in an event in other letters, or in several events.
     pub(super) secrets: Secrets,
-    files: Files,
+    files: Files<'a>,
+    /// Whether what is heard is still wanted.
+    is_wanted: IsWanted<'a>,
     /// How much of the step's log was written by somebody before.
     kept: u64,
     /// How much of it there is in all.
@@ -92,15 +95,16 @@ impl Round {
 }
 
 impl<'a> Listener<'a> {
-    pub(super) fn new(conduct: &'a Conduct, secrets: Secrets, spent: Spent) -> Self {
+    pub(super) fn new(conduct: &'a Conduct, secrets: Secrets, is_wanted: IsWanted<'a>) -> Self {
         Self {
             conduct,
             pieces: Masker::new(&secrets),
             secrets,
-            files: Files::create(&conduct.whose),
+            files: Files::create(&conduct.whose, is_wanted),
+            is_wanted,
             kept: conduct.settings.output.kept(&conduct.whose),
             position: 0,
-            spent,
+            spent: conduct.carried(),
             saying: String::new(),
             is_whole: true,
             tool: None,
@@ -175,6 +179,9 @@ impl<'a> Listener<'a> {
         let model = verdict.model.as_deref().or(self.conduct.model());
         let cost = cost(&self.conduct.settings.prices, verdict.cost_usd, model, &verdict.usage);
         self.spent = self.spent.with(verdict.usage, cost);
+        if round.has_spoken && !verdict.is_counted {
+            self.spent = self.spent.in_part();
+        }
         self.files.finish();
         self.tell();
         verdict
@@ -235,7 +242,8 @@ impl<'a> Listener<'a> {
             self.note(event);
         }
         self.is_untold = true;
-        if self.at_ms >= self.told_ms + PROGRESS_MS {
+        // The clock may have been set back.
+        if self.at_ms.abs_diff(self.told_ms) >= PROGRESS_MS {
             self.told_ms = self.at_ms;
             self.tell_of(&round.now);
         }
@@ -286,7 +294,11 @@ impl<'a> Listener<'a> {
             let bytes = text.as_bytes()[known..].to_vec();
             let position = self.position.max(self.kept);
             let frame = Frame { at_ms: self.at_ms, stream, bytes };
-            self.conduct.settings.output.write(&self.conduct.whose, position, &frame);
+            let Conduct { settings, whose, .. } = self.conduct;
+            let write = || settings.output.write(whose, position, &frame);
+            if let Err(error) = wait_for_room(self.is_wanted, write) {
+                tracing::warn!(run = %whose.run, %error, "what an agent said is not in the run's log");
+            }
         }
         self.position = end;
     }
@@ -320,7 +332,7 @@ impl<'a> Listener<'a> {
 
 /// One line of its output: kept, and what it says. Pieces of what is said whole elsewhere are not kept, for a key could stand
 /// in two of them.
-fn read(files: &mut Files, translator: &mut dyn Translator, line: &str) -> Vec<AgentEvent> {
+fn read(files: &mut Files<'_>, translator: &mut dyn Translator, line: &str) -> Vec<AgentEvent> {
     if !translator.is_piece(line) {
         files.raw(line.as_bytes());
         files.raw(b"\n");

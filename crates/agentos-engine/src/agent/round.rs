@@ -9,7 +9,7 @@ use agentos_agent::agent::{Command, Request, Session};
 use agentos_core::failure::Failure;
 use agentos_core::id::Try;
 use agentos_core::value::Value;
-use agentos_process::attached::{Event, FollowError};
+use agentos_process::attached::{Event, FollowError, is_out_of_room};
 use agentos_process::bounds::STARTS;
 use agentos_process::directory::Directory;
 use agentos_process::environment::built_up;
@@ -24,7 +24,8 @@ use super::budget::Spent;
 use super::conduct::{Conduct, Told, Turn};
 use super::listener::{Listener, Round};
 use super::{failed, refused};
-use crate::shell::{directory_name, run_folder};
+use crate::room::{self, IsWanted, wait_for_room};
+use crate::shell::{Refusal, directory_name, run_folder};
 
 /// How long until it is noticed that nobody wants to know any more.
 const LOOK: Duration = Duration::from_millis(500);
@@ -64,13 +65,15 @@ impl Conduct {
         request: &Request,
         secrets: &Secrets,
         gone: Duration,
-    ) -> Result<CommandSpec, Failure> {
+    ) -> Result<CommandSpec, Refusal> {
         let command = self.member.agent.command(request);
         let Command { argv, input, env, files } =
             command.map_err(|error| refused(error.to_string()))?;
         for (path, text) in &files {
-            write(path, text)
-                .map_err(|error| failed(format!("{} can't be written: {error}", path.display())))?;
+            write(path, text).map_err(|error| match is_out_of_room(&error) {
+                true => Refusal::Held(room::hold("what the agent is given to read")),
+                false => failed(format!("{} can't be written: {error}", path.display())).into(),
+            })?;
         }
         let env = self.environment(env);
         let limits = Limits {
@@ -125,13 +128,15 @@ impl Conduct {
             return Spent::default();
         };
         let text = std::fs::read(self.spent_path(Try(before))).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+        // Where nothing is on record, nobody knows what it used.
+        serde_json::from_slice(&text).unwrap_or_else(|_| Spent::default().in_part())
     }
 
     /// The next try finds what was used up to here.
-    pub(super) fn carry(&self, spent: &Spent) -> Result<(), Failure> {
+    pub(super) fn carry(&self, spent: &Spent, is_wanted: IsWanted<'_>) -> Result<(), Failure> {
         let path = self.spent_path(self.whose.r#try);
-        write(&path, &json!(spent).to_string())
+        let text = json!(spent).to_string();
+        wait_for_room(is_wanted, || write(&path, &text))
             .map_err(|error| failed(format!("{} can't be written: {error}", path.display())))
     }
 
@@ -181,8 +186,11 @@ impl Conduct {
                     Event::Quiet => listener.quiet(),
                 }
                 if round.excess.is_some() && !is_stopped {
-                    is_stopped = true;
-                    request_stop(&directory)?;
+                    is_stopped = match request_stop(&directory) {
+                        // It is asked again.
+                        Err(error) if is_out_of_room(&error) => false,
+                        asked => asked.map(|()| true)?,
+                    };
                 }
             }
         }

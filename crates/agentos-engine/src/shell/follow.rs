@@ -16,6 +16,7 @@ use tokio::sync::oneshot::Sender;
 
 use super::{Settings, Whose, failed};
 use crate::performer::Ticket;
+use crate::room::{IsWanted, wait_for_room};
 
 /// How long until it is noticed that nobody wants to know any more.
 const LOOK: Duration = Duration::from_millis(500);
@@ -65,7 +66,8 @@ fn follow_once(
 ) -> Result<Option<Outcome>, FollowError> {
     let launcher = &followed.settings.launcher;
     let mut attached = launcher.start_or_attach(&followed.path, &followed.spec)?;
-    let mut shown = Shown::new(followed, ticket);
+    let is_wanted = || !tell.is_closed() && !ticket.stop.is_cancelled();
+    let mut shown = Shown::new(followed, ticket, &is_wanted);
     let mut collector = Collector::new(RETURNED_BYTES);
     loop {
         let event = attached.next(LOOK)?;
@@ -93,15 +95,16 @@ fn follow_once(
 struct Shown<'a> {
     followed: &'a Followed,
     ticket: &'a Ticket,
+    is_wanted: IsWanted<'a>,
     kept: u64,
     position: u64,
     last_ms: u64,
 }
 
 impl<'a> Shown<'a> {
-    fn new(followed: &'a Followed, ticket: &'a Ticket) -> Self {
+    fn new(followed: &'a Followed, ticket: &'a Ticket, is_wanted: IsWanted<'a>) -> Self {
         let kept = followed.settings.output.kept(&followed.whose);
-        Self { followed, ticket, kept, position: 0, last_ms: 0 }
+        Self { followed, ticket, is_wanted, kept, position: 0, last_ms: 0 }
     }
 
     fn output(&mut self, frame: &Frame) {
@@ -111,10 +114,15 @@ impl<'a> Shown<'a> {
             let known = usize::try_from(self.kept.saturating_sub(self.position)).unwrap_or(0);
             let rest = Frame { bytes: frame.bytes[known..].to_vec(), ..*frame };
             let position = self.position.max(self.kept);
-            self.followed.settings.output.write(&self.followed.whose, position, &rest);
+            let Followed { settings, whose, .. } = self.followed;
+            let write = || settings.output.write(whose, position, &rest);
+            if let Err(error) = wait_for_room(self.is_wanted, write) {
+                tracing::warn!(run = %whose.run, %error, "output of a command is not in the run's log");
+            }
         }
         self.position = end;
-        if frame.at_ms >= self.last_ms + PROGRESS_MS {
+        // The clock may have been set back.
+        if frame.at_ms.abs_diff(self.last_ms) >= PROGRESS_MS {
             self.last_ms = frame.at_ms;
             let end = &frame.bytes[frame.bytes.len().saturating_sub(SHOWN)..];
             let text = String::from_utf8_lossy(end);

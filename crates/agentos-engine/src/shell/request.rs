@@ -73,6 +73,7 @@ impl Request {
             wall: self.timeout_ms.map(Duration::from_millis),
             idle: self.idle_timeout_ms.map(Duration::from_millis),
             orphan: settings.orphan,
+            room: settings.room,
             ..Limits::default()
         };
         let spec = CommandSpec::new(program, ground.inside(self.cwd.as_deref())?);

@@ -1,6 +1,7 @@
 //! Real commands of real workflows, and what becomes of them when somebody is killed.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -40,7 +41,7 @@ fn plays_the_supervisor() {
     }
 }
 
-fn settings(folder: &Path) -> Settings {
+pub(crate) fn settings(folder: &Path) -> Settings {
     let program = std::env::current_exe().expect("this program");
     let launcher =
         Launcher::new(program, ["commands::plays_the_supervisor", "--exact", "--nocapture"]);
@@ -48,7 +49,7 @@ fn settings(folder: &Path) -> Settings {
 }
 
 /// A house in which commands are executed.
-fn house_of(workflow: Workflow) -> House {
+pub(crate) fn house_of(workflow: Workflow) -> House {
     let house = House::new(library(workflow));
     fs::create_dir_all(house.folder().join("ground/inner")).expect("a folder");
     house
@@ -62,16 +63,16 @@ fn live(house: &House) -> Life {
     house.live(|builder| with_commands(builder, settings(house.folder())))
 }
 
-fn with_commands(builder: Builder, settings: Settings) -> Builder {
+pub(crate) fn with_commands(builder: Builder, settings: Settings) -> Builder {
     let shell = ShellPerformer::new(settings);
     builder.performers(Performers::new().with(OperationKind::Shell, shell))
 }
 
-fn run() -> RunId {
+pub(crate) fn run() -> RunId {
     RunId(Uuid::from_u128(1))
 }
 
-async fn start(house: &House, life: &Life, workflow: Workflow) {
+pub(crate) async fn start(house: &House, life: &Life, workflow: Workflow) {
     let name = workflow.name().to_owned();
     let start = library(workflow).start(run(), &name, Value::Null).expect("it can start");
     let workspace_path = house.folder().join("ground").display().to_string();
@@ -90,7 +91,7 @@ async fn output(make: fn() -> Workflow) -> Value {
     completed(&house).await
 }
 
-async fn completed(house: &House) -> Value {
+pub(crate) async fn completed(house: &House) -> Value {
     match house.outcome(run()).await {
         RunOutcome::Completed { output } => output,
         other => panic!("{other:?}"),
@@ -160,10 +161,11 @@ impl OutputSink for Kept {
         self.0.lock().expect("nobody panics").len() as u64
     }
 
-    fn write(&self, _: &Whose, position: u64, frame: &Frame) {
+    fn write(&self, _: &Whose, position: u64, frame: &Frame) -> io::Result<()> {
         let mut kept = self.0.lock().expect("nobody panics");
         assert_eq!(position, kept.len() as u64);
         kept.extend_from_slice(&frame.bytes);
+        Ok(())
     }
 }
 

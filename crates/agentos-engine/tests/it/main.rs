@@ -13,6 +13,7 @@ mod files;
 mod git;
 mod kills;
 mod part;
+mod room;
 mod scripted;
 mod simulated;
 mod slots;

@@ -1,4 +1,7 @@
 //! Watches the command: moves its output, holds it to its limits, and ends everything in the end.
+//!
+//! Output that can't be written is held until it can be, and the command is not over before. If that takes too long, the
+//! command is ended as lost: an end without all of its output would be taken for one with nothing to say.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,7 +15,7 @@ use rustix::process::{Signal, getpid};
 
 use super::pump::Pump;
 use super::reaper::Reaper;
-use crate::bounds::{CHUNK_BYTES, KILL_ROUND, LOOK};
+use crate::bounds::{CHUNK_BYTES, KILL_ROUND, LOOK, ROOM_ROUND};
 use crate::clock::{Moment, millis, moment, timespec};
 use crate::directory::Directory;
 use crate::exit::{Exit, Reason};
@@ -38,6 +41,14 @@ enum Phase {
     Over,
 }
 
+/// Output is held, because it can't be written.
+#[derive(Debug, Clone, Copy)]
+struct Stall {
+    since: Moment,
+    /// When it is tried again.
+    next: Moment,
+}
+
 /// The watch over one command.
 pub(super) struct Watch<'a> {
     directory: &'a Directory,
@@ -48,6 +59,9 @@ pub(super) struct Watch<'a> {
     chunk: Box<[u8; CHUNK_BYTES]>,
     phase: Phase,
     reason: Reason,
+    stall: Option<Stall>,
+    /// Why output was given up.
+    lost: Option<String>,
     leftovers: u32,
     begun: Moment,
     last_word: Moment,
@@ -76,6 +90,8 @@ impl<'a> Watch<'a> {
             chunk: Box::new([0; CHUNK_BYTES]),
             phase: Phase::Running,
             reason: Reason::Exited,
+            stall: None,
+            lost: None,
             leftovers: 0,
             begun,
             last_word: begun,
@@ -93,6 +109,7 @@ impl<'a> Watch<'a> {
         while self.phase != Phase::Over {
             let is_called = self.wait(calls)?;
             let now = moment();
+            self.write_again(now);
             if is_called || now >= self.next_look {
                 self.look(now);
             }
@@ -107,17 +124,16 @@ impl<'a> Watch<'a> {
                 }
             }
         }
-        for pump in &mut self.pumps {
-            pump.close(&mut self.log);
-        }
         Ok(self.exit())
     }
 
     /// Waits until there is output, an exit, a call, or the time for something; moves output. Whether somebody called.
     fn wait(&mut self, calls: Option<&UnixDatagram>) -> io::Result<bool> {
         let wanted = self.next_moment().saturating_sub(moment());
-        let [stdout, stderr] = &self.pumps;
-        let sources = [calls.map(AsFd::as_fd), self.reaper.exit(), stdout.pipe(), stderr.pipe()];
+        // While output is held nothing more is read.
+        let [stdout, stderr] =
+            self.pumps.each_ref().map(|pump| pump.pipe().filter(|_| self.stall.is_none()));
+        let sources = [calls.map(AsFd::as_fd), self.reaper.exit(), stdout, stderr];
         let mut polled: Vec<PollFd<'_>> = sources
             .iter()
             .flatten()
@@ -137,13 +153,56 @@ impl<'a> Watch<'a> {
         }
         let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Killing { .. });
         for (pump, _) in self.pumps.iter_mut().zip(readable).filter(|(_, readable)| *readable) {
-            pump.once(&mut self.chunk, &mut self.log);
             self.last_word = moment();
+            if self.lost.is_some() {
+                pump.discard(&mut self.chunk);
+            } else if pump.once(&mut self.chunk, &mut self.log).is_err() {
+                self.stall = Some(Stall { since: self.last_word, next: self.last_word });
+            }
         }
         if has_exited || is_ending || self.reaper.exit().is_none() {
             self.reaper.bury();
         }
         Ok(is_called)
+    }
+
+    /// Writes what could not be written before; gives up where that takes too long, or nobody wants it any more.
+    fn write_again(&mut self, now: Moment) {
+        let Some(stall) = self.stall.filter(|stall| now >= stall.next) else { return };
+        // A command that waits for us is not silent.
+        self.last_word = now;
+        let log = &mut self.log;
+        let Err(error) = self.pumps.iter_mut().try_for_each(|pump| pump.flush(log)) else {
+            self.stall = None;
+            if let Phase::Draining { until } = &mut self.phase {
+                *until = now + self.limits.drain;
+            }
+            return;
+        };
+        let is_wanted = self.reason != Reason::Stopped;
+        if is_wanted && now.saturating_sub(stall.since) < self.limits.room {
+            self.stall = Some(Stall { next: now + ROOM_ROUND, ..stall });
+            return;
+        }
+        self.stall = None;
+        self.lost = Some(format!("its output could not be kept: {error}"));
+        if is_wanted && self.phase == Phase::Running {
+            self.end_because(Reason::Lost, now);
+        } else if is_wanted {
+            self.reason = Reason::Lost;
+        }
+    }
+
+    /// Reads no further, and writes what is left.
+    fn close_pipes(&mut self, now: Moment) {
+        if self.lost.is_some() {
+            return;
+        }
+        for pump in &mut self.pumps {
+            if pump.close(&mut self.log).is_err() {
+                self.stall = Some(Stall { since: now, next: now });
+            }
+        }
     }
 
     /// When something has to be done even if nothing happens.
@@ -163,7 +222,13 @@ impl<'a> Watch<'a> {
             Phase::Killing { next } => Some(next),
             Phase::Over => Some(Duration::ZERO),
         };
-        of_phase.map_or(self.next_look, |at| at.min(self.next_look))
+        let of_stall = self.stall.map(|stall| stall.next);
+        let of_phase = of_phase.filter(|_| !self.is_draining() || of_stall.is_none());
+        [of_phase, of_stall].into_iter().flatten().fold(self.next_look, Moment::min)
+    }
+
+    const fn is_draining(&self) -> bool {
+        matches!(self.phase, Phase::Draining { .. })
     }
 
     /// Looks at what nobody tells of.
@@ -174,8 +239,12 @@ impl<'a> Watch<'a> {
         if self.limits.orphan.is_some() && self.is_attended() {
             self.last_attached = now;
         }
-        if self.phase == Phase::Running && self.directory.stop().exists() {
-            self.end_because(Reason::Stopped, now);
+        let is_running = self.phase == Phase::Running;
+        if (is_running || self.stall.is_some()) && self.directory.stop().exists() {
+            if is_running {
+                self.end_because(Reason::Stopped, now);
+            }
+            self.reason = Reason::Stopped;
         }
     }
 
@@ -191,9 +260,14 @@ impl<'a> Watch<'a> {
                 self.phase = Phase::Draining { until: now + self.limits.drain };
             }
             Phase::Running => self.hold_to_limits(now),
+            // Whatever is held, and whatever may still be in the pipes, comes first.
+            Phase::Draining { .. } if self.stall.is_some() => {}
             Phase::Draining { until } if is_drained || now >= until => {
                 if self.reaper.is_empty() {
-                    self.phase = Phase::Over;
+                    self.close_pipes(now);
+                    if self.stall.is_none() {
+                        self.phase = Phase::Over;
+                    }
                 } else {
                     self.leftovers += self.ask_to_end(now)?;
                 }
@@ -254,7 +328,7 @@ impl<'a> Watch<'a> {
             stderr_bytes: stderr.written(),
             dropped_bytes: self.log.dropped(),
             leftovers: self.leftovers,
-            message: None,
+            message: self.lost.clone(),
         }
     }
 }

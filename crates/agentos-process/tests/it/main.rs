@@ -7,6 +7,7 @@ mod output;
 mod part;
 mod protocol;
 mod recovery;
+mod room;
 mod storm;
 mod support;
 mod sweep;

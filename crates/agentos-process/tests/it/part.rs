@@ -1,7 +1,7 @@
 //! The other processes of these tests: this program again, in another role.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 use agentos_process::launch::Launcher;
 use agentos_process::points::{Point, Points};
@@ -41,7 +41,10 @@ fn is_no_part() {
 #[test]
 fn plays_the_supervisor() {
     let Some(directory) = given() else { return is_no_part() };
-    let _told = supervisor::main_with(&directory, &points());
+    let told = supervisor::main_with(&directory, &points());
+    if told == ExitCode::from(supervisor::NO_ROOM) {
+        std::process::exit(supervisor::NO_ROOM.into());
+    }
 }
 
 /// Executes the commands that are described in a folder, one after the other, and keeps what it hears of each.

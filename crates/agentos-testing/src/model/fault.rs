@@ -12,6 +12,10 @@ pub enum Fault {
     Malformed,
     /// Half of the answer, then the connection is closed.
     Drop,
+    /// The same in the middle of an event.
+    DropWithin,
+    /// Half of the answer, and a proper end.
+    Short,
     /// Not even the head of an answer, and the connection stays open.
     Hang,
     /// Half of the answer, then silence, and the connection stays open.

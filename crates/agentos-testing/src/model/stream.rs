@@ -36,6 +36,16 @@ pub(super) fn body(mut events: Vec<String>, fault: Option<Fault>) -> Body {
             cut(&mut events);
             End::Broken
         }
+        Some(Fault::DropWithin) => {
+            let next = events.get(events.len() / 2).cloned().unwrap_or_default();
+            cut(&mut events);
+            events.push(next.chars().take(next.chars().count() / 2).collect());
+            End::Broken
+        }
+        Some(Fault::Short) => {
+            cut(&mut events);
+            End::Proper
+        }
         Some(Fault::Stall) => {
             cut(&mut events);
             End::Never

@@ -35,13 +35,23 @@ fn a_refusal_speaks_the_dialect() {
 
 #[test]
 fn a_dropped_stream_has_a_beginning_and_no_end() {
-    for answer in seen(Fault::Drop) {
+    for answer in seen(Fault::Drop).into_iter().chain(seen(Fault::DropWithin)) {
         assert_eq!(answer.status, Some(200));
         assert!(
             answer.body.starts_with("event:") || answer.body.starts_with("data:"),
             "{answer:#?}"
         );
         assert!(!answer.is_whole && !answer.is_silent, "{answer:#?}");
+    }
+}
+
+#[test]
+fn a_short_stream_ends_properly_and_too_early() {
+    for answer in seen(Fault::Short) {
+        assert!(answer.is_whole && !answer.body.is_empty(), "{answer:#?}");
+        assert!(!answer.body.contains("message_stop"), "{answer:#?}");
+        assert!(!answer.body.contains("response.completed"), "{answer:#?}");
+        assert!(!answer.body.contains("finishReason"), "{answer:#?}");
     }
 }
 

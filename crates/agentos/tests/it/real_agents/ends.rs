@@ -55,7 +55,7 @@ fn claude_ends_as_it_should() {
     assert_eq!(ends["many"], "rate_limit", "{ends:#}");
     assert_eq!(ends["broken"], "api", "{ends:#}");
     assert_ne!(ends["nonsense"], "completed", "{ends:#}");
-    assert_ne!(ends["breaks off"], "completed", "{ends:#}");
+    assert_eq!(ends["breaks off"], "dropped", "{ends:#}");
     assert_eq!(ends["silent"], "idle", "{ends:#}");
     assert_eq!(ends["forever"], "max_turns", "{ends:#}");
     assert_eq!(ends["forbidden"], "permission_denied", "{ends:#}");
@@ -78,7 +78,7 @@ fn codex_ends_as_it_should() {
     assert_eq!(ends["many"], "rate_limit", "{ends:#}");
     assert_eq!(ends["broken"], "api", "{ends:#}");
     assert_ne!(ends["nonsense"], "completed", "{ends:#}");
-    assert_ne!(ends["breaks off"], "completed", "{ends:#}");
+    assert_eq!(ends["breaks off"], "dropped", "{ends:#}");
     assert_eq!(ends["silent"], "idle", "{ends:#}");
     assert_eq!(ends["forever"], "timeout", "{ends:#}");
     assert_eq!(ends["forbidden"], "permission_denied", "{ends:#}");
@@ -97,6 +97,7 @@ fn gemini_ends_as_it_should() {
     for (prompt, _) in prompts {
         assert_ne!(ends[prompt], "completed", "{ends:#}");
     }
+    assert_eq!(ends["breaks off"], "dropped", "{ends:#}");
     assert_eq!(ends["keyless"], "auth", "{ends:#}");
     assert_eq!(ends["fine"], "completed", "{ends:#}");
 }

@@ -42,8 +42,18 @@ fn until_on_disk(agent: RealAgent, home: &Path) {
     });
 }
 
+/// What each token costs, for agents that say only how many they used.
+fn price(site: &Site, agent: RealAgent) {
+    let path = site.repo.join(".agent/config.toml");
+    let mut config = fs::read_to_string(&path).expect("a configuration");
+    config +=
+        &format!("[prices.\"{}\"]\ninput = 10.0\ncached = 1.0\noutput = 100.0\n", agent.model());
+    fs::write(path, config).expect("a file");
+}
+
 fn goes_on_when_everything_was_killed(agent: RealAgent) {
     let site = Site::new(agent, waiting(WAITING));
+    price(&site, agent);
     site.workflow("return await run(\"coder\", \"wait for me\");");
     let mut process = site.begin(&["run", "work", "--workspace", "none"]);
     let shell: i32 = site.until_written("waiting").parse().expect("an id");
@@ -63,6 +73,9 @@ fn goes_on_when_everything_was_killed(agent: RealAgent) {
     let output = &resumed["output"];
     assert_eq!(output["exitReason"], "completed", "{resumed:#}");
     assert_eq!(output["sessionId"], session.as_str(), "the session goes on: {resumed:#}");
+    let session = &resumed["agent_sessions"][0];
+    assert!(session["input_tokens"].as_i64().is_some_and(|tokens| tokens > 0), "{resumed:#}");
+    assert!(session["cost_usd"].is_null(), "what the first one used is not known: {resumed:#}");
     assert_eq!(site.read("late.txt").as_deref(), Some("late\n"));
     let last = site.requests().pop().expect("it asked").body.to_string();
     assert!(last.contains("wait for me") && last.contains("Back again."), "it remembers: {last}");
