@@ -306,7 +306,11 @@ pub(super) mod tests {
             ordered("/a#1@1/shell:x#1"),
             ended("/a#1@1/shell:x#1"),
             asked("/gone#1", 2, false),
-            Entry::SourceSwitched { definition: "other".to_owned(), abandoned: Vec::new() },
+            Entry::SourceSwitched {
+                definition: "other".to_owned(),
+                abandoned: Vec::new(),
+                keeps_numbers: true,
+            },
             started,
             asked("/new#1", 1, false),
             asked("/a#1", 2, false),
