@@ -4,7 +4,7 @@
 //! from one, was done by that one: it is looked for there.
 
 use agentos_core::codec::Chunk;
-use agentos_core::entry::Record;
+use agentos_core::entry::{Entry, Record, RunStarted};
 use agentos_core::id::{RunId, Seq, StepNumber};
 use agentos_engine::travel::{Asked, History};
 use agentos_store::log::load_whole_log;
@@ -161,4 +161,13 @@ impl Past {
 /// How people know where a step begins.
 pub(crate) fn began(step: &str) -> String {
     format!("`{step}` began")
+}
+
+/// What a run started with.
+pub(crate) async fn started(store: &SqliteStore, run: RunId) -> Result<Option<RunStarted>> {
+    let log = load_whole_log(store, run).await?;
+    Ok(match log.into_iter().flat_map(Chunk::into_records).next() {
+        Some(Record { entry: Entry::RunStarted(start), .. }) => Some(start),
+        _ => None,
+    })
 }

@@ -25,6 +25,7 @@ mod scripted;
 mod sdlc;
 mod server;
 mod server_access;
+mod sources;
 mod support;
 mod travel;
 mod typescript;
