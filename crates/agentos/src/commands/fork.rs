@@ -154,6 +154,15 @@ async fn make(
     owner: Option<&Owner>,
 ) -> Result<RunNames> {
     let (store, old) = (&opened.store, &past.run);
+    if past.is_superseded(step) {
+        let message = format!(
+            "{} can't be forked from step {} `{}`: it is superseded, the run's present source does not ask for it",
+            old.run_id, step.number, step.name
+        );
+        return Err(CommandError::refused(message)
+            .because(Cause::NotForkable)
+            .cli_hint(format!("`agentos show {}` lists the steps", old.run_id)));
+    }
     let latest = match args.latest {
         true => Some(Latest::find(session, old)?),
         false => None,

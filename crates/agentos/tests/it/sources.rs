@@ -182,6 +182,10 @@ fn what_another_source_does_not_ask_for_stays_on_record_as_superseded() {
     let sql = include_str!("sources/superseded.sql");
     let rows = place.call(&["query", sql, "--json"]).exits(0).document();
     assert_eq!(named(&rows["items"], "superseded")[1], ("implement", &json!(1)), "{rows}");
+    for step in ["2", "implement"] {
+        let refused = place.call(&["fork", &run, "--from-step", step]).exits(4).err;
+        assert!(refused.contains("it is superseded"), "{refused}");
+    }
     let shown = place.call(&["show", &run]).exits(0).out;
     let line = shown.lines().find(|line| line.contains("2 implement")).expect("it is shown");
     assert!(line.contains("superseded"), "{shown}");
@@ -328,4 +332,29 @@ fn a_source_that_has_nothing_left_to_do_completes_its_run() {
     );
     assert_eq!(ended["cost_usd"], json!(0.75));
     place.call(&["db", "check"]).exits(0);
+}
+
+#[test]
+fn what_a_superseded_step_has_changed_can_still_be_shown() {
+    let writes = |name: &str| {
+        format!(
+            "await ctx.run(\"{name}\", async (ctx) => ctx.shell(\"echo {name} > {name}.txt\", {{ name: \"{name}\" }}));\n"
+        )
+    };
+    let body =
+        |second: &str| format!("{}{}await ctx.waitFor(\"go\");", writes("one"), writes(second));
+    let place = Place::new(&body("two"));
+    place.stand.git(&place.root, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    let run = place.call(&["run", "work", "--detach"]).exits(0).out.trim().to_owned();
+    place.wait(&run);
+    place.write(&body("three"));
+    place.call(&["resume", &run, "--latest", "--detach"]).exits(0);
+    place.wait(&run);
+    let steps = place.show(&run)["steps"].clone();
+    assert_eq!(named(&steps, "superseded")[1], ("two", &json!(true)), "{steps:#}");
+    for (step, file) in [("one", "one.txt"), ("2", "two.txt"), ("three", "three.txt")] {
+        let diff = place.call(&["diff", &run, "--step", step, "--json"]).exits(0).document();
+        assert_eq!(diff["files"].as_array().map(Vec::len), Some(1), "{step}: {diff:#}");
+        assert_eq!(diff["files"][0]["path"], file, "{diff:#}");
+    }
 }

@@ -180,7 +180,9 @@ fn a_failed_run_is_mended_by_a_fixed_workflow() {
     let refused = server.post(&path, &json!({ "latest": true })).is(409).json();
     assert_eq!(refused["type"], "urn:agentos:problem:latest-does-not-fit");
     assert!(refused["detail"].as_str().unwrap().contains("a bug"), "{refused}");
-    template(&root, "broken", &broken("return \"fixed\";"));
+    let fixed = broken("return \"fixed\";");
+    let fixed = fixed.replace("name: \"broken\"", "name: \"broken\", timeout: 123_456");
+    template(&root, "broken", &fixed);
     let forked = json!({ "fromStep": "build", "latest": true });
     let forked = server.post(&format!("/api/executions/{run}/fork"), &forked).is(201).json();
     assert_eq!(server.until_status(&id(&forked), "COMPLETED")["output"], "fixed");
@@ -188,6 +190,8 @@ fn a_failed_run_is_mended_by_a_fixed_workflow() {
     let mended = server.until_status(&mended, "COMPLETED");
     assert_eq!((&mended["output"], &mended["forked_from"]), (&json!("fixed"), &failed["id"]));
     assert_eq!(mended["definition_version"], 2);
+    let log = server.get(&format!("/api/executions/{}/events", id(&mended))).is(200).json();
+    assert_eq!(log["items"][0]["entry"]["timeout_ms"], 123_456, "its limits are the new ones");
     let resumed = server.post(&format!("/api/executions/{run}/resume"), &json!({ "latest": true }));
     let hint = resumed.is(409).json()["hint"].as_str().unwrap().to_owned();
     assert!(hint.contains("/retry") && hint.contains("latest"), "{hint}");
