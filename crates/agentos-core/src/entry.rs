@@ -132,6 +132,10 @@ pub enum Entry {
         /// Operations that were open and that the new source did not ask for: they are stopped.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         abandoned: Vec<Abandoned>,
+        /// Whether steps keep the numbers that they had under earlier sources, and new ones take the next unused number.
+        /// Without it numbers begin again with 1, as they did in logs of earlier versions.
+        #[serde(default, skip_serializing_if = "is_false")]
+        keeps_numbers: bool,
     },
 
     /// Answers that the run has from an earlier source or from the run it was forked from, to operations that were not

@@ -31,9 +31,10 @@ mod turn;
 use crate::bounds;
 use crate::effect::{Happening, Timer};
 use crate::entry::RunOutcome;
+use crate::failure::Failure;
 use crate::id::Try;
 use crate::journal::Journal;
-use crate::path::OperationId;
+use crate::path::{OperationId, ScopePath};
 use crate::program::{Door, Program, ScopeId};
 use crate::standing::Standing;
 use crate::time::{Millis, Timestamp};
@@ -195,6 +196,20 @@ impl<P: Program> Execution<P> {
     /// How the run ended, if it has.
     pub fn outcome(&self) -> Option<&RunOutcome> {
         self.cursor.journal.end()
+    }
+
+    /// What has failed and is not dealt with: the run itself, which has no scope, and attempts that will be tried again.
+    pub fn failures(&self) -> Vec<(Option<ScopePath>, Failure)> {
+        let journal = &self.cursor.journal;
+        let again = self.timers().filter_map(|(_, timer)| match timer {
+            Timer::Retry(scope) => {
+                let (failure, _) = journal.step(&scope.owner()?)?.failures.last()?;
+                Some((Some(scope.clone()), failure.clone()))
+            }
+            _ => None,
+        });
+        let own = self.cursor.own_failure().map(|failure| (None, failure.clone()));
+        own.into_iter().chain(again).collect()
     }
 
     /// Operations that the world owes an answer for, with the try that is under way.

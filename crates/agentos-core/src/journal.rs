@@ -89,6 +89,8 @@ pub struct Journal {
     /// Where the log under the present source begins.
     began: u64,
     last_number: u32,
+    /// The numbers of steps under earlier sources, by their paths.
+    numbers: HashMap<String, StepNumber>,
     scopes: HashMap<ScopePath, ScopeRecord>,
     steps: HashMap<StepPath, StepRecord>,
     operations: HashMap<OperationId, OperationRecord>,
@@ -154,7 +156,9 @@ impl Journal {
             Entry::RunResumed { away_ms } => self.run_resumed(seq, at, away_ms),
             Entry::RunRebased { away_ms } => self.run_rebased(seq, at, away_ms),
             Entry::RunFailing { failure } => self.run_failing(seq, at, failure),
-            Entry::SourceSwitched { abandoned, .. } => self.begin_anew(abandoned),
+            Entry::SourceSwitched { abandoned, keeps_numbers, .. } => {
+                self.begin_anew(abandoned, keeps_numbers)
+            }
             Entry::AnswersKept { answers } => self.answers_kept(answers),
             Entry::AbandonedEnded { operation } => self.abandoned_ended(seq, at, operation),
             Entry::RunEnded { outcome } => self.run_ended(outcome),
@@ -196,9 +200,7 @@ impl Journal {
             Entry::ChildEnded { key, operation, outcome } => {
                 self.child_ended(Placed { seq, value: outcome }, at, key, &operation)
             }
-            Entry::TimerFired { operation } => {
-                self.progress(at, &operation, &Progress::Fired { seq })
-            }
+            Entry::TimerFired { operation: id } => self.progress(at, &id, &Progress::Fired { seq }),
             Entry::SignalArrived { key, name, payload } => {
                 self.signal_arrived(seq, at, key, (name, payload))
             }
@@ -239,9 +241,9 @@ impl Journal {
         self.deliverables.insert(seq, (at, what));
     }
 
-    /// Step numbers are handed out in order, without a gap.
-    fn check_number(&self, number: Option<StepNumber>) -> Result<(), Illegal> {
-        let expected = StepNumber(self.last_number.saturating_add(1));
+    /// Step numbers are handed out in order, without a gap; a path that had one under an earlier source keeps it.
+    fn check_number(&self, path: &str, number: Option<StepNumber>) -> Result<(), Illegal> {
+        let expected = self.number_for(path);
         match number.filter(|number| *number != expected) {
             Some(_) => Err(Illegal::WrongNumber { expected }),
             None => Ok(()),
@@ -249,7 +251,7 @@ impl Journal {
     }
 
     fn take_number(&mut self, number: Option<StepNumber>) {
-        self.last_number = number.map_or(self.last_number, |number| number.0);
+        self.last_number = self.last_number.max(number.map_or(0, |number| number.0));
     }
 
     /// How many entries the log has; also the position of the next one.
@@ -319,8 +321,10 @@ impl Journal {
         self.abandoned.contains(id)
     }
 
-    pub(crate) fn next_number(&self) -> StepNumber {
-        StepNumber(self.last_number.saturating_add(1))
+    /// The number of the step or operation of this path when it is asked for: the one it had, or the next unused one.
+    pub(crate) fn number_for(&self, path: &str) -> StepNumber {
+        let next = StepNumber(self.last_number.saturating_add(1));
+        self.numbers.get(path).copied().unwrap_or(next)
     }
 
     /// Whether a message is recorded.

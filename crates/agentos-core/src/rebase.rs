@@ -21,6 +21,7 @@ mod compare;
 mod feed;
 mod keep;
 mod names;
+mod trial;
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -31,6 +32,7 @@ use thiserror::Error;
 pub use compare::{Notice, Place};
 pub use keep::Keep;
 pub use names::Names;
+pub use trial::{NumberedStep, StepChanges};
 
 use crate::bounds;
 use crate::codec::Chunk;
@@ -92,6 +94,8 @@ pub struct Rebased {
     pub outgoing: Vec<Outgoing>,
     /// What is worth telling.
     pub notices: Vec<Notice>,
+    /// What becomes of the steps.
+    pub steps: StepChanges,
 }
 
 /// Why a run can't be executed anew.
@@ -142,6 +146,9 @@ pub enum RebaseError {
         /// The step.
         step: StepPath,
     },
+    /// With the recorded answers, another source fails.
+    #[error("the workflow fails over what the run has done so far: {0}")]
+    Fails(Failure),
     /// With the recorded answers, the program does not go on.
     #[error("the workflow would not go on from where the run stands: {0}")]
     Stuck(Failure),
@@ -205,11 +212,13 @@ impl Rebase<'_> {
                 && abandoned == beginning.abandoned
                 && bodies.keys().eq(beginning.bodies.keys())
             {
-                self.check(&executed)?;
+                self.check(&history, &executed)?;
                 let notices = compare::notices(self, &history, &executed.chunks, &beginning)?;
                 self.end_history(&mut executed)?;
                 let Executed { execution, chunks, outgoing } = executed;
-                return Ok(Rebased { chunks, standing: execution.standing(), outgoing, notices });
+                let steps = StepChanges::new(self.log, log, &chunks);
+                let standing = execution.standing();
+                return Ok(Rebased { chunks, standing, outgoing, notices, steps });
             }
             beginning.early.extend(missed);
             beginning.abandoned = abandoned;
@@ -231,7 +240,8 @@ impl Rebase<'_> {
             journal = Journal::fold(self.log.iter().cloned())?;
             let abandoned = beginning.abandoned.clone();
             let definition = self.start.definition.clone();
-            let entries = vec![Entry::SourceSwitched { definition, abandoned }];
+            let entries =
+                vec![Entry::SourceSwitched { definition, abandoned, keeps_numbers: true }];
             let at = self.log.last().map_or(self.now, |last| last.at.max(self.now));
             chunks.push(Chunk::new(Seq(journal.len()), at, entries));
         }
@@ -246,9 +256,10 @@ impl Rebase<'_> {
             finished: history.finished.clone(),
             tied: Vec::new(),
         };
-        let (execution, turn) = Execution::replay_anew(program, journal, anew, began)?;
+        let first_turn = history.first_turn().unwrap_or(began);
+        let (execution, turn) = Execution::replay_anew(program, journal, anew, first_turn)?;
         let mut executed = Executed { execution, chunks, outgoing: Vec::new() };
-        executed.gather(turn, began)?;
+        executed.gather(turn, first_turn)?;
         let happened = Happened {
             selection: &history.selection,
             early: &beginning.early,
@@ -303,7 +314,11 @@ impl Rebase<'_> {
     }
 
     /// Whether what came out is a run that can go on.
-    fn check<P: Program>(&self, executed: &Executed<P>) -> Result<(), RebaseError> {
+    fn check<P: Program>(
+        &self,
+        history: &History<'_>,
+        executed: &Executed<P>,
+    ) -> Result<(), RebaseError> {
         if let Some((step, site)) = executed.execution.anew().and_then(|anew| anew.tied.first()) {
             return Err(RebaseError::Tied { step: step.clone(), site: site.clone() });
         }
@@ -314,6 +329,9 @@ impl Rebase<'_> {
         };
         if let Some(step) = journal.unfinished_bodies().filter(|step| !waits(step)).min() {
             return Err(RebaseError::Orphaned { step: step.clone() });
+        }
+        if let Some(failure) = trial::new_failure(self, history, executed.execution.failures()) {
+            return Err(RebaseError::Fails(failure));
         }
         match journal.failing().filter(|failure| failure.kind == FailureKind::Stalled) {
             // Had nothing been open, it would have failed under its old source too.
@@ -359,6 +377,12 @@ struct History<'a> {
 }
 
 impl History<'_> {
+    /// When the run was first driven, if it was: some time after it was created.
+    fn first_turn(&self) -> Option<Timestamp> {
+        let start = self.log.first()?.seq;
+        self.log.iter().find(|record| record.by == Some(start)).map(|record| record.at)
+    }
+
     /// Finished steps that an execution has not asked for. Should it do so later, they are played if they can be.
     fn unasked_bodies<P: Program>(&self, execution: &Execution<P>) -> BTreeMap<StepPath, KeptBody> {
         let journal = execution.journal();

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use agentos_core::codec::Chunk;
-use agentos_core::entry::{Entry, Home, Record, RunStarted};
+use agentos_core::entry::{Entry, Home, Record, RunOutcome, RunStarted};
+use agentos_core::failure::Failure;
 use agentos_core::id::{OwnerId, RunId, StepNumber};
 use agentos_core::rebase::{
     Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, generation,
@@ -43,6 +44,8 @@ pub struct ForkRequest {
     pub home: Home,
     /// What the new run is started with, if not with what the old one was. It has been checked.
     pub input: Option<Value>,
+    /// What a run of another source starts with, if the new run is to have that source: its definition and limits count.
+    pub source: Option<Box<RunStarted>>,
     /// Where the new run belongs.
     pub place: Place,
     /// Who drives it from the start; if nobody does, whoever finds it.
@@ -112,11 +115,25 @@ async fn rebased(
     let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
     if let Some(Record { entry: Entry::RunStarted(old), .. }) = generation(&log).first() {
         // What could not be prepared can't be opened either, and that is said below.
-        let _unprepared = library.prepare(old).await;
+        let _unprepared = library.prepare(request.source.as_deref().unwrap_or(old)).await;
     }
     // Programs stay on the thread that they began on, and may take a while.
+    let is_retry = request.at == ForkAt::Failure;
     let executed = tokio::task::spawn_blocking(move || execute(&*library, &log, request));
-    Ok(executed.await.map_err(|_| ForkError::Panicked)??)
+    let rebased = executed.await.map_err(|_| ForkError::Panicked)??;
+    match failure(&rebased).filter(|_| is_retry) {
+        // A run that has failed already mends nothing.
+        Some(failure) => Err(RebaseError::Fails(failure.clone()).into()),
+        None => Ok(rebased),
+    }
+}
+
+/// Why the new run would have failed before anything is done for it.
+fn failure(rebased: &Rebased) -> Option<&Failure> {
+    match rebased.chunks.last()?.entries.last()? {
+        Entry::RunEnded { outcome: RunOutcome::Failed { failure } } => Some(failure),
+        _ => None,
+    }
 }
 
 fn execute(
@@ -128,22 +145,32 @@ fn execute(
     else {
         return Err(RebaseError::Empty);
     };
-    let ForkRequest { at, run, home, input, old_names, new_names, now, .. } = request;
+    let ForkRequest { at, run, home, input, source, old_names, new_names, now, .. } = request;
     // Whoever worked in the place of an agent goes on doing so, unless somebody else is named.
     let agents = if home.agents.is_empty() { old.home.agents.clone() } else { home.agents };
     let given_files = match &input {
         Some(_) => home.given_files,
         None => old.home.given_files.clone(),
     };
+    let limits = match source.as_deref() {
+        Some(new) => new.clone(),
+        // It has as long as the old one had.
+        None => RunStarted {
+            deadline: old.deadline.map(|deadline| Timestamp(now.0 + (deadline.0 - began.0))),
+            ..old.clone()
+        },
+    };
     let start = RunStarted {
         run,
+        definition: limits.definition,
+        grace_ms: limits.grace_ms,
+        timeout_ms: limits.timeout_ms,
+        deadline: limits.deadline,
         forked_from: Some(old.run),
         input: input.unwrap_or_else(|| old.input.clone()),
         home: Home { agents, given_files, setup: old.home.setup.clone(), ..home }.into(),
         // Nobody waits for a fork.
         parent: None,
-        // It has as long as the old one had.
-        deadline: old.deadline.map(|deadline| Timestamp(now.0 + (deadline.0 - began.0))),
         ..old.clone()
     };
     let keep = match at {

@@ -9,7 +9,7 @@ use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, Record, RunStarted};
 use agentos_core::id::{Epoch, OwnerId, RunId};
 use agentos_core::rebase::{
-    Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, generation,
+    Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, StepChanges, generation,
 };
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
@@ -28,8 +28,6 @@ pub struct SwitchRequest {
     pub run: RunId,
     /// The hash of the source that it is to go on with.
     pub definition: String,
-    /// Who claims it for that.
-    pub owner: OwnerId,
     /// The time.
     pub now: Timestamp,
 }
@@ -57,16 +55,34 @@ pub enum SwitchError {
     Panicked,
 }
 
-/// Moves a run to another source. Answers with what is worth telling. The run stays claimed.
+/// What becomes of a run under another source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Switched {
+    /// What is worth telling.
+    pub notices: Vec<Notice>,
+    /// What becomes of its steps.
+    pub steps: StepChanges,
+    /// How it stands then.
+    pub standing: Standing,
+}
+
+impl Switched {
+    fn new(rebased: &Rebased) -> Self {
+        let Rebased { notices, steps, standing, .. } = rebased;
+        Self { notices: notices.clone(), steps: steps.clone(), standing: *standing }
+    }
+}
+
+/// Moves a run to another source. Its owner claims it for that, and keeps it.
 ///
 /// # Errors
 /// [`SwitchError`].
 pub async fn switch(
     store: &dyn Store,
     library: Arc<dyn Library>,
-    request: SwitchRequest,
-) -> Result<Vec<Notice>, SwitchError> {
-    let claim = store.claim(request.run, request.owner, ClaimMode::IfFree).await?;
+    (request, owner): (SwitchRequest, OwnerId),
+) -> Result<Switched, SwitchError> {
+    let claim = store.claim(request.run, owner, ClaimMode::IfFree).await?;
     let switched = switch_claimed(store, library, &request, claim.epoch).await;
     if switched.is_err() {
         // Whoever drives it next does so under the source that it has.
@@ -75,12 +91,38 @@ pub async fn switch(
     switched
 }
 
+/// Says what would become of a run under another source. Nothing is claimed or written, so it may be under way.
+///
+/// # Errors
+/// [`SwitchError`].
+pub async fn trial(
+    store: &dyn Store,
+    library: Arc<dyn Library>,
+    request: &SwitchRequest,
+) -> Result<Switched, SwitchError> {
+    Ok(Switched::new(&rebased(store, library, request).await?))
+}
+
 async fn switch_claimed(
     store: &dyn Store,
     library: Arc<dyn Library>,
     request: &SwitchRequest,
     epoch: Epoch,
-) -> Result<Vec<Notice>, SwitchError> {
+) -> Result<Switched, SwitchError> {
+    let rebased = rebased(store, library, request).await?;
+    let switched = Switched::new(&rebased);
+    for committed in store.commit(commits(request.run, epoch, rebased)).await {
+        committed?;
+    }
+    Ok(switched)
+}
+
+/// The run's log under the other source.
+async fn rebased(
+    store: &dyn Store,
+    library: Arc<dyn Library>,
+    request: &SwitchRequest,
+) -> Result<Rebased, SwitchError> {
     let log = load_whole_log(store, request.run).await?;
     let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
     let Some(Entry::RunStarted(old)) = generation(&log).first().map(|record| &record.entry) else {
@@ -102,12 +144,7 @@ async fn switch_claimed(
         };
         rebase.try_run(|| prelude::open(&*library, &start).map(|opened| opened.program))
     });
-    let rebased = executed.await.map_err(|_| SwitchError::Panicked)??;
-    let notices = rebased.notices.clone();
-    for committed in store.commit(commits(request.run, epoch, rebased)).await {
-        committed?;
-    }
-    Ok(notices)
+    Ok(executed.await.map_err(|_| SwitchError::Panicked)??)
 }
 
 /// The new log, chunk by chunk, in one batch. Until the last one the run counts as under way.

@@ -93,6 +93,8 @@ pub struct Fork {
     pub input: BTreeMap<String, Value>,
     /// How the new run's workspace is kept apart.
     pub workspace: Option<String>,
+    /// With the workflow as it is now.
+    pub latest: bool,
 }
 
 /// An event for a run.
@@ -169,8 +171,8 @@ pub trait House: Send + Sync + 'static {
     /// Lets a run go on that nobody drives.
     async fn resume(&self, found: Found, how: Resumption) -> Result<(), ResumeError>;
 
-    /// Makes a new run that mends this one.
-    async fn retry(&self, found: Found) -> Result<RunId, RetryError>;
+    /// Makes a new run that mends this one; if it is said so, with the workflow as it is now.
+    async fn retry(&self, found: Found, latest: bool) -> Result<RunId, RetryError>;
 
     /// Makes a new run that goes on from before some step of this one.
     async fn fork(&self, found: Found, fork: Fork) -> Result<RunId, ForkError>;

@@ -14,20 +14,21 @@ mod step;
 mod touched;
 mod waiting;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentos_core::codec::Chunk;
 use agentos_core::entry::{CommentOn, Entry, RunOutcome};
 use agentos_core::id::{InboxKey, Seq};
+use agentos_core::operation::OperationKind;
 use agentos_core::path::{OperationId, ScopePath, StepPath};
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use operation::{ArtifactRow, SessionPatch, artifact_identity};
+pub(crate) use operation::{ArtifactRow, NewSession, SessionPatch, artifact_identity};
 pub use status::{SessionStatus, StepStatus, WorkflowStatus};
-pub(crate) use step::StepPatch;
+pub(crate) use step::{NewStep, StepPatch};
 pub use touched::Touched;
 pub use waiting::{WaitKind, Waiting};
 
@@ -37,8 +38,10 @@ use step::OpenStep;
 /// What one chunk changes.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Changes {
-    /// Everything that was derived from the log so far is void; the log begins anew.
-    pub(crate) anew: bool,
+    /// The log begins anew, under another source.
+    pub(crate) anew: Option<Anew>,
+    /// The log has begun anew before, so there may be rows of what is new here.
+    pub(crate) is_switched: bool,
     pub(crate) run: RunPatch,
     /// By step number.
     pub(crate) steps: BTreeMap<u32, StepPatch>,
@@ -48,6 +51,15 @@ pub(crate) struct Changes {
     pub(crate) artifacts: Vec<ArtifactRow>,
     /// Writes to the run's state, in order; `None` removes.
     pub(crate) state: Vec<(String, Option<Value>)>,
+}
+
+/// What becomes of the rows that were derived from the log so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Anew {
+    /// They stay, and are found again by the paths of what they are about.
+    Superseded,
+    /// They go: in logs of earlier versions steps had other numbers under another source.
+    Erased,
 }
 
 /// What changes about the run itself. `None` leaves a column alone.
@@ -84,6 +96,10 @@ pub(crate) struct Projection {
     chunks: u64,
     was_switched: bool,
     is_over: bool,
+    /// The run was made out of another one, and what stands in its log is still that one's history.
+    is_history: bool,
+    /// Sessions of the run that this one was made out of.
+    inherited: BTreeSet<OperationId>,
     steps: BTreeMap<StepPath, OpenStep>,
     operations: BTreeMap<OperationId, OpenOperation>,
     /// What signals and decisions said that nobody has taken yet.
@@ -116,7 +132,7 @@ impl Projection {
 
     /// Folds a chunk in and says what it changes.
     pub(crate) fn apply(&mut self, chunk: &Chunk, standing: Standing) -> Changes {
-        let mut changes = Changes::default();
+        let mut changes = Changes { is_switched: self.was_switched, ..Changes::default() };
         let mut seq = chunk.first;
         for entry in &chunk.entries {
             self.entry(seq, chunk.at, entry, &mut changes);
@@ -155,12 +171,12 @@ impl Projection {
         let alone = self.operations.values().filter(|operation| operation.is_open());
         let latest = latest.max(alone.filter_map(|operation| operation.number).max());
         let current = latest.or_else(|| changes.steps.keys().last().copied().max(self.current));
-        if current != self.current || changes.anew {
+        if current != self.current || changes.anew.is_some() {
             changes.run.current_step = current;
             self.current = current;
         }
         let waiting = if self.is_over || standing.is_ended() { None } else { self.waits_for() };
-        if waiting != self.waiting || changes.anew {
+        if waiting != self.waiting || changes.anew.is_some() {
             changes.run.waiting = Some(waiting.clone());
             self.waiting = waiting;
         }
@@ -169,7 +185,17 @@ impl Projection {
     fn entry(&mut self, seq: Seq, at: Timestamp, entry: &Entry, changes: &mut Changes) {
         match entry {
             Entry::RunEnded { outcome } => self.run_ended(at, outcome, changes),
-            Entry::SourceSwitched { definition, .. } => self.begin_anew(definition, changes),
+            Entry::RunStarted(start) if !self.was_switched => {
+                self.is_history = start.forked_from.is_some();
+            }
+            Entry::AnswersKept { answers } if self.is_history => {
+                let answered = answers.iter().map(|kept| &kept.operation);
+                let sessions = answered.filter(|id| id.kind() == Some(OperationKind::Agent));
+                self.inherited.extend(sessions.cloned());
+            }
+            Entry::SourceSwitched { definition, keeps_numbers, .. } => {
+                self.begin_anew(definition, *keeps_numbers, changes);
+            }
             Entry::RunRebased { .. } if !self.was_switched => self.begin_to_live(at, changes),
             Entry::StateWritten { operation, value } => {
                 if let Some(name) = operation.name() {
@@ -222,16 +248,18 @@ impl Projection {
         changes.run.error = error.map(to_value);
     }
 
-    /// What stood before is kept in the log for the record; the rows show the run under its new source.
-    fn begin_anew(&mut self, definition: &str, changes: &mut Changes) {
-        let (next, chunks) = (self.next, self.chunks);
-        *self = Self { next, chunks, was_switched: true, ..Self::default() };
+    /// What stood before is kept for the record; the run is shown under its new source.
+    fn begin_anew(&mut self, definition: &str, keeps_numbers: bool, changes: &mut Changes) {
+        let (next, chunks, inherited) =
+            (self.next, self.chunks, std::mem::take(&mut self.inherited));
+        *self = Self { next, chunks, inherited, was_switched: true, ..Self::default() };
+        let anew = if keeps_numbers { Anew::Superseded } else { Anew::Erased };
         let run = RunPatch {
             definition: Some(definition.to_owned()),
             status: Some(WorkflowStatus::Running),
             ..RunPatch::default()
         };
-        *changes = Changes { anew: true, run, ..Changes::default() };
+        *changes = Changes { anew: Some(anew), is_switched: true, run, ..Changes::default() };
     }
 
     /// The number of the step around a scope; phases have none and stand aside.

@@ -17,8 +17,8 @@ pub use catalog::{
     Definition, DefinitionVersion, NewDefinition, Project, Workspace, WorkspaceState,
 };
 pub use run::{
-    ArtifactRecord, CommentRecord, NewComment, Paging, Remark, RemarkCursor, RunCounts, RunDetail,
-    RunListing, RunQuery, RunRecord, SessionRecord, Sort, StepRecord,
+    ArtifactRecord, CommentRecord, NewComment, Paging, Remark, RemarkCursor, RunCosts, RunCounts,
+    RunDetail, RunListing, RunQuery, RunRecord, SessionRecord, Sort, StepRecord,
 };
 pub use totals::{RunTotals, TokenTotals};
 

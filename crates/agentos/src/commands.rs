@@ -35,6 +35,7 @@ use agentos_workspace::workspace::standing::{self, Standing};
 use crate::error::{ErrorKind, Result};
 use crate::session::Session;
 use crate::terminal::note::is_note;
+use crate::travel::latest;
 
 /// What is said of a run that was seen to its end.
 fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode> {
@@ -82,6 +83,9 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
         session.output.note(&format!(
             "`agentos retry {name}` tries again what failed, and keeps what was finished before"
         ));
+    }
+    if let Some(hint) = latest::hint(session, &detail.run) {
+        session.output.note(&hint);
     }
     Ok(match detail.run.status {
         WorkflowStatus::Completed => ExitCode::SUCCESS,

@@ -45,6 +45,41 @@ pub(crate) fn enlist(store: &SqliteStore) -> Result<Owner> {
     Ok(store.enlist(OwnerId(Uuid::new_v4()))?)
 }
 
+/// Drives a run that was just made or moved, unless it has ended by that; how it ended.
+pub(crate) async fn see_to_end(
+    session: &Session,
+    store: &SqliteStore,
+    (owner, run): (Owner, RunId),
+    stream: Stream,
+) -> Result<RunDetail> {
+    if !store.head(run).await?.standing.is_ended() {
+        return drive(session, store, (owner, run), stream).await;
+    }
+    leave_if_ended(session, store, run).await?;
+    let view = view::load_family(store, run).await?;
+    let detail = view.run.clone();
+    let environment = session.surroundings.environment.clone();
+    Presenter::new(&session.output, stream, environment).finish(view, SystemClock.now());
+    Ok(detail)
+}
+
+/// Sees to what a run leaves that has ended without being driven.
+pub(crate) async fn leave_if_ended(
+    session: &Session,
+    store: &SqliteStore,
+    run: RunId,
+) -> Result<()> {
+    if !store.head(run).await?.standing.is_ended() {
+        return Ok(());
+    }
+    scribe::write(store, run).await;
+    sweep::of_run(store, run).await;
+    match store.run_detail(run).await?.run.workspace_id {
+        Some(_) => tend::leave_if_ended(session, store, run).await,
+        None => Ok(()),
+    }
+}
+
 /// Drives a run until it has ended; how it ended.
 pub(crate) async fn drive(
     session: &Session,
@@ -122,7 +157,7 @@ async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
                 tokio::time::sleep(DYING).await;
             }
             Err(ClaimError::Owned { by, .. }) => return Err(owned(store, run, by).await),
-            Err(ClaimError::Ended { .. }) => return Err(ended(store, run).await),
+            Err(ClaimError::Ended { .. }) => return Err(ended(store, run, false).await),
             Err(error) => return Err(CommandError::failed(error.to_string())),
         }
     }
@@ -139,8 +174,12 @@ fn is_about_to_go(store: &SqliteStore, owner: OwnerId, since: Instant) -> bool {
     since.elapsed() < within
 }
 
-/// The run is over.
-pub(crate) async fn ended(store: &SqliteStore, run: RunId) -> CommandError {
+/// The run is over. What can be done instead is named for the workflow as it is now, if that was asked for.
+pub(crate) async fn ended(store: &SqliteStore, run: RunId, is_latest: bool) -> CommandError {
+    let (flag, field) = match is_latest {
+        true => (" --latest", " with `\"latest\": true`"),
+        false => ("", ""),
+    };
     let name = short_name(store, run).await;
     let is_completed = store.head(run).await.is_ok_and(|head| {
         matches!(head.standing, Standing::Ended { status: EndStatus::Completed })
@@ -150,16 +189,16 @@ pub(crate) async fn ended(store: &SqliteStore, run: RunId) -> CommandError {
     if is_completed {
         return ended
             .cli_hint(format!(
-                "`agentos show {name}` tells how; `agentos fork {name} --from-step STEP` does a part of it again"
+                "`agentos show {name}` tells how; `agentos fork {name} --from-step STEP{flag}` does a part of it again"
             ))
-            .api_hint(format!("`POST /api/executions/{name}/fork` does a part of it again"));
+            .api_hint(format!("`POST /api/executions/{name}/fork`{field} does a part of it again"));
     }
     ended
         .cli_hint(format!(
-            "`agentos show {name}` tells how; `agentos retry {name}` goes on with what it has finished"
+            "`agentos show {name}` tells how; `agentos retry {name}{flag}` goes on with what it has finished"
         ))
         .api_hint(format!(
-            "`POST /api/executions/{name}/retry` goes on with what it has finished"
+            "`POST /api/executions/{name}/retry`{field} goes on with what it has finished"
         ))
 }
 

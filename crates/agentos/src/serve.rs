@@ -39,6 +39,7 @@ use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::signals::{Signals, Wish};
 use home::Home;
+pub(crate) use start::check_scenarios;
 
 /// Where to listen.
 #[derive(Debug, Clone)]

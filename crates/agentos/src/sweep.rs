@@ -35,6 +35,11 @@ pub(crate) async fn follow(store: SqliteStore, mut events: Receiver<Event>) {
     }
 }
 
+/// Removes the directories of a run that has ended without being driven.
+pub(crate) async fn of_run(store: &SqliteStore, run: RunId) {
+    remove(run_folder(&commands_folder(store.path()), run)).await;
+}
+
 /// Removes the directories of runs that have ended. A run that is not known here may be one of another database in the same
 /// folder, so its directories are left alone.
 async fn remove_left(store: &SqliteStore, folder: &Path) {

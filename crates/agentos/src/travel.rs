@@ -3,6 +3,7 @@
 pub(crate) mod album;
 pub(crate) mod fresh;
 pub(crate) mod keeper;
+pub(crate) mod latest;
 pub(crate) mod past;
 pub(crate) mod range;
 pub(crate) mod sequel;

@@ -608,6 +608,10 @@ export interface components {
              * @description How long that took, in milliseconds.
              */
             duration?: number | null;
+            /** @description It was a session of the run that this one was made out of (`forked_from`), and counts for that one. */
+            inherited: boolean;
+            /** @description The run's present source does not ask for it: it goes on under another source. What it cost stays on record. */
+            superseded: boolean;
             /**
              * Format: date-time
              * @description When it was ordered.
@@ -967,6 +971,16 @@ export interface components {
             output?: unknown;
             /** @description What it wrote with `set`. */
             state?: unknown;
+            /**
+             * Format: double
+             * @description What its own sessions cost, as far as that is known.
+             */
+            cost_usd?: number | null;
+            /**
+             * Format: double
+             * @description What the sessions cost that it has from the run that it was made out of. They count for that one.
+             */
+            inherited_cost_usd?: number | null;
             /** @description Its steps, by number. */
             steps: components["schemas"]["Step"][];
             /** @description Remarks, oldest first. */
@@ -1031,6 +1045,8 @@ export interface components {
             };
             /** @description How the new run's workspace is kept apart: `worktree`, `clone` or `jj`. */
             workspace?: string | null;
+            /** @description With the workflow as it is now, not with the source that the run had. */
+            latest?: boolean;
         };
         /** @description That the server lives. Anybody may know that, and nothing else. */
         Health: {
@@ -1680,8 +1696,14 @@ export interface components {
              */
             takeOver: boolean;
         };
-        /** @description How a run is mended. There is nothing to be said about it. */
-        RetryRequest: Record<string, never>;
+        /** @description How a run is retried. */
+        RetryRequest: {
+            /**
+             * @description With the workflow as it is now, not with the source that the failed run had.
+             * @default false
+             */
+            latest: boolean;
+        };
         /**
          * @description How a session of an agent is shown.
          * @enum {string}
@@ -1776,6 +1798,8 @@ export interface components {
             max_attempts: number;
             /** @description Its log file, relative to the project. */
             log_file_path?: string | null;
+            /** @description The run's present source does not ask for it: it goes on under another source. What the step did stays on record. */
+            superseded: boolean;
             /**
              * Format: date-time
              * @description When it was asked for.
@@ -2932,7 +2956,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["Problem408"];
-            /** @description `not-forkable`: The run can't be forked there. `files-not-kept`: The files are not known as they were. `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
+            /** @description `not-forkable`: The run can't be forked there. `latest-does-not-fit`: The run can't go on with the workflow as it is now. `workflow-not-startable`: The workflow can't be started as it is. `files-not-kept`: The files are not known as they were. `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2940,7 +2964,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:not-forkable" | "urn:agentos:problem:files-not-kept" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
+                        type?: "urn:agentos:problem:not-forkable" | "urn:agentos:problem:latest-does-not-fit" | "urn:agentos:problem:workflow-not-startable" | "urn:agentos:problem:files-not-kept" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
                     };
                 };
             };
@@ -3326,7 +3350,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["Problem408"];
-            /** @description `not-retryable`: There is nothing to be mended in the run. `workspace-in-use`: Somebody works in the workspace. `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
+            /** @description `not-retryable`: There is nothing to be mended in the run. `latest-does-not-fit`: The run can't go on with the workflow as it is now. `workflow-not-startable`: The workflow can't be started as it is. `workspace-in-use`: Somebody works in the workspace. `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3334,7 +3358,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:not-retryable" | "urn:agentos:problem:workspace-in-use" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
+                        type?: "urn:agentos:problem:not-retryable" | "urn:agentos:problem:latest-does-not-fit" | "urn:agentos:problem:workflow-not-startable" | "urn:agentos:problem:workspace-in-use" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
                     };
                 };
             };
@@ -3363,7 +3387,7 @@ export interface operations {
                 };
             };
             421: components["responses"]["Problem421"];
-            /** @description `wrong-fields`: Fields of the body are wrong. */
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-input`: The input is not what the workflow takes. `wrong-agents`: These agents can't be had. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3371,7 +3395,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:wrong-fields";
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:wrong-agents";
                     };
                 };
             };

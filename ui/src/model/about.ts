@@ -12,7 +12,8 @@ export interface About {
 }
 
 export function aboutOf(run: Pick<RunDetail, 'input' | 'agent_sessions'>): About {
-  const sessions = run.agent_sessions;
+  // What a run has from the one that it was made out of was paid for there.
+  const sessions = run.agent_sessions.filter((one) => !one.inherited);
   const costs = sessions.flatMap(({ cost_usd }) => (cost_usd === null ? [] : [cost_usd]));
   return {
     subject: subjectOf(run.input),

@@ -20,6 +20,7 @@ describe('what a run is about', () => {
   test('is also what it has used, with what is cached counted once', () => {
     const session = (input_tokens: number | null, cost_usd: number | null) => ({ input_tokens, output_tokens: 10, cached_tokens: 5, cost_usd });
     expect(aboutOf({ input: {}, agent_sessions: [session(100, 0.5), session(null, null)] } as never)).toEqual({ subject: null, tokens: 120, cost: 0.5 });
+    expect(aboutOf({ input: {}, agent_sessions: [session(100, 0.5), { ...session(100, 0.25), inherited: true }] } as never)).toEqual({ subject: null, tokens: 110, cost: 0.5 });
     expect(aboutOf({ input: {}, agent_sessions: [] })).toEqual({ subject: null, tokens: 0, cost: null });
   });
   test('is what a person is asked, in a line', () => {

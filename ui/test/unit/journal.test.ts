@@ -171,7 +171,7 @@ test('a sketch shows steps and phases before the log has been read', () => {
   const step = (step_number: number, path: string, completed_at: string | null) => ({
     id: String(step_number), execution_id: '', step_number, name: 'x', path, phase: 'build', status: completed_at ? ('COMPLETED' as const) : ('RUNNING' as const),
     started_at: '2026-01-01T00:00:00Z', completed_at, duration: null, input: null, output: null, error: null, attempt_number: 1, max_attempts: 1,
-    log_file_path: null, created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z',
+    log_file_path: null, superseded: false, created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z',
   });
   const { roots, nodes } = sketch([step(1, '/~build#1@1/a#1', '2026-01-01T00:00:05Z'), step(2, '/~build#1@1/b#1', null)]);
   expect(roots.map((root) => [root.name, root.kind, root.children.length, root.end])).toEqual([['build', 'phase', 2, null]]);

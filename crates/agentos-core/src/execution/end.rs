@@ -181,6 +181,24 @@ impl Cursor {
         self.record_end(outcome)
     }
 
+    /// Why the run has failed, or will have as soon as everything that it left open is over.
+    pub(super) fn own_failure(&self) -> Option<&Failure> {
+        if let Some(end) = self.journal.end() {
+            return match end {
+                RunOutcome::Failed { failure } | RunOutcome::TimedOut { failure } => Some(failure),
+                RunOutcome::Completed { .. } | RunOutcome::Cancelled { .. } => None,
+            };
+        }
+        if self.cancelled {
+            return None;
+        }
+        let thrown = self.scopes[ROOT].body.as_ref().and_then(|body| match body {
+            BodyOutcome::Threw(failure) if failure.kind != FailureKind::Cancelled => Some(failure),
+            _ => None,
+        });
+        self.journal.failing().or(thrown)
+    }
+
     fn record_end(&mut self, outcome: RunOutcome) -> Result<(), AdvanceError> {
         self.ended = true;
         self.timers.clear();

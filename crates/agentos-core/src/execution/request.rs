@@ -86,7 +86,7 @@ impl Cursor {
             return Ok(false);
         }
         let scope = self.operations.get(id).map_or(ROOT, |ticket| self.asked[ticket.0].scope);
-        let number = self.own_number(scope);
+        let number = self.own_number(scope, id);
         let r#try = self.journal.left_behind().get(id).map_or(Try::FIRST, |left| left.r#try.next());
         let child = self.child_of(id, r#try);
         self.append(Entry::OperationOrdered {
@@ -114,8 +114,8 @@ impl Cursor {
     }
 
     /// Outside of steps, an operation forms a step of its own.
-    fn own_number(&self, scope: usize) -> Option<StepNumber> {
-        (!self.scopes[scope].in_step).then(|| self.journal.next_number())
+    fn own_number(&self, scope: usize, id: &OperationId) -> Option<StepNumber> {
+        (!self.scopes[scope].in_step).then(|| self.journal.number_for(id.as_str()))
     }
 
     /// Sees to it that an ordered operation gets its answer.
@@ -252,7 +252,7 @@ impl Cursor {
             self.await_recorded(end);
             return Ok(());
         }
-        let number = (!path.is_phase()).then(|| self.journal.next_number());
+        let number = (!path.is_phase()).then(|| self.journal.number_for(path.as_str()));
         self.append(Entry::StepRequested {
             step: path.clone(),
             number,

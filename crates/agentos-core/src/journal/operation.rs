@@ -215,7 +215,7 @@ impl Journal {
         number: Option<StepNumber>,
         record: OperationRecord,
     ) -> Result<(), Illegal> {
-        self.check_number(number)?;
+        self.check_number(id.as_str(), number)?;
         let fits = match id.kind().map(OperationKind::treatment) {
             Some(Treatment::Performed) => record.due.is_none() && record.child.is_none(),
             Some(Treatment::Invoked) => record.child.is_some() && record.due.is_none(),

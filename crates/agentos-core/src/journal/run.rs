@@ -1,11 +1,13 @@
 //! The recorded life of the run itself: started, resumed, moved to another source, cancelled, failing, ended.
 
+use std::collections::HashMap;
+
 use super::illegal::Illegal;
 use super::scope::ScopeRecord;
 use super::{Deliverable, Journal};
 use crate::entry::{Abandoned, KeptAnswer, RunOutcome, RunStarted};
 use crate::failure::Failure;
-use crate::id::{InboxKey, Seq};
+use crate::id::{InboxKey, Seq, StepNumber};
 use crate::path::{OperationId, ScopePath};
 use crate::time::{Millis, Timestamp};
 
@@ -26,7 +28,15 @@ impl Journal {
     }
 
     /// Another source: nothing of the log so far counts any more, but what it left behind must be stopped.
-    pub(super) fn begin_anew(&mut self, abandoned: Vec<Abandoned>) -> Result<(), Illegal> {
+    pub(super) fn begin_anew(
+        &mut self,
+        abandoned: Vec<Abandoned>,
+        keeps_numbers: bool,
+    ) -> Result<(), Illegal> {
+        let (numbers, last_number) = match keeps_numbers {
+            true => (self.all_numbers(), self.last_number),
+            false => (HashMap::new(), 0),
+        };
         let mut left_behind = std::mem::take(&mut self.left_behind);
         let mut still = std::mem::take(&mut self.abandoned);
         for left in abandoned {
@@ -37,8 +47,29 @@ impl Journal {
         }
         let left_alive = still.clone();
         let (next, began) = (self.next, self.next + 1);
-        *self = Self { next, began, left_behind, left_alive, abandoned: still, ..Self::default() };
+        *self = Self {
+            next,
+            began,
+            left_behind,
+            left_alive,
+            abandoned: still,
+            numbers,
+            last_number,
+            ..Self::default()
+        };
         Ok(())
+    }
+
+    /// The number of every path that has ever had one.
+    fn all_numbers(&mut self) -> HashMap<String, StepNumber> {
+        let mut numbers = std::mem::take(&mut self.numbers);
+        let steps = self.steps.iter().map(|(path, step)| (path.as_str(), step.number));
+        let operations = self.operations.iter();
+        let operations = operations.map(|(id, operation)| (id.as_str(), operation.number));
+        for (path, number) in steps.chain(operations) {
+            numbers.extend(number.map(|number| (path.to_owned(), number)));
+        }
+        numbers
     }
 
     pub(super) fn abandoned_ended(

@@ -90,9 +90,9 @@ impl Journal {
             return Err(Illegal::Repeated { what: step.to_string() });
         }
         if step.is_phase() == number.is_some() {
-            return Err(Illegal::WrongNumber { expected: self.next_number() });
+            return Err(Illegal::WrongNumber { expected: self.number_for(step.as_str()) });
         }
-        self.check_number(number)?;
+        self.check_number(step.as_str(), number)?;
         self.live_scope_mut(&step.scope())?.open += 1;
         self.take_number(number);
         self.steps.insert(step, StepRecord { number, ..record });

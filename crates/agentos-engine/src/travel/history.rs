@@ -26,7 +26,7 @@ pub struct Asked {
     pub path: String,
     /// What people call it.
     pub name: String,
-    /// Its number, under the latest source.
+    /// Its number.
     pub number: StepNumber,
     /// Where it was first asked for, under whichever source.
     pub at: Seq,
@@ -58,7 +58,8 @@ impl History {
         self.asked.iter().find(|asked| asked.number == number)
     }
 
-    /// All steps that were ever asked for. Those that the latest source does not know have the number 0.
+    /// All steps that were ever asked for. In logs of earlier versions those that the latest source does not know have the
+    /// number 0.
     #[must_use]
     pub fn asked(&self) -> &[Asked] {
         &self.asked
@@ -148,9 +149,9 @@ struct Reading {
 impl Reading {
     fn read(&mut self, record: &Record) {
         match &record.entry {
-            // Under another source steps have other numbers; where they began stays.
-            Entry::RunStarted(_) => {
-                self.sources += 1;
+            Entry::RunStarted(_) => self.sources += 1,
+            // Where steps began stays, and so do their numbers; in logs of earlier versions they had others.
+            Entry::SourceSwitched { keeps_numbers: false, .. } => {
                 self.history.asked.iter_mut().for_each(|asked| asked.number = StepNumber(0));
             }
             Entry::RunRebased { .. } if self.sources == 1 => self.begin_to_live(),
@@ -306,7 +307,7 @@ pub(super) mod tests {
             ordered("/a#1@1/shell:x#1"),
             ended("/a#1@1/shell:x#1"),
             asked("/gone#1", 2, false),
-            Entry::SourceSwitched { definition: "other".to_owned(), abandoned: Vec::new() },
+            switched(false),
             started,
             asked("/new#1", 1, false),
             asked("/a#1", 2, false),
@@ -317,5 +318,25 @@ pub(super) mod tests {
         assert_eq!(history.numbered(StepNumber(2)).map(|a| (a.at, &*a.name)), Some((Seq(1), "a")));
         assert_eq!(history.asked_for("/gone#1").map(|gone| gone.number), Some(StepNumber(0)));
         assert_eq!(history.next_work(Seq(5)), None, "what had finished is not done again");
+    }
+
+    fn switched(keeps_numbers: bool) -> Entry {
+        let definition = "other".to_owned();
+        Entry::SourceSwitched { definition, abandoned: Vec::new(), keeps_numbers }
+    }
+
+    #[test]
+    fn steps_that_another_source_does_not_ask_for_keep_their_numbers() {
+        let started = log(vec![]).remove(0).entry;
+        let history = History::of(&log(vec![
+            asked("/a#1", 1, false),
+            asked("/gone#1", 2, false),
+            switched(true),
+            started,
+            asked("/a#1", 1, false),
+            asked("/new#1", 3, false),
+        ]));
+        let names = [1, 2, 3].map(|number| history.numbered(StepNumber(number)).map(|a| &*a.name));
+        assert_eq!(names, [Some("a"), Some("gone"), Some("new")]);
     }
 }

@@ -181,6 +181,10 @@ pub struct ExecutionDetail {
     pub output: Option<Value>,
     /// What it wrote with `set`.
     pub state: Option<Value>,
+    /// What its own sessions cost, as far as that is known.
+    pub cost_usd: Option<f64>,
+    /// What the sessions cost that it has from the run that it was made out of. They count for that one.
+    pub inherited_cost_usd: Option<f64>,
     /// Its steps, by number.
     pub steps: Vec<Step>,
     /// Remarks, oldest first.
@@ -231,6 +235,8 @@ pub struct Step {
     pub max_attempts: u32,
     /// Its log file, relative to the project.
     pub log_file_path: Option<String>,
+    /// The run's present source does not ask for it: it goes on under another source. What the step did stays on record.
+    pub superseded: bool,
     /// When it was asked for.
     #[schema(format = DateTime)]
     pub created_at: String,
@@ -324,6 +330,10 @@ pub struct AgentSession {
     pub completed_at: Option<String>,
     /// How long that took, in milliseconds.
     pub duration: Option<i64>,
+    /// It was a session of the run that this one was made out of (`forked_from`), and counts for that one.
+    pub inherited: bool,
+    /// The run's present source does not ask for it: it goes on under another source. What it cost stays on record.
+    pub superseded: bool,
     /// When it was ordered.
     #[schema(format = DateTime)]
     pub created_at: String,

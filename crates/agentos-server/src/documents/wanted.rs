@@ -53,10 +53,13 @@ pub struct CancelRequest {
     pub reason: Option<String>,
 }
 
-/// How a run is mended. There is nothing to be said about it.
+/// How a run is retried.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct RetryRequest {}
+pub struct RetryRequest {
+    /// With the workflow as it is now, not with the source that the failed run had.
+    pub latest: bool,
+}
 
 /// How a run goes on.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
@@ -83,6 +86,9 @@ pub struct ForkRequest {
     /// How the new run's workspace is kept apart: `worktree`, `clone` or `jj`.
     #[serde(default)]
     pub workspace: Option<String>,
+    /// With the workflow as it is now, not with the source that the run had.
+    #[serde(default)]
+    pub latest: bool,
 }
 
 /// An event for a run.

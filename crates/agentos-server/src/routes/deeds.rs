@@ -102,9 +102,9 @@ async fn retry(
     _: May<Run>,
     _: Nothing,
     TheRun(run): TheRun,
-    Given(RetryRequest {}): Given<RetryRequest>,
+    Given(RetryRequest { latest }): Given<RetryRequest>,
 ) -> Result<Created, Problem> {
-    let run = state.house.retry(run).await?;
+    let run = state.house.retry(run, latest).await?;
     created(&state, run).await
 }
 
@@ -126,8 +126,8 @@ async fn fork(
         StepName::Number(number) => number.to_string(),
         StepName::Name(name) => name,
     };
-    let ForkRequest { agents, input, workspace, .. } = given;
-    let run = state.house.fork(run, Fork { step, agents, input, workspace }).await?;
+    let ForkRequest { agents, input, workspace, latest, .. } = given;
+    let run = state.house.fork(run, Fork { step, agents, input, workspace, latest }).await?;
     created(&state, run).await
 }
 

@@ -31,7 +31,7 @@ pub(super) struct OpenOperation {
     pub(super) due: Option<Timestamp>,
     /// What it is about, if it only waits: a question, an event, a workflow.
     pub(super) about: Option<String>,
-    ordered: Seq,
+    pub(super) ordered: Seq,
     /// Kept only where a row is made of it in the end.
     args: Value,
     /// What it is held for.
@@ -96,6 +96,10 @@ pub(crate) struct SessionPatch {
     pub(crate) exit_code: Option<i64>,
     pub(crate) error: Option<Value>,
     pub(crate) completed_at: Option<Timestamp>,
+    /// It begins only now: what stands before was the history of another run.
+    pub(crate) restarted_at: Option<Timestamp>,
+    /// It was a session of the run that this one was made out of.
+    pub(crate) inherited: bool,
 }
 
 /// What is said about a session when it is ordered.
@@ -249,8 +253,12 @@ impl Projection {
         end_step(open.number, at, &outcome_of(result), changes);
         match (open.kind, result) {
             (OperationKind::Agent, _) => {
+                if self.is_history {
+                    self.inherited.insert(operation.clone());
+                }
                 let patch = changes.sessions.entry((open.ordered, operation.clone())).or_default();
                 end_session(patch, at, result);
+                patch.inherited = self.inherited.contains(operation);
                 let step = open.number.or_else(|| self.step_of(&operation.scope()));
                 changes.artifacts.extend(session_files(at, step, operation, result));
             }

@@ -1,6 +1,7 @@
 //! Rows of steps.
 
 use agentos_core::entry::{Entry, StepOutcome};
+use agentos_core::operation::OperationKind;
 use agentos_core::path::{ScopePath, StepPath};
 use agentos_core::time::Timestamp;
 use serde_json::{Value, json};
@@ -158,10 +159,16 @@ impl Projection {
                 patch(open, changes);
             }
         }
-        let alone = self.operations.values_mut().filter(|open| open.is_open());
-        for number in alone.filter_map(|open| open.number) {
-            let patch = changes.steps.entry(number).or_insert_with(StepPatch::running);
-            patch.started_at = Some(at);
+        self.is_history = false;
+        for (operation, open) in self.operations.iter().filter(|(_, open)| open.is_open()) {
+            if let Some(number) = open.number {
+                let patch = changes.steps.entry(number).or_insert_with(StepPatch::running);
+                patch.started_at = Some(at);
+            }
+            if open.kind == OperationKind::Agent {
+                let key = (open.ordered, operation.clone());
+                changes.sessions.entry(key).or_default().restarted_at = Some(at);
+            }
         }
     }
 

@@ -184,6 +184,8 @@ pub struct StepRecord {
     pub max_attempts: u32,
     /// Its log file, relative to the project.
     pub log_file_path: Option<String>,
+    /// The run's present source does not ask for it. What it did stays on record.
+    pub superseded: bool,
     /// When it was asked for.
     #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
@@ -309,6 +311,10 @@ pub struct SessionRecord {
     pub completed_at: Option<Timestamp>,
     /// How long that took, in milliseconds.
     pub duration: Option<i64>,
+    /// It was a session of the run that this one was made out of, and counts for that one.
+    pub inherited: bool,
+    /// The run's present source does not ask for it. What it did and cost stays on record.
+    pub superseded: bool,
     /// When it was ordered.
     #[serde(serialize_with = "crate::moment::serialize")]
     pub created_at: Timestamp,
@@ -317,12 +323,36 @@ pub struct SessionRecord {
     pub updated_at: Timestamp,
 }
 
+/// What the sessions of a run cost, as far as that is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct RunCosts {
+    /// Those that it paid for itself, superseded ones among them.
+    pub cost_usd: Option<f64>,
+    /// Those that it has from the run that it was made out of.
+    pub inherited_cost_usd: Option<f64>,
+}
+
+impl RunCosts {
+    /// The sums over these sessions.
+    #[must_use]
+    pub fn of(sessions: &[SessionRecord]) -> Self {
+        let sum = |inherited: bool| {
+            let own = sessions.iter().filter(|session| session.inherited == inherited);
+            own.filter_map(|session| session.cost_usd).reduce(|all, cost| all + cost)
+        };
+        Self { cost_usd: sum(false), inherited_cost_usd: sum(true) }
+    }
+}
+
 /// A run with everything about it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunDetail {
     /// The run.
     #[serde(flatten, serialize_with = "whole")]
     pub run: RunRecord,
+    /// What its sessions cost.
+    #[serde(flatten)]
+    pub costs: RunCosts,
     /// Its steps, by number.
     pub steps: Vec<StepRecord>,
     /// Remarks, oldest first.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{Done, Fault};
+use super::older;
 use super::probe;
 use super::together;
 
@@ -87,6 +88,7 @@ fn read_only(path: &Path, mode: &str) -> Done<Connection> {
 
 fn set_up_for_reading(connection: Connection) -> Done<Connection> {
     connection.busy_timeout(PATIENCE)?;
+    older::show_as_current(&connection)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;

@@ -150,7 +150,7 @@ fn figures(connection: &Connection) -> Done<Figures> {
         (run_durations(connection)?, steps_and_durations(connection)?);
     let (tokens, cost_usd) = connection.query_row(
         "SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), \
-         coalesce(sum(cached_tokens), 0), coalesce(sum(cost_usd), 0.0) FROM agent_sessions",
+         coalesce(sum(cached_tokens), 0), coalesce(sum(cost_usd), 0.0) FROM agent_sessions WHERE inherited = 0",
         (),
         |row| Ok(((row.get(0)?, row.get(1)?, row.get(2)?), row.get(3)?)),
     )?;

@@ -13,10 +13,11 @@ use super::owner::Owners;
 /// Marks the header of our databases: the letters `AgOS`.
 pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"AgOS");
 
-const VERSIONS: [&str; 1] = [include_str!("migrations/0001.sql")];
+const VERSIONS: [&str; 2] =
+    [include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
 
 /// The version that this program writes.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The version of the schema as of now, inside a transaction or not.
 pub(super) fn version(connection: &Connection) -> Done<u32> {
@@ -110,16 +111,60 @@ mod tests {
         assert!(migrate(&mut connection, &owners, Uuid::from_u128(1)).unwrap());
         assert!(!migrate(&mut connection, &owners, Uuid::from_u128(2)).unwrap());
         let id = store_id(&connection).unwrap();
-        let next = [VERSIONS[0], "CREATE TABLE more (x)"];
+        let next = [VERSIONS[0], VERSIONS[1], "CREATE TABLE more (x)"];
         let owner = owners.enlist(OwnerId(Uuid::from_u128(7))).unwrap();
         let refused = migrate_by(&next, &mut connection, &owners, Uuid::from_u128(2)).unwrap_err();
         assert!(format!("{refused:?}").contains("is at work"), "{refused:?}");
-        assert_eq!(version(&connection).unwrap(), 1, "nothing has changed");
+        assert_eq!(version(&connection).unwrap(), VERSION, "nothing has changed");
         drop(owner);
         assert!(migrate_by(&next, &mut connection, &owners, Uuid::from_u128(2)).unwrap());
-        assert_eq!(version(&connection).unwrap(), 2);
-        assert!(check(&connection).is_err(), "this program writes version 1 only");
+        assert_eq!(version(&connection).unwrap(), VERSION + 1);
+        assert!(check(&connection).is_err(), "this program writes its own version only");
         assert_eq!(store_id(&connection).unwrap(), id, "it is still the same history");
+    }
+
+    #[test]
+    fn sessions_of_forks_are_told_apart_when_a_schema_becomes_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let owners = Owners::new(folder.path().join("owners"));
+        let mut connection = Connection::open(folder.path().join("x.db")).unwrap();
+        migrate_by(&VERSIONS[..1], &mut connection, &owners, Uuid::from_u128(1)).unwrap();
+        let run = |key: i64, from: &str| {
+            format!(
+                "INSERT INTO workflow_runs (key, id, run_id, workflow, definition_hash, status, forked_from, created_at, \
+                 updated_at, head, epoch, standing) VALUES ({key}, '{key}', '{key}', 'w', '', 'COMPLETED', {from}, \
+                 {key}000, 0, 0, 0, 2);"
+            )
+        };
+        let session = |id: &str, run: i64, (from, to): (i64, i64)| {
+            format!(
+                "INSERT INTO agent_sessions (id, execution_id, name, status, started_at, completed_at, duration, \
+                 created_at, updated_at) VALUES ('{id}', {run}, 'a', 'COMPLETED', {from}, {to}, {to} - {from}, 0, 0);"
+            )
+        };
+        let rows = [
+            run(1, "NULL"),
+            run(5, "'1'"),
+            session("of the first", 1, (100, 200)),
+            session("inherited", 5, (100, 200)),
+            session("redone", 5, (150, 6_000)),
+        ];
+        connection.execute_batch(&rows.concat()).unwrap();
+        assert!(migrate(&mut connection, &owners, Uuid::from_u128(2)).unwrap());
+        let mut read = connection
+            .prepare("SELECT id, inherited, started_at, duration FROM agent_sessions ORDER BY key")
+            .unwrap();
+        let rows = read.query_map((), |row| {
+            Ok((row.get::<_, String>(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)))
+        });
+        let rows: Vec<(String, (i64, i64, i64))> =
+            rows.unwrap().collect::<rusqlite::Result<_>>().unwrap();
+        let expected = [
+            ("of the first", (0, 100, 100)),
+            ("inherited", (1, 100, 100)),
+            ("redone", (0, 5_000, 1_000)),
+        ];
+        assert_eq!(rows, expected.map(|(id, row)| (id.to_owned(), row)));
     }
 
     #[test]

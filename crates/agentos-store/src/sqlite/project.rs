@@ -7,21 +7,29 @@
 use agentos_core::codec::{self, Chunk};
 use agentos_core::id::{RunId, Seq};
 use agentos_core::standing::Standing;
+use agentos_core::time::Timestamp;
 use rusqlite::named_params;
 use serde_json::Value;
 
 use super::error::{Done, Fault};
 use super::row::to_i64;
 use super::transaction::Tx;
-use super::{blob, project_rows};
+use super::{blob, project_rows, superseded};
 use crate::ids::{Of, row_id};
-use crate::projection::{Changes, Projection, RunPatch};
+use crate::projection::{Anew, Changes, Projection, RunPatch};
 
 /// A run, inside and outside.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Target {
     pub(super) key: i64,
     pub(super) run: RunId,
+}
+
+/// When something is written, and whether the run has had another source: then there may be a row already.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct When {
+    pub(super) at: Timestamp,
+    pub(super) is_switched: bool,
 }
 
 /// The rows of a run that has just been created with these chunks.
@@ -96,7 +104,7 @@ fn chunks(tx: &Tx<'_>, key: i64, before: Seq) -> Done<Vec<Chunk>> {
 
 /// Throws the rows of a run away and makes them again from its log.
 pub(super) fn rebuild(tx: &Tx<'_>, target: Target, standing: Standing) -> Done<()> {
-    project_rows::begin_anew(tx, target)?;
+    project_rows::erase(tx, target)?;
     tx.statement("UPDATE workflow_runs SET started_at = NULL WHERE key = ?1")?
         .execute([target.key])?;
     let chunks = chunks(tx, target.key, Seq(u64::MAX))?;
@@ -124,21 +132,24 @@ fn touch(tx: &Tx<'_>, key: i64, chunk: &Chunk, step: Option<i64>) -> Done<()> {
 }
 
 fn write(tx: &Tx<'_>, target: Target, chunk: &Chunk, changes: Changes) -> Done<Option<i64>> {
-    let Changes { anew, run, steps, comments, sessions, artifacts, state } = changes;
-    if anew {
-        project_rows::begin_anew(tx, target)?;
+    let Changes { anew, is_switched, run, steps, comments, sessions, artifacts, state } = changes;
+    match anew {
+        Some(Anew::Superseded) => superseded::supersede(tx, target, chunk.at)?,
+        Some(Anew::Erased) => project_rows::erase(tx, target)?,
+        None => {}
     }
+    let when = When { at: chunk.at, is_switched };
     for (number, patch) in &steps {
-        project_rows::step(tx, target, (*number, patch), chunk.at)?;
+        project_rows::step(tx, target, (*number, patch), when)?;
     }
     for comment in &comments {
-        project_rows::comment(tx, target, comment)?;
+        project_rows::comment(tx, target, comment, when)?;
     }
     for ((_, operation), patch) in &sessions {
-        project_rows::session(tx, target, (operation, patch), chunk.at)?;
+        project_rows::session(tx, target, (operation, patch), when)?;
     }
     for artifact in &artifacts {
-        project_rows::artifact(tx, target, artifact)?;
+        project_rows::artifact(tx, target, artifact, when)?;
     }
     if !state.is_empty() {
         write_state(tx, target.key, state)?;

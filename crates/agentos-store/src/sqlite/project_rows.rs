@@ -2,18 +2,17 @@
 
 use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
-use agentos_core::time::Timestamp;
 use rusqlite::{OptionalExtension as _, named_params};
 
-use super::blob;
 use super::error::Done;
-use super::project::{Target, id_of};
+use super::project::{Target, When, id_of};
 use super::transaction::Tx;
+use super::{blob, superseded};
 use crate::ids::Of;
 use crate::projection::{ArtifactRow, CommentRow, SessionPatch, StepPatch, artifact_identity};
 
 /// Everything that was derived from the log goes. What people wrote stays, on the run until its step is there again.
-pub(super) fn begin_anew(tx: &Tx<'_>, target: Target) -> Done<()> {
+pub(super) fn erase(tx: &Tx<'_>, target: Target) -> Done<()> {
     let statements = [
         "UPDATE workflow_comments SET step_id = NULL WHERE execution_id = ?1 AND author IS NOT NULL",
         "DELETE FROM workflow_comments WHERE execution_id = ?1 AND author IS NULL",
@@ -59,7 +58,7 @@ pub(super) fn step(
     tx: &Tx<'_>,
     target: Target,
     (number, patch): (u32, &StepPatch),
-    at: Timestamp,
+    When { at, is_switched }: When,
 ) -> Done<()> {
     const INSERT: &str = "INSERT INTO workflow_steps (id, execution_id, step_number, name, path, phase, status, \
         started_at, completed_at, duration, input, output, error, attempt_number, max_attempts, created_at, \
@@ -71,6 +70,11 @@ pub(super) fn step(
         attempt_number = ?7, updated_at = max(updated_at, ?8) WHERE key = ?1";
     const OLD_ERROR: &str = "DELETE FROM blobs WHERE key = \
         (SELECT error FROM workflow_steps WHERE key = ?1 AND typeof(error) = 'integer')";
+    if let Some(new) = patch.new.as_ref().filter(|_| is_switched)
+        && superseded::step_again(tx, target, (number, patch, new), at)?
+    {
+        return Ok(());
+    }
     let started = patch.started_at.map(|at| at.0);
     let completed = patch.completed_at.map(|at| at.0);
     let output = blob::store(tx, target.key, patch.output.as_ref())?;
@@ -121,7 +125,10 @@ pub(super) fn step(
     Ok(())
 }
 
-pub(super) fn comment(tx: &Tx<'_>, target: Target, row: &CommentRow) -> Done<()> {
+pub(super) fn comment(tx: &Tx<'_>, target: Target, row: &CommentRow, when: When) -> Done<()> {
+    if when.is_switched && superseded::has_comment(tx, target, row.operation.as_str())? {
+        return Ok(());
+    }
     let metadata = blob::store(tx, target.key, row.metadata.as_ref())?;
     let step = step_key(tx, target.key, row.step)?;
     tx.statement(
@@ -143,7 +150,7 @@ pub(super) fn session(
     tx: &Tx<'_>,
     target: Target,
     (operation, patch): (&OperationId, &SessionPatch),
-    at: Timestamp,
+    When { at, is_switched }: When,
 ) -> Done<()> {
     const INSERT: &str = "INSERT INTO agent_sessions (id, execution_id, workflow_step_id, name, agent, status, \
         started_at, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, 'RUNNING', ?6, ?6, ?6) \
@@ -155,12 +162,18 @@ pub(super) fn session(
         output_tokens = coalesce(:output_tokens, output_tokens), \
         cached_tokens = coalesce(:cached_tokens, cached_tokens), cost_usd = coalesce(:cost, cost_usd), \
         exit_code = coalesce(:exit_code, exit_code), error = coalesce(:error, error), \
-        completed_at = coalesce(:completed, completed_at), \
-        duration = max(0, CAST(:completed - started_at AS INTEGER)), updated_at = max(updated_at, :at) WHERE id = :id";
+        started_at = coalesce(:restarted, started_at), completed_at = coalesce(:completed, completed_at), \
+        duration = max(0, CAST(:completed - coalesce(:restarted, started_at) AS INTEGER)), \
+        inherited = max(inherited, :inherited), updated_at = max(updated_at, :at) WHERE id = :id";
     let id = id_of(target, Of::Session(operation.as_str()));
     if let Some(new) = &patch.new {
         let step = step_key(tx, target.key, new.step)?;
-        tx.statement(INSERT)?.execute((&id, target.key, step, &new.name, &new.agent, new.at.0))?;
+        let inserted = tx
+            .statement(INSERT)?
+            .execute((&id, target.key, step, &new.name, &new.agent, new.at.0))?;
+        if inserted == 0 && is_switched {
+            superseded::session_again(tx, &id, new)?;
+        }
     }
     let error = blob::store(tx, target.key, patch.error.as_ref())?;
     tx.statement(UPDATE)?.execute(named_params! {
@@ -176,17 +189,23 @@ pub(super) fn session(
         ":exit_code": patch.exit_code,
         ":error": error,
         ":completed": patch.completed_at.map(|at| at.0),
+        ":restarted": patch.restarted_at.map(|at| at.0),
+        ":inherited": patch.inherited,
         ":at": at.0,
     })?;
     Ok(())
 }
 
-pub(super) fn artifact(tx: &Tx<'_>, target: Target, row: &ArtifactRow) -> Done<()> {
+pub(super) fn artifact(tx: &Tx<'_>, target: Target, row: &ArtifactRow, when: When) -> Done<()> {
     const INSERT: &str = "INSERT INTO workflow_artifacts (id, execution_id, step_id, agent_session_id, name, type, storage_path, \
         mime_type, size_bytes, metadata, created_at) \
         VALUES (:id, :run, :step, (SELECT key FROM agent_sessions WHERE execution_id = :run AND :session IS NOT NULL \
         AND (id = :session OR session_id = :session) ORDER BY key DESC LIMIT 1), \
         :name, :type, :path, :mime, :size, :metadata, :at) ON CONFLICT (id) DO NOTHING";
+    let id = id_of(target, Of::Artifact(&artifact_identity(row)));
+    if when.is_switched && superseded::has_artifact(tx, &id)? {
+        return Ok(());
+    }
     let metadata = blob::store(tx, target.key, row.metadata.as_ref())?;
     let step = step_key(tx, target.key, row.step)?;
     let operation = row.operation.as_str();
@@ -196,7 +215,7 @@ pub(super) fn artifact(tx: &Tx<'_>, target: Target, row: &ArtifactRow) -> Done<(
         _ => row.session.clone(),
     };
     tx.statement(INSERT)?.execute(named_params! {
-        ":id": id_of(target, Of::Artifact(&artifact_identity(row))),
+        ":id": id,
         ":session": session,
         ":run": target.key,
         ":step": step,

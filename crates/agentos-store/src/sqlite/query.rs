@@ -40,16 +40,16 @@ const RUN_COLUMNS: &str = "r.key, r.id, r.run_id, \
     r.worktree_id, r.work_dir, r.workspace_dir, r.workspace_id, r.context_dir, r.parent_run_id, r.forked_from, \
     r.created_at, r.updated_at, r.head, r.owner, r.error, \
     s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, s.duration, NULL, NULL, s.error, \
-    s.attempt_number, s.max_attempts, s.log_file_path, s.created_at, s.updated_at, s.path";
+    s.attempt_number, s.max_attempts, s.log_file_path, s.created_at, s.updated_at, s.path, s.superseded";
 
 /// Which of [`RUN_COLUMNS`] is the first of the step's, and what follows on all of them.
 const STEP_AT: usize = 30;
-const BEHIND_RUN: usize = 47;
+const BEHIND_RUN: usize = 48;
 
 /// What [`step_record`] reads, from `workflow_steps s`.
 const STEP_COLUMNS: &str = "s.id, s.step_number, s.name, s.phase, s.status, s.started_at, s.completed_at, \
     s.duration, s.input, s.output, s.error, s.attempt_number, s.max_attempts, s.log_file_path, s.created_at, \
-    s.updated_at, s.path";
+    s.updated_at, s.path, s.superseded";
 
 /// Reads a run without its input, output and state.
 fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<RunRecord> {
@@ -121,6 +121,7 @@ fn step_record(connection: &Connection, run: RunId, row: &Row<'_>, at: usize) ->
         step_number,
         name,
         path: row.get(at + 16)?,
+        superseded: row.get(at + 17)?,
         phase: row.get(at + 3)?,
         status: crate::projection::StepStatus::parse(status)
             .ok_or_else(|| Fault::permanent(format!("`{status}` stands where a status should")))?,

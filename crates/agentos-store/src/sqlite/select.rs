@@ -161,7 +161,10 @@ impl<'a> Asked<'a> {
         drop(insert);
         let path = part.path.to_string_lossy();
         let has_stale = !part.stale.is_empty();
-        let place = schema::Place { database: &name, path: &path, number, has_stale };
+        let schema = Some(name.as_str());
+        let version = self.connection.pragma_query_value(schema, "user_version", |row| row.get(0));
+        let version = version.map_err(internal)?;
+        let place = schema::Place { database: &name, path: &path, number, has_stale, version };
         let is_copied = number >= self.attached;
         for (table, all) in &mut self.rows {
             let rows = table.rows_of(&place, &self.wanted);

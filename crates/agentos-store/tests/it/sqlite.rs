@@ -11,6 +11,7 @@ mod given;
 mod hazards;
 mod here;
 mod looking;
+mod older;
 mod owners;
 mod processes;
 mod records;

@@ -371,8 +371,12 @@ impl<'a> Driver<'a> {
         let edition = edition_of(&log) + 1;
         let program = || Script::edition(self.scenario.edition(edition), edition);
         let moved = rebase::switch(&log, edition.to_string(), self.world.now(), program);
+        // The log may have been cut before the failure of the same source: what is not recorded is refused.
+        let fails = |error: &RebaseError| {
+            matches!(error, RebaseError::Fails(_)) && !execution.failures().is_empty()
+        };
         let switched = match moved {
-            Err(error) if is_refusal(&error) && self.scenario.edit.is_some() => {
+            Err(error) if is_refusal(&error) && (self.scenario.edit.is_some() || fails(&error)) => {
                 // It goes on under the source it has.
                 self.switching = false;
                 self.refusals.push(error);

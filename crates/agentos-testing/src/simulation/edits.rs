@@ -65,6 +65,7 @@ pub(super) fn is_refusal(error: &RebaseError) -> bool {
             | RebaseError::OtherKind { .. }
             | RebaseError::Orphaned { .. }
             | RebaseError::Stuck(_)
+            | RebaseError::Fails(_)
     )
 }
 

@@ -31,9 +31,14 @@ fn a_switch_to_the_same_source_changes_nothing_at_any_position() {
             if log.iter().any(|record| matches!(record.entry, Entry::RunEnded { .. })) {
                 continue;
             }
-            let rebased = switched(&log, &scenario.program)
-                .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            let rebased = match switched(&log, &scenario.program) {
+                Ok(rebased) => rebased,
+                // It has done nothing yet, and fails with the first thing that it does.
+                Err(RebaseError::Fails(_)) if log.len() == 1 => continue,
+                Err(error) => panic!("seed {seed}: {error}"),
+            };
             assert_eq!(rebased.notices, [], "seed {seed}");
+            assert_eq!(rebased.steps.superseded, [], "seed {seed}");
             let new: Vec<Record> =
                 rebased.chunks.into_iter().skip(1).flat_map(Chunk::into_records).collect();
             let facts = |log: &[Record]| -> Vec<(Timestamp, Entry)> {

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentos_core::entry::{Entry, Record, RunStarted};
+use agentos_core::entry::RunStarted;
 use agentos_core::value::Value;
 use agentos_engine::fork::{ForkAt, ForkError, fork, trial};
 use agentos_engine::library::Library as _;
 use agentos_engine::travel::Asked;
 use agentos_store::folder::RunFolder;
-use agentos_store::log::load_whole_log;
 use agentos_store::records::{Records as _, RunRecord};
 use agentos_store::sqlite::{Owner, SqliteStore};
 use serde_json::Map;
@@ -19,14 +18,15 @@ use super::report;
 use crate::error::{Cause, CommandError, Result};
 use crate::inputs::{Given, assemble, files, files_within};
 use crate::launch;
-use crate::session::Session;
+use crate::session::{Opened, Session};
 use crate::start::RunNames;
 use crate::travel::fresh::Fresh;
-use crate::travel::past::Past;
+use crate::travel::latest::{self, Latest};
+use crate::travel::past::{self, Past};
 use crate::travel::sequel::Sequel;
 use crate::view::Stream;
 use crate::workspace::tend;
-use crate::{agents, foreground, names, scribe};
+use crate::{agents, cast, foreground, names, scribe};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -36,6 +36,10 @@ pub(crate) struct Args {
     /// The step that the new run begins with: its number, or its name
     #[arg(long, value_name = "STEP")]
     from_step: String,
+
+    /// Use the workflow as it is now, not the source that the run had
+    #[arg(long)]
+    latest: bool,
 
     /// Put another agent in the place of one: `claude=codex`, or `claude=scripted:FILE` to play a scenario
     #[arg(long, value_name = "NAME=OTHER[:FILE]")]
@@ -77,6 +81,8 @@ pub(crate) struct Wanted {
     pub(crate) input: Map<String, Value>,
     /// How the new run's workspace is kept apart.
     pub(crate) workspace: Option<String>,
+    /// With the workflow as it is now.
+    pub(crate) latest: bool,
 }
 
 /// Makes the new run at the request of somebody who is elsewhere, and leaves it to whoever attends to the database.
@@ -93,11 +99,13 @@ pub(crate) async fn detached(session: &Session, run: &str, wanted: Wanted) -> Re
         values: wanted.input,
         from_afar: true,
         workspace: wanted.workspace,
+        latest: wanted.latest,
         detach: true,
         json: true,
     };
-    let names = make(session, store, (&past, step), &args, None).await?;
+    let names = make(session, &opened, (&past, step), &args, None).await?;
     scribe::write(store, names.run).await;
+    foreground::leave_if_ended(session, store, names.run).await?;
     opened.ensure_attended().await?;
     Ok(names)
 }
@@ -108,14 +116,22 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let past = Past::load(store, names::find(store, &args.run).await?).await?;
     let step = past.step(&args.from_step)?;
     let owner = if args.detach { None } else { Some(foreground::enlist(store)?) };
-    let names = make(session, store, (&past, step), args, owner.as_ref()).await?;
+    let names = make(session, &opened, (&past, step), args, owner.as_ref()).await?;
     let old = &past.run.run_id;
+    let source = if args.latest { ", with the latest source" } else { "" };
     session.output.note(&format!(
-        "{} goes on from step {} `{}` of {old}",
+        "{} goes on from step {} `{}` of {old}{source}",
         names.run_id, step.number, step.name
     ));
+    if !args.latest && latest::has_changed(session, &past.run) {
+        let workflow = &past.run.workflow;
+        session.output.note(&format!(
+            "the workflow `{workflow}` has changed since; `--latest` forks with it as it is now"
+        ));
+    }
     scribe::write(store, names.run).await;
     let Some(owner) = owner else {
+        foreground::leave_if_ended(session, store, names.run).await?;
         opened.ensure_attended().await?;
         if args.json {
             session.output.document(&store.run_detail(names.run).await?)?;
@@ -125,78 +141,108 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let stream = if args.json { Stream::Error } else { Stream::Out };
-    let detail = foreground::drive(session, store, (owner, names.run), stream).await?;
+    let detail = foreground::see_to_end(session, store, (owner, names.run), stream).await?;
     report(session, &detail, args.json)
 }
 
 /// Makes the run: tried first, then its workspace, then the run itself.
 async fn make(
     session: &Session,
-    store: &SqliteStore,
+    opened: &Opened,
     (past, step): (&Past, &Asked),
     args: &Args,
     owner: Option<&Owner>,
 ) -> Result<RunNames> {
-    let old = &past.run;
+    let (store, old) = (&opened.store, &past.run);
+    if past.is_superseded(step) {
+        let message = format!(
+            "{} can't be forked from step {} `{}`: it is superseded, the run's present source does not ask for it",
+            old.run_id, step.number, step.name
+        );
+        return Err(CommandError::refused(message)
+            .because(Cause::NotForkable)
+            .cli_hint(format!("`agentos show {}` lists the steps", old.run_id)));
+    }
+    let latest = match args.latest {
+        true => Some(Latest::find(session, old)?),
+        false => None,
+    };
     let fresh = Fresh::plan(session, store, past, args.workspace.as_deref()).await?;
     let names = RunNames::new(store, &old.workflow).await?;
-    let mut sequel = Sequel::in_the_same_place(old, names.run, names.run_id.clone());
-    let folder = session.surroundings.cwd.clone().unwrap_or_default();
-    if !args.agent.is_empty() {
-        let mut all = started_agents(store, old).await?;
-        let given = agents::replacements(session, &all, &args.agent, &folder)?;
-        all.extend(given);
-        sequel = sequel.with_agents(all);
+    let sequel = Sequel::in_the_same_place(old, names.run, names.run_id.clone());
+    let started = past::started(store, old.id).await?;
+    let sequel = sequel.with_agents(agents_of(session, started.as_ref(), (args, latest.as_ref()))?);
+    let schema = match &latest {
+        Some(latest) => latest.workflow.input.clone(),
+        None => schema_of(session, store, old).await?,
+    };
+    let context = Context { old, names: &names, started: started.as_ref(), schema };
+    let mut sequel = with_input(session, &context, (sequel, args))?;
+    if let (Some(latest), Some(started)) = (&latest, &started) {
+        let start = latest.start(started, sequel.input())?;
+        sequel = sequel.with_source(latest.clone(), start);
     }
-    sequel = with_input(session, store, (old, &names), (sequel, args)).await?;
     let (path, branch) = fresh.expected(&names.run_id).await?;
     let sequel = sequel.in_workspace(&path, &names.run_id, branch);
     let at = ForkAt::Step(step.number);
     let library = session.library(store);
     let tried = trial(store, library.clone(), sequel.request(at, None)).await;
-    let notices = tried.map_err(|error| refused(old, error))?;
+    let notices = tried.map_err(|error| refused(old, error, args.latest))?;
     notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
     let made = fresh.make(store, (past, step), &names).await?;
     made.notes.iter().for_each(|note| session.output.note(note));
     let workspace = &made.workspace;
     let sequel =
         sequel.in_workspace(&workspace.path, workspace.id.as_str(), workspace.branch.clone());
+    let sequel = sequel.kept(opened).await?;
     let request = sequel.request(at, owner.map(Owner::id));
-    fork(store, library, request).await.map_err(|error| refused(old, error))?;
+    fork(store, library, request).await.map_err(|error| refused(old, error, args.latest))?;
     let record = store.run_detail(names.run).await?.run;
     tend::occupy(session, store, &record, made.workspace).await?;
     Ok(names)
 }
 
-/// What the old run started with.
-async fn started(store: &SqliteStore, old: &RunRecord) -> Result<Option<RunStarted>> {
-    let log = load_whole_log(store, old.id).await?;
-    let mut records = log.into_iter().flat_map(agentos_core::codec::Chunk::into_records);
-    Ok(match records.next() {
-        Some(Record { entry: Entry::RunStarted(start), .. }) => Some(start),
-        _ => None,
-    })
-}
-
-/// Who works in the place of which agent in the old run.
-async fn started_agents(store: &SqliteStore, old: &RunRecord) -> Result<BTreeMap<String, String>> {
-    Ok(started(store, old).await?.map(|start| start.home.agents).unwrap_or_default())
-}
-
-/// With what is said to be another input. It has to be what the run's own source takes.
-async fn with_input<'a>(
+/// Which agents work for the new run: those of the old one, but for others that are named. Another source may have roles
+/// that the old one did not have.
+fn agents_of(
     session: &Session,
-    store: &SqliteStore,
-    (old, names): (&RunRecord, &RunNames),
+    started: Option<&RunStarted>,
+    (args, latest): (&Args, Option<&Latest>),
+) -> Result<BTreeMap<String, String>> {
+    let mut all = started.map(|start| start.home.agents.clone()).unwrap_or_default();
+    if !args.agent.is_empty() {
+        let folder = session.surroundings.cwd.clone().unwrap_or_default();
+        let given = agents::replacements(session, &all, &args.agent, &folder)?;
+        all.extend(given);
+    }
+    match latest {
+        Some(latest) => cast::cast(session, &latest.workflow, &all),
+        None => Ok(all),
+    }
+}
+
+/// What an input of the new run follows from.
+struct Context<'a> {
+    old: &'a RunRecord,
+    names: &'a RunNames,
+    /// What the old run started with.
+    started: Option<&'a RunStarted>,
+    /// What the new run's source takes.
+    schema: Option<Value>,
+}
+
+/// With what is said to be another input. It has to be what the new run's source takes.
+fn with_input<'a>(
+    session: &Session,
+    Context { old, names, started, schema }: &Context<'_>,
     (sequel, args): (Sequel<'a>, &Args),
 ) -> Result<Sequel<'a>> {
     if args.input.is_empty() && args.values.is_empty() {
         return Ok(sequel);
     }
-    let schema = schema_of(session, store, old).await?;
     // Files that are not named again are those that the old run has, whatever became of where they came from.
-    let (before, mut given_files) = match started(store, old).await? {
-        Some(start) => (start.input, start.home.given_files),
+    let (before, mut given_files) = match started {
+        Some(start) => (start.input.clone(), start.home.given_files.clone()),
         None => (Value::Null, BTreeMap::new()),
     };
     let given = Given {
@@ -242,7 +288,7 @@ async fn schema_of(
         return Ok(listed.input);
     }
     let library = session.library(store);
-    if let Some(start) = started(store, old).await? {
+    if let Some(start) = past::started(store, old.id).await? {
         let start = RunStarted { definition: old.definition_hash.clone(), ..start };
         // What could not be prepared can't be executed either, and that is said then.
         let _unprepared = library.prepare(&start).await;
@@ -251,8 +297,11 @@ async fn schema_of(
     Ok(kept.and_then(|definition| definition.config().input.clone()))
 }
 
-fn refused(old: &RunRecord, error: ForkError) -> CommandError {
+fn refused(old: &RunRecord, error: ForkError, is_latest: bool) -> CommandError {
     match error {
+        ForkError::Rebase(error) if is_latest && latest::is_misfit(&error) => {
+            latest::does_not_fit(old, &error)
+        }
         ForkError::Rebase(error) => {
             CommandError::refused(format!("{} can't be forked there: {error}", old.run_id))
                 .because(Cause::NotForkable)

@@ -1,25 +1,24 @@
 //! `agentos resume`: goes on with what nobody drives.
 
+mod latest;
+
 use std::process::ExitCode;
 
-use agentos_core::id::{OwnerId, RunId};
+use agentos_core::id::RunId;
 use agentos_engine::background::Attended;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::held::Held;
-use agentos_engine::switch::{SwitchError, SwitchRequest, switch};
 use agentos_engine::takeover::{self, TakeOver};
-use agentos_store::claim::ClaimError;
 use agentos_store::due::Except;
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::{OwnerLife, SqliteStore};
 use agentos_store::store::Store as _;
-use uuid::Uuid;
 
 use super::report;
-use crate::error::{Cause, CommandError, ErrorKind, Result};
+use crate::error::{CommandError, ErrorKind, Result};
 use crate::session::{Opened, Session};
 use crate::view::Stream;
-use crate::{executor, foreground, names, start, workspace};
+use crate::{executor, foreground, names, workspace};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["run", "due"]))]
@@ -39,6 +38,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "due")]
     latest: bool,
 
+    /// Print what `--latest` would change, and change nothing
+    #[arg(long, requires = "latest", conflicts_with_all = ["due", "take_over", "detach", "allow_setup"])]
+    dry_run: bool,
+
     /// Approve the setup command of this repository's configuration, for now and later
     #[arg(long)]
     allow_setup: bool,
@@ -54,6 +57,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.run {
+        Some(name) if args.dry_run => latest::dry_run(session, name, args.json).await,
         Some(name) => resume(session, args, name).await,
         None => resume_due(session, args).await,
     }
@@ -73,13 +77,16 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
         super::approve::approve_subject(session, &opened, name, &subject).await?;
     }
     if args.detach {
-        leave(&opened, run).await?;
+        leave(session, &opened, (run, args.latest)).await?;
         session.output.lines([store.run_detail(run).await?.run.run_id])?;
         return Ok(ExitCode::SUCCESS);
     }
     let stream = if args.json { Stream::Error } else { Stream::Out };
-    let detail =
-        foreground::drive(session, store, (foreground::enlist(store)?, run), stream).await?;
+    let driven = (foreground::enlist(store)?, run);
+    let detail = match args.latest {
+        true => foreground::see_to_end(session, store, driven, stream).await?,
+        false => foreground::drive(session, store, driven, stream).await?,
+    };
     report(session, &detail, args.json)
 }
 
@@ -93,7 +100,7 @@ pub(crate) async fn detached(
         take_over(session, name).await?;
     }
     let (opened, run) = prepare(session, name, latest).await?;
-    leave(&opened, run).await
+    leave(session, &opened, (run, latest)).await
 }
 
 /// The run with its workspace, under the source that is asked for.
@@ -102,7 +109,7 @@ async fn prepare(session: &Session, name: &str, latest: bool) -> Result<(Opened,
     let store = &opened.store;
     let run = names::find(store, name).await?;
     if latest {
-        switch_to_latest(session, &opened, run).await?;
+        latest::switch(session, &opened, run).await?;
     }
     if !store.head(run).await?.standing.is_ended() {
         workspace::ensure(session, store, &store.run_detail(run).await?.run).await?;
@@ -110,46 +117,14 @@ async fn prepare(session: &Session, name: &str, latest: bool) -> Result<(Opened,
     Ok((opened, run))
 }
 
-/// Leaves it to whoever attends to the database.
-async fn leave(opened: &Opened, run: RunId) -> Result<()> {
+/// Leaves it to whoever attends to the database. A run that was moved to its latest source may have ended by that.
+async fn leave(session: &Session, opened: &Opened, (run, is_moved): (RunId, bool)) -> Result<()> {
+    if is_moved && opened.store.head(run).await?.standing.is_ended() {
+        return foreground::leave_if_ended(session, &opened.store, run).await;
+    }
     check_free(&opened.store, run).await?;
     Held::of(opened.store.path()).let_go(run);
     opened.ensure_attended().await
-}
-
-/// Moves the run to the workflow as it is now, if that fits what the run has done. Tried without effects first.
-async fn switch_to_latest(session: &Session, opened: &Opened, run: RunId) -> Result<()> {
-    let store = &opened.store;
-    let record = store.run_detail(run).await?.run;
-    let latest = session.catalog.find(&record.workflow)?;
-    if latest.definition == record.definition_hash {
-        session.output.note("the run has the latest source already");
-        return Ok(());
-    }
-    start::register(store, &opened.prepared, &latest).await?;
-    let owner = store.enlist(OwnerId(Uuid::new_v4()))?;
-    let request = SwitchRequest {
-        run,
-        definition: latest.definition.clone(),
-        owner: owner.id(),
-        now: SystemClock.now(),
-    };
-    let notices = match switch(store, session.library(store), request).await {
-        Ok(notices) => notices,
-        Err(SwitchError::Claim(ClaimError::Owned { by, .. })) => {
-            return Err(foreground::owned(store, run, by).await);
-        }
-        Err(error) => {
-            let message = format!("{} can't go on with the latest source: {error}", record.run_id);
-            return Err(CommandError::refused(message)
-                .because(Cause::LatestDoesNotFit)
-                .cli_hint("nothing has changed; without `--latest` it goes on with its own source")
-                .api_hint("nothing has changed; without `latest` it goes on with its own source"));
-        }
-    };
-    session.output.note("the run goes on with the latest source");
-    notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
-    Ok(())
 }
 
 /// Whoever hangs may hold the writer's lock, so the store is only looked at.
@@ -166,7 +141,7 @@ async fn take_over(session: &Session, name: &str) -> Result<()> {
 async fn check_free(store: &SqliteStore, run: RunId) -> Result<()> {
     let head = store.head(run).await?;
     if head.standing.is_ended() {
-        return Err(foreground::ended(store, run).await);
+        return Err(foreground::ended(store, run, false).await);
     }
     match head.owner {
         Some(owner) if store.owner_life(owner) != OwnerLife::Dead => {

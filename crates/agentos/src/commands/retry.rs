@@ -3,20 +3,22 @@
 use std::process::ExitCode;
 
 use agentos_core::id::{OwnerId, RunId};
+use agentos_core::rebase::RebaseError;
 use agentos_core::short_name::short_name;
-use agentos_engine::fork::{ForkAt, ForkError, fork};
+use agentos_engine::fork::{ForkAt, ForkError, fork, trial};
 use agentos_store::records::{Records as _, RunDetail, RunRecord};
 use agentos_store::run::CreateError;
-use agentos_store::sqlite::SqliteStore;
 use uuid::Uuid;
 
 use super::report;
 use crate::error::{Cause, CommandError, Result};
-use crate::session::Session;
+use crate::session::{Opened, Session};
+use crate::travel::latest::{self, Latest};
+use crate::travel::past;
 use crate::travel::sequel::Sequel;
 use crate::view::Stream;
 use crate::workspace::tend;
-use crate::{foreground, names, scribe, workspace};
+use crate::{cast, foreground, names, scribe, workspace};
 
 /// How many readable ids are tried.
 const NAMES: u64 = 1_000;
@@ -25,6 +27,10 @@ const NAMES: u64 = 1_000;
 pub(crate) struct Args {
     /// The run that failed: its id, its short name, or the beginning of one
     run: String,
+
+    /// Use the workflow as it is now, not the source that the failed run had
+    #[arg(long)]
+    latest: bool,
 
     /// Leave the new run to the background executor, and return at once
     #[arg(long)]
@@ -37,7 +43,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.detach {
-        let record = detached(session, &args.run).await?;
+        let record = detached(session, &args.run, args.latest).await?;
         session.output.lines([record.run_id])?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -45,16 +51,17 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let store = &opened.store;
     // What is seen to its end here is ours from the start: an executor that lives must not find it first.
     let owner = foreground::enlist(store)?;
-    let run = mended(session, store, &args.run, Some(owner.id())).await?.id;
+    let run = mended(session, &opened, (&args.run, args.latest), Some(owner.id())).await?.id;
     let stream = if args.json { Stream::Error } else { Stream::Out };
-    let detail = foreground::drive(session, store, (owner, run), stream).await?;
+    let detail = foreground::see_to_end(session, store, (owner, run), stream).await?;
     report(session, &detail, args.json)
 }
 
 /// Makes the new run, and leaves it to whoever attends to the database.
-pub(crate) async fn detached(session: &Session, run: &str) -> Result<RunRecord> {
+pub(crate) async fn detached(session: &Session, run: &str, latest: bool) -> Result<RunRecord> {
     let opened = session.open_for(run)?;
-    let record = mended(session, &opened.store, run, None).await?;
+    let record = mended(session, &opened, (run, latest), None).await?;
+    foreground::leave_if_ended(session, &opened.store, record.id).await?;
     opened.ensure_attended().await?;
     Ok(record)
 }
@@ -62,47 +69,88 @@ pub(crate) async fn detached(session: &Session, run: &str) -> Result<RunRecord> 
 /// The new run, in the workspace of the one that it mends.
 async fn mended(
     session: &Session,
-    store: &SqliteStore,
-    name: &str,
+    opened: &Opened,
+    (name, is_latest): (&str, bool),
     owner: Option<OwnerId>,
 ) -> Result<RunRecord> {
+    let store = &opened.store;
     let old = names::find_detail(store, name).await?;
+    let latest = match is_latest {
+        true => Some(Latest::find(session, &old.run)?),
+        false => None,
+    };
     let placed = workspace::ensure(session, store, &old.run).await?;
-    let run = make(session, store, &old, owner).await?;
+    let run = make(session, opened, (&old, latest.as_ref()), owner).await?;
     let record = store.run_detail(run).await?.run;
     if let Some(placed) = placed {
         tend::occupy(session, store, &record, placed).await?;
     }
     scribe::write(store, run).await;
     let name = &record.run_id;
-    session.output.note(&format!("{name} goes on with what {} has finished", old.run.run_id));
+    let source = if is_latest { ", with the latest source" } else { "" };
+    session
+        .output
+        .note(&format!("{name} goes on with what {} has finished{source}", old.run.run_id));
+    if !is_latest && let Some(hint) = latest::hint(session, &old.run) {
+        session.output.note(&hint);
+    }
     Ok(record)
 }
 
 async fn make(
     session: &Session,
-    store: &SqliteStore,
-    old: &RunDetail,
+    opened: &Opened,
+    (old, latest): (&RunDetail, Option<&Latest>),
     owner: Option<OwnerId>,
 ) -> Result<RunId> {
     let run = RunId(Uuid::now_v7());
-    let record = &old.run;
+    let (store, record) = (&opened.store, &old.run);
+    let refused = |error| match error {
+        ForkError::Rebase(error) if latest.is_some() && latest::is_misfit(&error) => {
+            latest::does_not_fit(record, &error)
+        }
+        ForkError::Rebase(error) => refused(session, record, &error),
+        error => error.into(),
+    };
+    let started = match latest {
+        Some(_) => past::started(store, record.id).await?,
+        None => None,
+    };
     for choice in 0..NAMES {
         let run_id = short_name(run, &record.workflow, choice);
-        let sequel = Sequel::in_the_same_place(record, run, run_id);
+        let mut sequel = Sequel::in_the_same_place(record, run, run_id);
+        if let (Some(latest), Some(started)) = (latest, &started) {
+            let agents = cast::cast(session, &latest.workflow, &started.home.agents)?;
+            let start = latest.start(started, None)?;
+            sequel = sequel.with_source(latest.clone(), start).with_agents(agents);
+            let request = sequel.request(ForkAt::Failure, None);
+            trial(store, session.library(store), request).await.map_err(refused)?;
+            sequel = sequel.kept(opened).await?;
+        }
         let request = sequel.request(ForkAt::Failure, owner);
         match fork(store, session.library(store), request).await {
-            Ok(_) => return Ok(run),
+            Ok(notices) => {
+                notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
+                return Ok(run);
+            }
             Err(ForkError::Create(CreateError::NameTaken { .. })) => {}
-            Err(ForkError::Rebase(error)) => return Err(refused(record, &error.to_string())),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(refused(error)),
         }
     }
     Err(CommandError::failed(format!("no readable id is left for a run of `{}`", record.workflow)))
 }
 
-fn refused(record: &RunRecord, why: &str) -> CommandError {
-    CommandError::refused(format!("{} can't be retried: {why}", record.run_id))
-        .because(Cause::NotRetryable)
-        .cli_hint(format!("`agentos show {}` tells how it stands", record.run_id))
+fn refused(session: &Session, record: &RunRecord, error: &RebaseError) -> CommandError {
+    let (name, workflow) = (&record.run_id, &record.workflow);
+    let refused = CommandError::refused(format!("{name} can't be retried: {error}"))
+        .because(Cause::NotRetryable);
+    if !matches!(error, RebaseError::Fails(_)) {
+        return refused.cli_hint(format!("`agentos show {name}` tells how it stands"));
+    }
+    // What code does with the same answers, it does again.
+    let changed = latest::hint(session, record);
+    let fix = || format!("fix the workflow `{workflow}`, then `agentos retry {name} --latest`");
+    refused
+        .cli_hint(changed.unwrap_or_else(fix))
+        .api_hint(format!("fix the workflow `{workflow}`, then retry with `\"latest\": true`"))
 }

@@ -6,7 +6,7 @@ use agentos_core::operation::OperationKind;
 use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
-use agentos_store::records::{Records as _, RunDetail};
+use agentos_store::records::{Records as _, RunCosts, RunDetail};
 use agentos_store::sqlite::SqliteStore;
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -20,6 +20,7 @@ use crate::terminal::moment::date_and_clock;
 use crate::terminal::paint::Tone;
 use crate::terminal::text::{Line, harmless};
 use crate::terminal::tree::{self, Frame};
+use crate::travel::latest;
 use crate::{names, supervise, view};
 
 /// How many artifacts are shown with a run.
@@ -72,7 +73,11 @@ async fn origin(store: &SqliteStore, detail: &RunDetail) -> Option<String> {
 
 /// The run as every interface shows it.
 pub(crate) async fn document(session: &Session, run: &str) -> Result<impl Serialize> {
-    look(session, run).await.map(|(_, document)| document)
+    let (_, document) = look(session, run).await?;
+    if let Some(hint) = latest::hint(session, &document.detail.run) {
+        session.output.note(&hint);
+    }
+    Ok(document)
 }
 
 async fn look(session: &Session, run: &str) -> Result<(SqliteStore, Document)> {
@@ -109,6 +114,8 @@ fn facts(session: &Session, detail: &RunDetail, forked_from: Option<String>) -> 
         ("output", json(&run.output)),
         ("error", error.map(str::to_owned)),
         ("failed at", place_of(session, run)),
+        ("changed", latest::hint(session, run)),
+        ("cost", inherited_cost(&detail.costs)),
         ("state", json(&run.state).filter(|state| state != "{}")),
         ("log", run.log_file_path.clone()),
     ];
@@ -119,6 +126,12 @@ fn facts(session: &Session, detail: &RunDetail, forked_from: Option<String>) -> 
         Some(width.map_or_else(|| line.painted(paint), |width| line.fitted(width, paint)))
     };
     facts.into_iter().filter_map(line).collect()
+}
+
+/// What a run has paid for itself and what it has from another one, if it has something from one.
+fn inherited_cost(costs: &RunCosts) -> Option<String> {
+    let inherited = costs.inherited_cost_usd?;
+    Some(format!("${:.2}, and ${inherited:.2} inherited", costs.cost_usd.unwrap_or_default()))
 }
 
 /// What is under way, where to find it, and how to answer what is asked.

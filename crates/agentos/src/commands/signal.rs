@@ -93,7 +93,7 @@ pub(crate) async fn send(opened: &Opened, name: &str, message: Message) -> Resul
 /// read by the run, and whoever sent it has to know.
 pub(super) async fn put(store: &SqliteStore, run: RunId, message: Message) -> Result<Sent> {
     let sent = match store.send(run, message.clone(), SystemClock.now()).await {
-        Err(SendError::Ended { .. }) => return Err(foreground::ended(store, run).await),
+        Err(SendError::Ended { .. }) => return Err(foreground::ended(store, run, false).await),
         sent => sent?,
     };
     if sent == Sent::Duplicate {

@@ -3,6 +3,7 @@
 //! A tool is a type with a name, a description for a model, arguments whose schema follows from their type, and what it
 //! does. To add one: write the type, and name it in [`all`].
 
+mod again;
 mod artifacts;
 mod catalog;
 mod comment;
@@ -119,7 +120,7 @@ impl Offer {
 
 /// All of them, what reads first.
 pub(super) fn all() -> &'static [Offer] {
-    static ALL: LazyLock<[Offer; 11]> = LazyLock::new(|| {
+    static ALL: LazyLock<[Offer; 13]> = LazyLock::new(|| {
         [
             Offer::of::<runs::ListRuns>(),
             Offer::of::<runs::ShowRun>(),
@@ -130,6 +131,8 @@ pub(super) fn all() -> &'static [Offer] {
             Offer::of::<catalog::ListWorkspaces>(),
             Offer::of::<comment::Comment>(),
             Offer::of::<start::StartWorkflow>(),
+            Offer::of::<again::RetryRun>(),
+            Offer::of::<again::ForkRun>(),
             Offer::of::<decide::Signal>(),
             Offer::of::<decide::Approve>(),
         ]

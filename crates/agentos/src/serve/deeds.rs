@@ -32,18 +32,18 @@ const LONGEST: usize = 16 << 10;
 
 /// Lets a run go on that nobody drives.
 pub(super) async fn resume(session: &Session, run: RunId, how: Resumption) -> Result<()> {
-    check_open(session, run).await?;
+    check_open(session, run, how.latest).await?;
     resume::detached(session, &run.to_string(), (how.latest, how.take_over)).await
 }
 
 /// A new run that mends this one.
-pub(super) async fn retry(session: &Session, run: RunId) -> Result<RunId> {
-    Ok(retry::detached(session, &run.to_string()).await?.id)
+pub(super) async fn retry(session: &Session, run: RunId, latest: bool) -> Result<RunId> {
+    Ok(retry::detached(session, &run.to_string(), latest).await?.id)
 }
 
 /// A new run from before some step of this one.
 pub(super) async fn fork(session: &Session, run: RunId, fork: Fork) -> Result<RunId> {
-    let Fork { step, agents, input, workspace } = fork;
+    let Fork { step, agents, input, workspace, latest } = fork;
     let location = session.location()?;
     let project =
         location.project_path().map_err(|error| CommandError::failed(error.to_string()))?;
@@ -54,13 +54,14 @@ pub(super) async fn fork(session: &Session, run: RunId, fork: Fork) -> Result<Ru
         agents: agents.into_iter().map(pair).collect(),
         input: input.into_iter().collect(),
         workspace,
+        latest,
     };
     Ok(fork::detached(session, &run.to_string(), wanted).await?.run)
 }
 
 /// An event for a run.
 pub(super) async fn signal(session: &Session, run: RunId, event: Event) -> Result<()> {
-    check_open(session, run).await?;
+    check_open(session, run, false).await?;
     let Event { name, payload, key } = event;
     let event = signal::Event { name: &name, payload, key: key.as_deref() };
     signal::signal(session, &run.to_string(), event).await
@@ -68,7 +69,7 @@ pub(super) async fn signal(session: &Session, run: RunId, event: Event) -> Resul
 
 /// An answer to a question of a run.
 pub(super) async fn approve(session: &Session, run: RunId, answer: Approval) -> Result<()> {
-    check_open(session, run).await?;
+    check_open(session, run, false).await?;
     let Approval { approved, question, comment, by } = answer;
     let decision = Decision { question: question.as_deref(), approved, comment, by };
     approve::decide(session, &run.to_string(), decision).await.map(drop)
@@ -107,10 +108,10 @@ pub(super) async fn comment(session: &Session, run: RunId, remark: Remark) -> Re
 }
 
 /// What has ended stays so.
-async fn check_open(session: &Session, run: RunId) -> Result<()> {
+async fn check_open(session: &Session, run: RunId, is_latest: bool) -> Result<()> {
     let store = &session.open()?.store;
     match store.head(run).await?.standing.is_ended() {
-        true => Err(foreground::ended(store, run).await),
+        true => Err(foreground::ended(store, run, is_latest).await),
         false => Ok(()),
     }
 }

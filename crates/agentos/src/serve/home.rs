@@ -217,6 +217,13 @@ impl Home {
         self.work(Turn::change(found.source.path()), |inner| with(inner, found, act)).await
     }
 
+    /// Reads the templates of a run's project again: the latest is what is there now, not what was there at the last look.
+    async fn look_again(&self, found: &Found) -> Result<()> {
+        let Some(room) = self.inner.room_of(found) else { return Ok(()) };
+        let turn = Turn::change(room.store().path());
+        self.work(turn, move |_| async move { discovery::look_again(&room).await.map(drop) }).await
+    }
+
     /// Looks at a run, where it was started.
     async fn look_at<T, E, F>(
         &self,
@@ -327,12 +334,8 @@ impl House for Home {
     }
 
     async fn resume(&self, found: Found, how: Resumption) -> Result<(), ResumeError> {
-        if let Some(room) = self.inner.room_of(&found).filter(|_| how.latest) {
-            // The latest is what is there now, and not what was there at the last look.
-            let turn = Turn::change(room.store().path());
-            let looked = self
-                .work(turn, move |_| async move { discovery::look_again(&room).await.map(drop) });
-            looked.await?;
+        if how.latest {
+            self.look_again(&found).await?;
         }
         self.act_on(
             found,
@@ -341,12 +344,21 @@ impl House for Home {
         .await
     }
 
-    async fn retry(&self, found: Found) -> Result<RunId, RetryError> {
-        self.act_on(found, move |session, run| async move { deeds::retry(&session, run).await })
-            .await
+    async fn retry(&self, found: Found, latest: bool) -> Result<RunId, RetryError> {
+        if latest {
+            self.look_again(&found).await?;
+        }
+        self.act_on(
+            found,
+            move |session, run| async move { deeds::retry(&session, run, latest).await },
+        )
+        .await
     }
 
     async fn fork(&self, found: Found, fork: Fork) -> Result<RunId, ForkError> {
+        if fork.latest {
+            self.look_again(&found).await?;
+        }
         self.act_on(
             found,
             move |session, run| async move { deeds::fork(&session, run, fork).await },

@@ -258,7 +258,7 @@ async fn launched(
 }
 
 /// Scenarios are files too: whoever asks from afar plays none but those of the project.
-pub(super) fn check_scenarios(project: &Path, agents: &BTreeMap<String, String>) -> Result<()> {
+pub(crate) fn check_scenarios(project: &Path, agents: &BTreeMap<String, String>) -> Result<()> {
     let files = agents.iter().filter_map(|(agent, other)| Some((agent, other.split_once(':')?.1)));
     for (agent, file) in files {
         if !is_inside(project, &project.join(file)) {

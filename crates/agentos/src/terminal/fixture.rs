@@ -6,7 +6,7 @@ use agentos_core::id::RunId;
 use agentos_core::path::{OperationId, StepPath};
 use agentos_core::time::Timestamp;
 use agentos_store::projection::{StepStatus, WorkflowStatus};
-use agentos_store::records::{RunDetail, RunRecord, StepRecord};
+use agentos_store::records::{RunCosts, RunDetail, RunRecord, StepRecord};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -52,6 +52,7 @@ pub(crate) fn step(number: u32, path: &str) -> StepRecord {
         attempt_number: 1,
         max_attempts: 3,
         log_file_path: None,
+        superseded: false,
         created_at: START,
         updated_at: START,
     }
@@ -127,6 +128,13 @@ pub(crate) fn family(short: &str, steps: Vec<StepRecord>) -> FamilyView {
         updated_at: START,
         seq: 1,
     };
-    let run = RunDetail { run, steps, comments: vec![], artifacts: vec![], agent_sessions: vec![] };
+    let run = RunDetail {
+        run,
+        steps,
+        comments: vec![],
+        artifacts: vec![],
+        agent_sessions: vec![],
+        costs: RunCosts::default(),
+    };
     FamilyView { run, children: vec![], lines: vec![], notes: vec![], doing: [].into() }
 }

@@ -28,6 +28,12 @@ pub(crate) fn pushed(mut line: Line, session: &SessionRecord, doing: Option<&str
     if let Some(cost) = session.cost_usd {
         line.push(Tone::Faint, &format!("  ${cost:.2}"));
     }
+    if session.inherited {
+        line.push(Tone::Faint, "  inherited");
+    }
+    if session.superseded {
+        line.push(Tone::Faint, "  superseded");
+    }
     match session.status {
         SessionStatus::Failed => {
             let reason = session.error.as_ref().and_then(reason);

@@ -4,7 +4,7 @@
 //! from one, was done by that one: it is looked for there.
 
 use agentos_core::codec::Chunk;
-use agentos_core::entry::Record;
+use agentos_core::entry::{Entry, Record, RunStarted};
 use agentos_core::id::{RunId, Seq, StepNumber};
 use agentos_engine::travel::{Asked, History};
 use agentos_store::log::load_whole_log;
@@ -33,14 +33,23 @@ pub(crate) enum Files {
 pub(crate) struct Past {
     pub(crate) run: RunRecord,
     pub(crate) history: History,
+    /// The numbers of steps that its present source does not ask for.
+    superseded: Vec<u32>,
 }
 
 impl Past {
     pub(crate) async fn load(store: &SqliteStore, run: RunId) -> Result<Self> {
-        let record = store.run_detail(run).await?.run;
+        let detail = store.run_detail(run).await?;
         let log = load_whole_log(store, run).await?;
         let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
-        Ok(Self { run: record, history: History::of(&log) })
+        let superseded = detail.steps.into_iter().filter(|step| step.superseded);
+        let superseded = superseded.map(|step| step.step_number).collect();
+        Ok(Self { run: detail.run, history: History::of(&log), superseded })
+    }
+
+    /// Whether the run's present source does not ask for this step.
+    pub(crate) fn is_superseded(&self, step: &Asked) -> bool {
+        self.superseded.contains(&step.number.0)
     }
 
     /// The step that somebody means, by its number or its name.
@@ -56,8 +65,12 @@ impl Past {
             let found = self.history.numbered(StepNumber(number)).filter(|_| number > 0);
             return found.ok_or_else(|| none(number.to_string()));
         }
-        let named: Vec<&Asked> =
+        let mut named: Vec<&Asked> =
             all.iter().filter(|asked| asked.name == said && asked.number.0 > 0).collect();
+        // Of several, those that the run still asks for are meant.
+        if named.iter().any(|asked| !self.is_superseded(asked)) {
+            named.retain(|asked| !self.is_superseded(asked));
+        }
         match &named[..] {
             [] => Err(none(format!("`{said}`"))),
             [one] => Ok(one),
@@ -161,4 +174,13 @@ impl Past {
 /// How people know where a step begins.
 pub(crate) fn began(step: &str) -> String {
     format!("`{step}` began")
+}
+
+/// What a run started with.
+pub(crate) async fn started(store: &SqliteStore, run: RunId) -> Result<Option<RunStarted>> {
+    let log = load_whole_log(store, run).await?;
+    Ok(match log.into_iter().flat_map(Chunk::into_records).next() {
+        Some(Record { entry: Entry::RunStarted(start), .. }) => Some(start),
+        _ => None,
+    })
 }

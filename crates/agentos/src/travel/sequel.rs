@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use agentos_core::entry::Home;
+use agentos_core::entry::{Home, RunStarted};
 use agentos_core::id::{OwnerId, RunId};
 use agentos_core::rebase::Names;
 use agentos_core::value::Value;
@@ -12,6 +12,10 @@ use agentos_engine::fork::{ForkAt, ForkRequest};
 use agentos_store::folder::RunFolder;
 use agentos_store::place::Place;
 use agentos_store::records::RunRecord;
+
+use super::latest::Latest;
+use crate::error::Result;
+use crate::session::Opened;
 
 /// What becomes of a run.
 #[derive(Debug, Clone)]
@@ -22,6 +26,7 @@ pub(crate) struct Sequel<'a> {
     workspace_id: Option<String>,
     branch: Option<String>,
     input: Option<Value>,
+    source: Option<(Latest, Box<RunStarted>)>,
 }
 
 impl<'a> Sequel<'a> {
@@ -40,7 +45,7 @@ impl<'a> Sequel<'a> {
             given_files: [].into(),
         };
         let (workspace_id, branch) = (old.workspace_id.clone(), old.branch_name.clone());
-        Self { old, run, home, workspace_id, branch, input: None }
+        Self { old, run, home, workspace_id, branch, input: None, source: None }
     }
 
     /// The same in another workspace.
@@ -63,6 +68,25 @@ impl<'a> Sequel<'a> {
         self
     }
 
+    /// What the new run is started with, if not with what the old one was.
+    pub(crate) const fn input(&self) -> Option<&Value> {
+        self.input.as_ref()
+    }
+
+    /// The same with another source, and what a run of that starts with.
+    pub(crate) fn with_source(mut self, source: Latest, start: RunStarted) -> Self {
+        self.source = Some((source, Box::new(start)));
+        self
+    }
+
+    /// The same when the database keeps its source.
+    pub(crate) async fn kept(mut self, opened: &Opened) -> Result<Self> {
+        if let Some((latest, _)) = &mut self.source {
+            *latest = latest.keep(opened).await?;
+        }
+        Ok(self)
+    }
+
     /// The same with other agents.
     pub(crate) fn with_agents(mut self, agents: BTreeMap<String, String>) -> Self {
         self.home.agents = agents;
@@ -77,6 +101,7 @@ impl<'a> Sequel<'a> {
             run: self.run,
             home: self.home.clone(),
             input: self.input.clone(),
+            source: self.source.as_ref().map(|(_, start)| start.clone()),
             place: self.place(),
             owner,
             old_names: self.old_names(),
@@ -89,10 +114,11 @@ impl<'a> Sequel<'a> {
         let (old, home) = (self.old, &self.home);
         let said = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let folder = RunFolder::new(Path::new(&home.project_path), self.run);
+        let latest = self.source.as_ref().and_then(|(latest, _)| latest.definition);
         Place {
             project: old.project_id,
-            definition: old.workflow_def_id,
-            definition_version: old.definition_version,
+            definition: latest.map(|(id, _)| id).or(old.workflow_def_id),
+            definition_version: latest.map(|(_, version)| version).or(old.definition_version),
             run_id: None,
             worktree_id: old.worktree_id.clone(),
             work_dir: old.work_dir.clone(),

@@ -28,6 +28,7 @@ mod sdlc;
 mod server;
 mod server_access;
 mod small_disk;
+mod sources;
 mod support;
 mod travel;
 mod typescript;

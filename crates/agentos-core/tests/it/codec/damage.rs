@@ -84,7 +84,7 @@ fn is_optional(entry: &Entry, path: &str) -> bool {
             let limits = matches!(path, "/timeout_ms" | "/deadline");
             limits || matches!(path, "/parent" | "/forked_from") || path.starts_with("/home")
         }
-        Entry::SourceSwitched { .. } => path == "/abandoned",
+        Entry::SourceSwitched { .. } => path == "/abandoned" || path == "/keeps_numbers",
         Entry::ApprovalGiven { .. } => path == "/comment",
         Entry::StepRequested { .. } => {
             matches!(

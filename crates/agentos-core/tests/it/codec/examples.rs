@@ -96,11 +96,19 @@ fn of_runs() -> Vec<Example> {
         ),
         (Entry::RunRebased { away_ms: Millis::new(5) }, r#"{"kind":"run.rebased","away_ms":5}"#),
         (
-            Entry::SourceSwitched { definition: "sha256:01".into(), abandoned: vec![left, child] },
-            r#"{"kind":"source.switched","definition":"sha256:01","abandoned":[{"operation":"/shell:x#1","try":2},{"operation":"/invoke:build#1","try":1,"child":"0192d4e0-0000-7000-8000-000000000003"}]}"#,
+            Entry::SourceSwitched {
+                definition: "sha256:01".into(),
+                abandoned: vec![left, child],
+                keeps_numbers: true,
+            },
+            r#"{"kind":"source.switched","definition":"sha256:01","abandoned":[{"operation":"/shell:x#1","try":2},{"operation":"/invoke:build#1","try":1,"child":"0192d4e0-0000-7000-8000-000000000003"}],"keeps_numbers":true}"#,
         ),
         (
-            Entry::SourceSwitched { definition: String::new(), abandoned: Vec::new() },
+            Entry::SourceSwitched {
+                definition: String::new(),
+                abandoned: Vec::new(),
+                keeps_numbers: false,
+            },
             r#"{"kind":"source.switched","definition":""}"#,
         ),
         (

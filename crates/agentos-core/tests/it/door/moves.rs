@@ -16,7 +16,7 @@ use agentos_core::value::Value;
 use serde_json::json;
 
 use crate::support::bench::{Bench, ended, stopped};
-use crate::support::fact::{name, op, run, scope, start, step, thrice};
+use crate::support::fact::{error, name, op, run, scope, start, step, thrice};
 use crate::support::log::Log;
 use crate::support::play::{Play, Stage, shell, shell_with, sleep};
 
@@ -281,6 +281,100 @@ fn a_program_that_would_wait_for_nothing_is_not_switched_to() {
         matches!(&error, RebaseError::Stuck(failure) if failure.message.contains("the run")),
         "{error}"
     );
+}
+
+/// Asks for steps of these names, one after the other; the last one goes on for ever.
+fn steps(names: &'static [&'static str]) -> impl Fn() -> Play {
+    move || {
+        let mut play = Play::new(move |s| s.step(s.run(), names[0], thrice()));
+        for (nth, _) in names.iter().enumerate() {
+            let next = names.get(nth + 1);
+            play = play.then(|s| s.ask(s.body(), shell("x"))).then(|s| s.returns(s.body()));
+            if let Some(next) = next {
+                play = play.then(move |s| s.step(s.run(), next, thrice()));
+            }
+        }
+        play
+    }
+}
+
+fn numbers(rebased: &Rebased) -> Vec<(&str, u32)> {
+    let asked = entries(rebased).into_iter().filter_map(|entry| match entry {
+        Entry::StepRequested { step, number, .. } => {
+            Some((step.as_str(), number.map_or(0, |number| number.0)))
+        }
+        _ => None,
+    });
+    asked.collect()
+}
+
+#[test]
+fn steps_keep_their_numbers_under_another_source_and_new_ones_take_the_next() {
+    let mut bench = Bench::start(steps(&["a", "b", "c"])());
+    bench.go(1, vec![ended("/a#1@1/shell:x#1", 1, Value::Null)]);
+    bench.go(2, vec![ended("/b#1@1/shell:x#1", 1, Value::Null)]);
+    // `b` is called `n` now; `c` comes after it, and is under way.
+    let renamed = switched(&bench.log, steps(&["a", "n", "c"])).expect("a switch");
+    assert_eq!(numbers(&renamed), [("/a#1", 1), ("/n#1", 4)]);
+    let paths = |steps: &[agentos_core::rebase::NumberedStep]| -> Vec<(String, u32)> {
+        steps.iter().map(|step| (step.path.clone(), step.number.0)).collect()
+    };
+    assert_eq!(paths(&renamed.steps.kept), [("/a#1".to_owned(), 1)]);
+    assert_eq!(paths(&renamed.steps.superseded), [("/b#1".to_owned(), 2), ("/c#1".to_owned(), 3)]);
+    assert_eq!(paths(&renamed.steps.added), [("/n#1".to_owned(), 4)]);
+    let mut bench = Bench::resume(moved(&bench.log, renamed), steps(&["a", "n", "c"])());
+    bench.go(DAY + 1, vec![stopped("/c#1@1/shell:x#1", 1)]);
+    bench.go(DAY + 2, vec![ended("/n#1@1/shell:x#1", 1, Value::Null)]);
+    let asked = |entry: &Entry| matches!(entry, Entry::StepRequested { step, number: Some(number), .. } if step.as_str() == "/c#1" && number.0 == 3);
+    assert!(bench.turn.chunk.entries.iter().any(asked), "it is found again: {:?}", bench.kinds());
+    // What was never heard of since comes back with the number that it had, too.
+    let back = switched(&bench.log, steps(&["b", "m"])).expect("a switch");
+    assert_eq!(numbers(&back), [("/b#1", 2), ("/m#1", 5)]);
+}
+
+#[test]
+fn a_source_that_fails_over_what_the_run_has_done_is_refused() {
+    let log = napping();
+    let throws = || Play::new(|s| s.throws(s.run(), error("boom")));
+    let refused = switched(&log, throws).expect_err("it fails at once");
+    assert!(
+        matches!(&refused, RebaseError::Fails(failure) if failure.message == "boom"),
+        "{refused}"
+    );
+    // What it has left open is to be stopped first; it fails all the same.
+    let leaves = || {
+        Play::new(|s| {
+            s.ask(s.run(), shell("x"));
+            s.ask(s.run(), shell("slow"));
+        })
+        .then(|s| s.throws(s.run(), error("boom")))
+    };
+    let refused = switched(&log, leaves).expect_err("it will have failed");
+    assert!(matches!(&refused, RebaseError::Fails(_)), "{refused}");
+    // An attempt that fails will be tried again, and nobody has seen it fail before.
+    let retries = || {
+        Play::new(|s| s.ask(s.run(), shell("x")))
+            .then(|s| s.step(s.run(), "a", thrice()))
+            .then(|s| s.throws(s.body(), error("boom")))
+    };
+    let refused = switched(&log, retries).expect_err("its attempt has failed");
+    assert!(matches!(&refused, RebaseError::Fails(_)), "{refused}");
+}
+
+#[test]
+fn an_attempt_that_had_failed_before_may_fail_again_under_another_source() {
+    let retries = |name: &'static str| {
+        move || {
+            Play::new(move |s| s.step(s.run(), "a", thrice()))
+                .then(move |s| s.ask(s.body(), shell("x")))
+                .then(|s| s.throws(s.body(), error("no luck")))
+                .then(move |s| s.ask(s.body(), shell(name)))
+        }
+    };
+    let mut bench = Bench::start(retries("y")());
+    bench.go(1, vec![ended("/a#1@1/shell:x#1", 1, Value::Null)]);
+    assert!(bench.kinds().contains(&"attempt.failed"), "{:?}", bench.kinds());
+    switched(&bench.log, retries("z")).expect("it can be switched while it waits for its retry");
 }
 
 #[test]

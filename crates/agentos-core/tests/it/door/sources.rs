@@ -78,7 +78,11 @@ fn what_is_asked_for_again_after_it_was_left_behind_is_another_try() {
 #[test]
 fn a_child_that_was_left_behind_is_dead_when_it_has_ended() {
     let left = Abandoned { operation: op("/invoke:old#1"), r#try: Try(1), child: Some(run(9)) };
-    let switch = Entry::SourceSwitched { definition: "new".to_owned(), abandoned: vec![left] };
+    let switch = Entry::SourceSwitched {
+        definition: "new".to_owned(),
+        abandoned: vec![left],
+        keeps_numbers: true,
+    };
     let log = Log::started().with(switch).with(run_started());
     let mut bench = Bench::resume(log, Play::new(|s| s.returns(s.run())));
     assert_eq!(bench.turn.effects, [stop("/invoke:old#1", Some(run(9)))]);

@@ -191,8 +191,13 @@ fn any_source_entry() -> BoxedStrategy<Entry> {
     let kept = (any_operation(), any_result())
         .prop_map(|(operation, result)| KeptAnswer { operation, result });
     prop_oneof![
-        (".{0,8}", vec(left, 0..3))
-            .prop_map(|(definition, abandoned)| Entry::SourceSwitched { definition, abandoned }),
+        (".{0,8}", vec(left, 0..3), any::<bool>()).prop_map(
+            |(definition, abandoned, keeps_numbers)| Entry::SourceSwitched {
+                definition,
+                abandoned,
+                keeps_numbers
+            }
+        ),
         vec(kept, 0..3).prop_map(|answers| Entry::AnswersKept { answers }),
         any_operation().prop_map(|operation| Entry::AbandonedEnded { operation }),
     ]

@@ -224,7 +224,11 @@ pub(crate) fn approved(text: &str, id: &str) -> Entry {
 pub(crate) fn switched(left: &[&str]) -> Entry {
     let abandoned =
         left.iter().map(|id| Abandoned { operation: op(id), r#try: Try::FIRST, child: None });
-    Entry::SourceSwitched { definition: "another".to_owned(), abandoned: abandoned.collect() }
+    Entry::SourceSwitched {
+        definition: "another".to_owned(),
+        abandoned: abandoned.collect(),
+        keeps_numbers: false,
+    }
 }
 
 pub(crate) fn abandoned_ended(id: &str) -> Entry {

@@ -41,6 +41,14 @@ super::refusals! {
         UnknownRun,
         /// It has not failed, or what failed can't be done again.
         NotRetryable,
+        /// It was to be retried with the workflow as it is now, which does other things than the run has done.
+        LatestDoesNotFit,
+        /// It was to be retried with the workflow as it is now, whose file is gone or broken.
+        WorkflowNotStartable,
+        /// The workflow as it is now does not take the run's input.
+        WrongInput,
+        /// The agents of the workflow as it is now are not known.
+        WrongAgents,
         /// Somebody else works in its workspace.
         WorkspaceInUse,
         /// Its workspace is not what it should be, and can't be made again.
@@ -67,6 +75,10 @@ super::refusals! {
         WrongWorkspace,
         /// What was done before the step can't be done alike.
         NotForkable,
+        /// It was to be forked with the workflow as it is now, which does other things than the run has done.
+        LatestDoesNotFit,
+        /// It was to be forked with the workflow as it is now, whose file is gone or broken.
+        WorkflowNotStartable,
         /// Nobody knows how the files were at that step.
         FilesNotKept,
         /// The new workspace can't be made.

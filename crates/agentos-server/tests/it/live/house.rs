@@ -108,7 +108,7 @@ impl House for Databases {
         nobody()
     }
 
-    async fn retry(&self, _: Found) -> Result<RunId, RetryError> {
+    async fn retry(&self, _: Found, _: bool) -> Result<RunId, RetryError> {
         nobody()
     }
 

@@ -27,13 +27,13 @@ const COMPARED: [Compared; 5] = [
     Compared {
         table: "workflow_steps",
         rows: "execution_id = ?1 ORDER BY step_number",
-        columns: "id, step_number, name, path, phase, status, started_at, completed_at, attempt_number, max_attempts",
+        columns: "id, step_number, name, path, phase, status, started_at, completed_at, attempt_number, max_attempts, superseded",
         values: "input, output, error",
     },
     Compared {
         table: "agent_sessions",
         rows: "execution_id = ?1 ORDER BY id",
-        columns: "id, name, agent, model, session_id, status, session_file_path, input_tokens, output_tokens, exit_code",
+        columns: "id, name, agent, model, session_id, status, session_file_path, input_tokens, output_tokens, exit_code, inherited, superseded",
         values: "error",
     },
     Compared {

@@ -12,7 +12,9 @@ use super::{
 use crate::bounds::PAGE;
 use crate::log::ReadError;
 use crate::projection::{SessionStatus, Touched};
-use crate::records::{ArtifactRecord, CommentRecord, Remark, RunDetail, RunRecord, SessionRecord};
+use crate::records::{
+    ArtifactRecord, CommentRecord, Remark, RunCosts, RunDetail, RunRecord, SessionRecord,
+};
 use crate::sqlite::error::{Done, Fault};
 use crate::sqlite::owner::Owners;
 use crate::sqlite::row::to_i64;
@@ -28,12 +30,14 @@ pub(in crate::sqlite) fn detail(
     let steps = format!(
         "SELECT {STEP_COLUMNS} FROM workflow_steps s WHERE s.execution_id = ?1 ORDER BY s.step_number"
     );
+    let agent_sessions = all(connection, SESSIONS, key, |row| session(connection, row))?;
     Ok(Ok(RunDetail {
         run: record,
+        costs: RunCosts::of(&agent_sessions),
         steps: all(connection, &steps, key, |row| step_record(connection, run, row, 0))?,
         comments: all(connection, COMMENTS, key, |row| comment(connection, row))?,
         artifacts: all(connection, ARTIFACTS, key, |row| artifact(connection, row))?,
-        agent_sessions: all(connection, SESSIONS, key, |row| session(connection, row))?,
+        agent_sessions,
     }))
 }
 
@@ -71,6 +75,8 @@ pub(in crate::sqlite) fn some(
     let steps = format!("SELECT {STEP_COLUMNS} FROM workflow_steps s WHERE s.execution_id = ?1");
     Ok(Ok(RunDetail {
         run: record,
+        // Some rows do not tell what all cost.
+        costs: RunCosts::default(),
         steps: these(connection, (&steps, "s"), (key, &wanted.steps), |row| {
             step_record(connection, run, row, 0)
         })?,
@@ -135,7 +141,7 @@ pub(in crate::sqlite) fn artifact_of(
 const SESSIONS: &str = "SELECT g.id, (SELECT s.id FROM workflow_steps s WHERE s.key = g.workflow_step_id), g.name, \
     g.agent, g.model, g.session_id, g.status, g.session_file_path, g.input_tokens, g.output_tokens, \
     g.cached_tokens, g.cost_usd, g.exit_code, g.error, g.started_at, g.completed_at, g.duration, g.created_at, \
-    g.updated_at FROM agent_sessions g WHERE g.execution_id = ?1 ORDER BY g.key";
+    g.updated_at, g.inherited, g.superseded FROM agent_sessions g WHERE g.execution_id = ?1 ORDER BY g.key";
 
 fn all<T>(
     connection: &Connection,
@@ -229,5 +235,7 @@ fn session(connection: &Connection, row: &Row<'_>) -> Done<SessionRecord> {
         duration: row.get(16)?,
         created_at: Timestamp(row.get(17)?),
         updated_at: Timestamp(row.get(18)?),
+        inherited: row.get(19)?,
+        superseded: row.get(20)?,
     })
 }

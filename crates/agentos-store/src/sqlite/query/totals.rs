@@ -35,11 +35,15 @@ fn counts(connection: &Connection, by: &str, conditions: &Conditions) -> Done<Ve
 fn used(connection: &Connection, conditions: &Conditions) -> Done<RunTotals> {
     const SUMS: &str = "SELECT coalesce(sum(g.input_tokens), 0), coalesce(sum(g.output_tokens), 0), \
         coalesce(sum(g.cached_tokens), 0), coalesce(sum(g.cost_usd), 0.0) FROM agent_sessions g";
+    // What a run has from another one counts there.
+    const OWN: &str = "g.inherited = 0";
     let sql = match conditions.is_empty() {
-        true => SUMS.to_owned(),
+        true => format!("{SUMS} WHERE {OWN}"),
         false => {
             let shown = conditions.sql();
-            format!("{SUMS} WHERE g.execution_id IN (SELECT r.key FROM workflow_runs r {shown})")
+            format!(
+                "{SUMS} WHERE {OWN} AND g.execution_id IN (SELECT r.key FROM workflow_runs r {shown})"
+            )
         }
     };
     let sums = |row: &Row<'_>| {

@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use crate::sqlite::older;
+
 /// Stands for the database in the text of a column or a table.
 const HERE: &str = "{db}";
 
@@ -156,6 +158,7 @@ const STEPS: Table = Table {
         json("error", "JSON: why its latest attempt failed"),
         same("attempt_number", "its latest attempt"),
         same("max_attempts", "how many it may have"),
+        same("superseded", "1 if the run's present source does not ask for it"),
         moment("created_at", "when it was asked for"),
         moment("updated_at", "when it last changed"),
         WORKTREE,
@@ -245,6 +248,11 @@ const SESSIONS: Table = Table {
         moment("started_at", "when it began"),
         moment("completed_at", "when it ended"),
         same("duration", "how long that took, in milliseconds"),
+        same(
+            "inherited",
+            "1 if it is of the run that this one was made out of, and paid for there",
+        ),
+        same("superseded", "1 if the run's present source does not ask for it"),
         moment("created_at", "when it was ordered"),
         moment("updated_at", "when it last changed"),
         WORKTREE,
@@ -321,6 +329,8 @@ pub(in crate::sqlite) struct Place<'a> {
     pub(in crate::sqlite) number: usize,
     /// Whether some of its runs are stale.
     pub(in crate::sqlite) has_stale: bool,
+    /// The version of its schema.
+    pub(in crate::sqlite) version: u32,
 }
 
 /// Which tables and columns a question may need: those whose names are in its text. Working out a column that nobody looks
@@ -369,7 +379,12 @@ impl Table {
         for (at, column) in self.columns.iter().enumerate() {
             let comma = if at > 0 { ", " } else { "" };
             let is_wanted = wanted.is_named(column.name);
-            let value = if is_wanted { self.value(column) } else { "NULL".to_owned() };
+            let default = older::default_of(place.version, self.name, column.name);
+            let value = match default {
+                _ if !is_wanted => "NULL".to_owned(),
+                Some(default) => default.to_owned(),
+                None => self.value(column),
+            };
             let _infallible = write!(sql, "{comma}{value} AS \"{}\"", column.name);
         }
         let _infallible = write!(sql, " FROM {}", self.rows);

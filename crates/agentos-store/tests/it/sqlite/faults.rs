@@ -118,7 +118,7 @@ fn a_newer_schema_is_refused() {
     connection.pragma_update(None, "user_version", 99).unwrap();
     connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     drop(connection);
-    assert!(matches!(refused(&path), OpenError::Newer { version: 99, known: 1, .. }));
+    assert!(matches!(refused(&path), OpenError::Newer { version: 99, known: 2, .. }));
 }
 
 #[test]
@@ -127,12 +127,12 @@ fn an_old_program_beside_a_new_one_stops_writing() {
     let path = folder.path().join("x.db");
     let store = open(&path);
     let held = Held::create(&store, 1);
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
     let refused = held.try_commit(held.turn(2_000, vec![note("old")]));
     let Err(CommitError::Backend(error)) = refused else { panic!("{refused:?}") };
     assert_eq!(error.kind, BackendErrorKind::Permanent);
-    assert!(error.message.contains("version 2"), "{error}");
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
+    assert!(error.message.contains("version 3"), "{error}");
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
     assert_eq!(block_on(load_whole_log(&store, held.run)).unwrap().len(), 1);
     held.try_commit(held.turn(2_000, vec![note("new")])).unwrap();
 }

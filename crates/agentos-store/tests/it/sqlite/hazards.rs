@@ -317,15 +317,15 @@ fn what_a_file_has_become_while_its_lock_was_awaited_counts() {
     drop(open(&path));
     let migrate = || {
         let connection = Connection::open(&path).unwrap();
-        connection.pragma_update(None, "user_version", 2).unwrap();
+        connection.pragma_update(None, "user_version", 3).unwrap();
     };
     let refused = open_while(&path, migrate);
-    assert!(matches!(refused, Some(OpenError::Newer { version: 2, .. })), "{refused:?}");
+    assert!(matches!(refused, Some(OpenError::Newer { version: 3, .. })), "{refused:?}");
     let version: u32 = Connection::open(&path)
         .unwrap()
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 2, "it is not made older");
+    assert_eq!(version, 3, "it is not made older");
     fs::remove_file(&path).unwrap();
     drop(open(&path));
     let replace = || {
@@ -342,8 +342,8 @@ fn a_version_that_is_only_in_the_log_counts() {
     let (_folder, path) = place();
     let store = open(&path);
     let connection = Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", 2).unwrap();
+    connection.pragma_update(None, "user_version", 3).unwrap();
     let refused = SqliteStore::open(&path, Options::quiet(HISTORY)).err();
-    assert!(matches!(refused, Some(OpenError::Newer { version: 2, .. })), "{refused:?}");
+    assert!(matches!(refused, Some(OpenError::Newer { version: 3, .. })), "{refused:?}");
     drop(store);
 }

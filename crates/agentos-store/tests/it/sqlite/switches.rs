@@ -45,10 +45,37 @@ fn switched(definition: &str) -> Value {
     json!({ "kind": "source.switched", "definition": definition })
 }
 
+/// A switch under which steps keep their numbers, as switches are recorded today.
+fn moved(definition: &str) -> Value {
+    json!({ "kind": "source.switched", "definition": definition, "keeps_numbers": true })
+}
+
 fn started(run: agentos_core::id::RunId) -> Value {
     let mut started = serde_json::to_value(RunStarted::new(run, name("build"))).unwrap();
     started["kind"] = json!("run.started");
     started
+}
+
+/// What a person says about the first step.
+fn remark_of_ada(run: agentos_core::id::RunId) -> NewComment {
+    NewComment {
+        id: Uuid::from_u128(1),
+        run,
+        step: Some(1),
+        message: "why?".into(),
+        metadata: None,
+        author: "ada".into(),
+        at: Timestamp(2_500),
+    }
+}
+
+/// That the first step ends, with its session.
+fn planned(output: &str) -> Vec<Value> {
+    vec![
+        json!({ "kind": "operation.ended", "operation": "/plan#1@1/agent:think#1", "result": { "status": "ok",
+                "value": { "cost_usd": 0.5, "input_tokens": 7 } } }),
+        json!({ "kind": "step.ended", "step": "/plan#1", "outcome": { "status": "completed", "output": output } }),
+    ]
 }
 
 /// The ids of everything that has one, but for the step that was inserted.
@@ -156,6 +183,132 @@ fn a_run_under_another_source_is_shown_as_if_it_had_always_had_it() {
 }
 
 #[test]
+fn what_another_source_does_not_ask_for_stays_with_what_belongs_to_it() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let mut held = Held::create(&store, 10);
+    let large = "x".repeat(5_000);
+    held.commit(2_000, entries(&plan(1)));
+    held.commit(2_400, entries(&planned(&large)));
+    held.commit(
+        2_500,
+        entries(&[
+            json!({ "kind": "step.requested", "step": "/build#1", "number": 2, "retry": retry() }),
+            json!({ "kind": "attempt.started", "scope": "/build#1@1" }),
+            json!({ "kind": "operation.ordered", "operation": "/build#1@1/agent:code#1", "args": {} }),
+            json!({ "kind": "state.written", "operation": "/build#1@1/set:a#1", "value": large }),
+        ]),
+    );
+    let before = detail(&store, held.run);
+    assert_eq!(blobs(&fixture), 2, "the output of a step, and the state");
+    block_on(store.add_comment(remark_of_ada(held.run))).unwrap();
+    held.commit(3_000, entries(&[moved("2")]));
+    held.commit(1_000, entries(&[started(held.run)]));
+    let shown = |run: &RunDetail| -> Vec<(u32, String, StepStatus, bool)> {
+        let steps = run.steps.iter();
+        steps.map(|s| (s.step_number, s.name.clone(), s.status, s.superseded)).collect()
+    };
+    let away = detail(&store, held.run);
+    let done = (1, "plan".to_owned(), StepStatus::Completed, true);
+    let stopped = (2, "build".to_owned(), StepStatus::Cancelled, true);
+    assert_eq!(shown(&away), [done.clone(), stopped.clone()]);
+    assert_eq!(away.steps[0].output, before.steps[0].output);
+    assert_eq!(away.steps[1].completed_at, Some(Timestamp(3_000)));
+    assert_eq!((away.comments.len(), away.artifacts.len(), away.agent_sessions.len()), (2, 1, 2));
+    assert!(away.comments.iter().all(|comment| comment.step_id == Some(away.steps[0].id)));
+    assert!(away.agent_sessions.iter().all(|session| session.superseded));
+    assert_eq!(away.costs.cost_usd, Some(0.5));
+    assert_eq!((away.run.state, away.run.current_step), (None, None));
+    assert_eq!(blobs(&fixture), 1, "the state is written anew");
+    // A new step takes the next number; the first comes back, and is as it was.
+    held.commit(
+        3_500,
+        entries(&[
+            json!({ "kind": "step.requested", "step": "/new#1", "number": 3, "retry": retry() }),
+            json!({ "kind": "attempt.started", "scope": "/new#1@1" }),
+        ]),
+    );
+    held.commit(3_600, entries(&[plan(1), planned(&large)].concat()));
+    let after = detail(&store, held.run);
+    let back = (1, "plan".to_owned(), StepStatus::Completed, false);
+    let new = (3, "new".to_owned(), StepStatus::Running, false);
+    assert_eq!(shown(&after), [back, stopped, new]);
+    assert_eq!(ids(&after)[..1], ids(&before)[..1]);
+    assert_eq!(after.steps[0].output, before.steps[0].output);
+    assert_eq!(
+        (after.comments.len(), after.artifacts.len(), after.agent_sessions.len()),
+        (2, 1, 2)
+    );
+    assert_eq!(after.artifacts[0].step_id, Some(after.steps[0].id));
+    assert_eq!(after.agent_sessions[0].id, before.agent_sessions[0].id);
+    assert!(!after.agent_sessions[0].superseded && after.agent_sessions[1].superseded);
+    assert_eq!(after.costs.cost_usd, Some(0.5), "it counts once");
+    assert_eq!(blobs(&fixture), 1, "values that were replaced are gone");
+    block_on(store.rebuild(held.run)).unwrap();
+    assert_eq!(detail(&store, held.run), after);
+}
+
+#[test]
+fn sessions_of_the_run_that_a_fork_was_made_of_are_inherited_and_count_once() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let session = |name: &str| {
+        json!({ "kind": "operation.ordered", "operation": format!("/agent:{name}#1"), "args": {},
+                "number": if name == "paid" { 1 } else { 2 } })
+    };
+    let ended = |name: &str| {
+        json!({ "kind": "operation.ended", "operation": format!("/agent:{name}#1"), "result": { "status": "ok",
+                "value": { "cost_usd": 0.25, "input_tokens": 10, "output_tokens": 1 } } })
+    };
+    let chunk = |first, at, list: &[Value]| Chunk::new(Seq(first), Timestamp(at), entries(list));
+    let kept = json!({ "kind": "answers.kept", "answers": [{ "operation": "/agent:late#1", "result": { "status": "ok",
+        "value": { "cost_usd": 0.25 } } }] });
+    let rest = vec![
+        chunk(1, 1_000, &[kept]),
+        chunk(2, 2_000, &[session("paid"), ended("paid"), session("redone")]),
+        chunk(5, 90_000, &[json!({ "kind": "run.rebased", "away_ms": 5 })]),
+    ];
+    let history = History { began: Timestamp(1_000), rest, standing: WORKING };
+    let mut first = RunStarted::new(run_id(10), name("build"));
+    first.forked_from = Some(run_id(9));
+    let new = NewRun {
+        at: Timestamp(90_000),
+        first: Entry::RunStarted(first),
+        history: Some(history),
+        ..new_run(10, Place::default())
+    };
+    let mut held = Held::start(&store, new);
+    let late = json!({ "kind": "operation.ordered", "operation": "/agent:late#1", "args": {}, "number": 3 });
+    held.commit(95_000, entries(&[ended("redone"), late, ended("late")]));
+    let fork = detail(&store, run_id(10));
+    let sessions: Vec<(&str, bool, i64, Option<i64>)> = fork
+        .agent_sessions
+        .iter()
+        .map(|s| (s.name.as_str(), s.inherited, s.started_at.map_or(0, |at| at.0), s.duration))
+        .collect();
+    assert_eq!(
+        sessions,
+        [
+            ("paid", true, 2_000, Some(0)),
+            ("redone", false, 90_000, Some(5_000)),
+            ("late", true, 95_000, Some(0))
+        ]
+    );
+    assert_eq!((fork.costs.cost_usd, fork.costs.inherited_cost_usd), (Some(0.25), Some(0.5)));
+    let figures = block_on(store.figures()).unwrap();
+    assert_eq!((figures.cost_usd, figures.tokens), (0.25, (10, 1, 0)));
+    block_on(store.rebuild(run_id(10))).unwrap();
+    assert_eq!(detail(&store, run_id(10)), fork);
+    // Under another source they are what they were.
+    held.commit(96_000, entries(&[moved("2")]));
+    held.commit(90_000, entries(&[started(held.run), session("paid"), ended("paid")]));
+    let after = detail(&store, run_id(10));
+    let inherited: Vec<bool> = after.agent_sessions.iter().map(|s| s.inherited).collect();
+    assert_eq!(inherited, [true, false, true]);
+    assert_eq!(after.costs, fork.costs);
+}
+
+#[test]
 fn a_recorded_switch_does_not_make_a_run_look_older() {
     let fixture = SqliteFixture::new();
     let store = open(&fixture.path());
@@ -192,16 +345,7 @@ fn what_people_remark_stays_on_its_step() {
     let store = open(&fixture.path());
     let mut held = Held::create(&store, 10);
     held.commit(2_000, entries(&plan(1)));
-    let remark = NewComment {
-        id: Uuid::from_u128(1),
-        run: held.run,
-        step: Some(1),
-        message: "why?".into(),
-        metadata: None,
-        author: "ada".into(),
-        at: Timestamp(2_500),
-    };
-    block_on(store.add_comment(remark)).unwrap();
+    block_on(store.add_comment(remark_of_ada(held.run))).unwrap();
     let of_ada = |run: &RunDetail| {
         let comment = run.comments.iter().find(|comment| comment.author.is_some()).unwrap();
         comment.step_id

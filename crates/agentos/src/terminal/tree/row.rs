@@ -67,6 +67,9 @@ fn step_line(
         let now = as_of(run, frame);
         detail(&mut line, elapsed(step.started_at, (step.completed_at, step.duration), now));
     }
+    if step.superseded {
+        line.push(Tone::Faint, "  superseded");
+    }
     match (&run.waiting, step.status) {
         // The run that it waits for stands below it.
         (Some(waiting), _) if waiting.kind == WaitKind::Child && wait::is_in(run, step) => {}

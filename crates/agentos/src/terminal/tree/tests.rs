@@ -352,6 +352,8 @@ fn session(step: u32, name: &str, status: SessionStatus) -> SessionRecord {
         started_at: Some(after(0)),
         completed_at: None,
         duration: None,
+        inherited: false,
+        superseded: false,
         created_at: after(0),
         updated_at: after(0),
     }

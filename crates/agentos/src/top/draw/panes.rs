@@ -56,6 +56,9 @@ fn line(step: &StepRecord, look: &Look) -> Line {
     if let Some(taken) = taken {
         line.push(Tone::Faint, &format!("  {}", duration::span(taken)));
     }
+    if step.superseded {
+        line.push(Tone::Faint, "  superseded");
+    }
     if step.attempt_number > 1 {
         line.push(Tone::Warning, &format!("  attempt {}", step.attempt_number));
     }

@@ -58,6 +58,47 @@ fn what_is_started_goes_on_without_the_client() {
     wait_until("the executor leaves", || stand.executors().is_empty());
 }
 
+/// A workflow with a step that works and one with this body.
+fn broken(root: &std::path::Path, body: &str) {
+    let folder = root.join(".agent/workflows/templates");
+    fs::create_dir_all(&folder).expect("a folder");
+    let text = format!(
+        "import {{ createWorkflow }} from \"agentos\";\n\
+         export default createWorkflow({{ name: \"broken\" }}, async (ctx) => {{\n\
+         await ctx.run(\"prepare\", async () => 1);\n\
+         return await ctx.run(\"build\", async () => {{ {body} }}, {{ retry: {{ maxAttempts: 1 }} }});\n}});\n"
+    );
+    fs::write(folder.join("broken.ts"), text).expect("a template");
+}
+
+#[test]
+fn a_fixed_workflow_mends_a_failed_run_and_forks_it() {
+    let (stand, root) = Stand::with_repository();
+    stand.git(&root, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    broken(&root, "throw new Error(\"a bug\");");
+    let failed = stand.run(&root, &["run", "broken", "--workspace", "worktree", "--json"]);
+    let run = name(&failed.exits(1).document());
+    let mut reader = Client::reader(&stand, &root);
+    let refusal = reader.refusal("retry_run", json!({ "run": run, "latest": true }));
+    assert!(refusal.contains("agentos mcp --allow run"), "{refusal}");
+    reader.close();
+    let mut client = Client::allowed(&stand, &root, "run");
+    let refusal = client.refusal("retry_run", json!({ "run": run }));
+    assert!(refusal.contains("a bug") && refusal.contains("--latest"), "{refusal}");
+    broken(&root, "return \"fixed\";");
+    let forked = json!({ "run": run, "from_step": "build", "latest": true });
+    let forked = client.document("fork_run", forked);
+    let ended = stand.until_status(&root, &name(&forked), "COMPLETED");
+    assert_eq!((&ended["output"], &ended["definition_version"]), (&json!("fixed"), &json!(2)));
+    let retried = client.document("retry_run", json!({ "run": run, "latest": true }));
+    assert_ne!(ended["workspace_dir"], retried["workspace_dir"]);
+    let ended = stand.until_status(&root, &name(&retried), "COMPLETED");
+    assert_eq!(ended["output"], "fixed");
+    let refusal = client.refusal("fork_run", json!({ "run": run, "from_step": "nothing" }));
+    assert!(refusal.contains("has no step"), "{refusal}");
+    client.close();
+}
+
 #[test]
 fn a_comment_tells_who_wrote_it() {
     let (stand, root) = Stand::with_repository();

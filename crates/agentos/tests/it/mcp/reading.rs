@@ -52,6 +52,8 @@ fn the_newest_way_to_introduce_oneself_works_too() {
         "list_workspaces",
         "comment",
         "start_workflow",
+        "retry_run",
+        "fork_run",
         "signal",
         "approve",
     ];

@@ -156,6 +156,80 @@ fn a_failed_run_is_mended_by_a_new_one_that_keeps_finished_work() {
     server.stop();
 }
 
+/// A workflow with a step that works and one with this body.
+fn broken(body: &str) -> String {
+    format!(
+        "import {{ createWorkflow }} from \"agentos\";\n\
+         export default createWorkflow({{ name: \"broken\" }}, async (ctx) => {{\n\
+         await ctx.run(\"prepare\", async () => 1);\n\
+         return await ctx.run(\"build\", async () => {{ {body} }}, {{ retry: {{ maxAttempts: 1 }} }});\n}});\n"
+    )
+}
+
+#[test]
+fn a_failed_run_is_mended_by_a_fixed_workflow() {
+    let (stand, root) = Stand::with_repository();
+    stand.git(&root, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    template(&root, "broken", &broken("throw new Error(\"a bug\");"));
+    let server = Server::start_with(&stand, &root, &[("AGENTOS_WORKSPACE_KIND", "worktree")]);
+    let run = id(&server.execute("broken", &json!({})));
+    let failed = server.until_status(&run, "FAILED");
+    let path = format!("/api/executions/{run}/retry");
+    let refused = server.post(&path, &json!({})).is(409).json();
+    assert!(refused["hint"].as_str().unwrap().contains("\"latest\": true"), "{refused}");
+    let refused = server.post(&path, &json!({ "latest": true })).is(409).json();
+    assert_eq!(refused["type"], "urn:agentos:problem:latest-does-not-fit");
+    assert!(refused["detail"].as_str().unwrap().contains("a bug"), "{refused}");
+    let fixed = broken("return \"fixed\";");
+    let fixed = fixed.replace("name: \"broken\"", "name: \"broken\", timeout: 123_456");
+    template(&root, "broken", &fixed);
+    let forked = json!({ "fromStep": "build", "latest": true });
+    let forked = server.post(&format!("/api/executions/{run}/fork"), &forked).is(201).json();
+    assert_eq!(server.until_status(&id(&forked), "COMPLETED")["output"], "fixed");
+    let mended = id(&server.post(&path, &json!({ "latest": true })).is(201).json());
+    let mended = server.until_status(&mended, "COMPLETED");
+    assert_eq!((&mended["output"], &mended["forked_from"]), (&json!("fixed"), &failed["id"]));
+    assert_eq!(mended["definition_version"], 2);
+    let log = server.get(&format!("/api/executions/{}/events", id(&mended))).is(200).json();
+    assert_eq!(log["items"][0]["entry"]["timeout_ms"], 123_456, "its limits are the new ones");
+    let resumed = server.post(&format!("/api/executions/{run}/resume"), &json!({ "latest": true }));
+    let hint = resumed.is(409).json()["hint"].as_str().unwrap().to_owned();
+    assert!(hint.contains("/retry") && hint.contains("latest"), "{hint}");
+    server.stop();
+}
+
+#[test]
+fn a_run_is_not_moved_to_a_workflow_that_fails() {
+    let (stand, root) = Stand::with_repository();
+    let waits = "await ctx.waitFor(\"go\");\nreturn 1;";
+    let text = |body: &str| {
+        format!(
+            "import {{ createWorkflow }} from \"agentos\";\n\
+             export default createWorkflow({{ name: \"waits\" }}, async (ctx) => {{\n{body}\n}});\n"
+        )
+    };
+    template(&root, "waits", &text(waits));
+    let server = Server::start(&stand, &root);
+    let run = id(&server.execute("waits", &json!({})));
+    let shown = || server.get(&format!("/api/executions/{run}")).is(200).json();
+    wait_until("it waits", || shown()["waiting"]["kind"] == "signal");
+    let before = shown();
+    template(&root, "waits", &text("throw new Error(\"boom\");"));
+    let path = format!("/api/executions/{run}/resume");
+    let refused = server.post(&path, &json!({ "latest": true })).is(409).json();
+    assert_eq!(refused["type"], "urn:agentos:problem:latest-does-not-fit");
+    assert!(refused["detail"].as_str().unwrap().contains("boom"), "{refused}");
+    assert_eq!(shown(), before, "nothing has changed");
+    template(&root, "waits", &text(&format!("await ctx.run(\"new\", async () => 1);\n{waits}")));
+    server.post(&path, &json!({ "latest": true })).is(200);
+    wait_until("it waits again", || shown()["waiting"]["kind"] == "signal");
+    let steps = shown()["steps"].as_array().expect("a list").clone();
+    let steps: Vec<(&Value, &Value)> =
+        steps.iter().map(|step| (&step["step_number"], &step["name"])).collect();
+    assert_eq!(steps, [(&json!(1), &json!("go")), (&json!(2), &json!("new"))]);
+    server.stop();
+}
+
 #[test]
 fn a_run_is_resumed_where_it_was_stopped_and_not_while_somebody_has_it() {
     let (stand, root) = Stand::with_repository();

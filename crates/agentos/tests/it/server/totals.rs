@@ -74,6 +74,47 @@ fn runs_are_listed_by_what_they_wait_for() {
     server.stop();
 }
 
+const TWO: &str = r#"import { createWorkflow, claude } from "agentos";
+export default createWorkflow({ name: "works", workspace: "none" }, async (ctx) => {
+    await ctx.run("plan", async (ctx) => ctx.runCli("plan", claude, "Plan it"));
+    await ctx.run("build", async (ctx) => {
+        await ctx.runCli("build", claude, "Build it");
+        await ctx.shell("test -e built");
+    }, { retry: { maxAttempts: 1 } });
+});"#;
+
+#[test]
+fn a_session_counts_once_however_often_its_run_is_retried() {
+    let (stand, root) = Stand::with_repository();
+    template(&root, "works", TWO);
+    fs::write(root.join("scenario.toml"), SCENARIO).expect("a scenario");
+    let server = Server::start(&stand, &root);
+    let body = json!({ "agents": { "claude": "scripted:scenario.toml" } });
+    let run = id(&server.post("/api/workflows/works/execute", &body).is(201).json());
+    let failed = server.until_status(&run, "FAILED");
+    assert_eq!((&failed["cost_usd"], &failed["inherited_cost_usd"]), (&json!(0.5), &Value::Null));
+    fs::write(root.join("built"), "").expect("a file");
+    let path = format!("/api/executions/{run}/retry");
+    let retried = id(&server.post(&path, &json!({})).is(201).json());
+    let mended = server.until_status(&retried, "COMPLETED");
+    assert_eq!((&mended["cost_usd"], &mended["inherited_cost_usd"]), (&json!(0.25), &json!(0.25)));
+    let sessions = mended["agent_sessions"].as_array().expect("a list");
+    let inherited: Vec<(&Value, &Value)> =
+        sessions.iter().map(|session| (&session["name"], &session["inherited"])).collect();
+    assert_eq!(inherited, [(&json!("plan"), &json!(true)), (&json!("build"), &json!(false))]);
+    let moment =
+        |document: &Value, field: &str| document[field].as_str().expect("a moment").to_owned();
+    let redone = moment(&sessions[1], "started_at");
+    assert!(redone >= moment(&mended, "created_at"), "it has a start of its own: {mended:#}");
+    let totals = server.get("/api/totals").is(200).json();
+    assert_eq!(totals["cost_usd"], json!(0.75), "three sessions were paid for: {totals}");
+    assert_eq!(totals["tokens"], json!({ "input": 300, "output": 30, "cached": 120 }));
+    let told = server.get("/metrics").is(200);
+    let told = String::from_utf8_lossy(&told.body).into_owned();
+    assert!(told.contains("agentos_agent_cost_usd_total 0.75"), "{told}");
+    server.stop();
+}
+
 #[test]
 fn totals_are_those_of_all_databases_and_of_whatever_is_asked_for() {
     let (stand, root) = Stand::with_repository();

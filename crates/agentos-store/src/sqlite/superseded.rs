@@ -1,0 +1,107 @@
+//! Rows of a run that goes on under another source.
+//!
+//! Nothing of what the run has done leaves its record. At the switch every step and session is superseded; those that the
+//! new source asks for as well are found again by their paths and keep their rows, with what is linked to them. The others
+//! stay as they were, with their artifacts, comments and costs. What was under way and is not asked for is stopped, so it
+//! ends as cancelled.
+
+use agentos_core::time::Timestamp;
+use rusqlite::{OptionalExtension as _, named_params};
+
+use super::blob;
+use super::error::Done;
+use super::project::{Target, id_of};
+use super::project_rows::step_key;
+use super::transaction::Tx;
+use crate::ids::Of;
+use crate::projection::{NewSession, NewStep, StepPatch};
+
+/// The run leaves its source at this time.
+pub(super) fn supersede(tx: &Tx<'_>, target: Target, at: Timestamp) -> Done<()> {
+    const RUN: [&str; 2] = [
+        "DELETE FROM blobs WHERE key IN \
+         (SELECT output FROM workflow_runs WHERE key = ?1 AND typeof(output) = 'integer' \
+         UNION SELECT error FROM workflow_runs WHERE key = ?1 AND typeof(error) = 'integer' \
+         UNION SELECT state FROM workflow_runs WHERE key = ?1 AND typeof(state) = 'integer')",
+        "UPDATE workflow_runs SET output = NULL, error = NULL, state = NULL, waiting = NULL, \
+         current_workflow_step_id = NULL, completed_at = NULL, duration = NULL WHERE key = ?1",
+    ];
+    for sql in RUN {
+        tx.statement(sql)?.execute([target.key])?;
+    }
+    for table in ["workflow_steps", "agent_sessions"] {
+        const IS_OPEN: &str = "status IN ('PENDING', 'RUNNING', 'RETRYING')";
+        let sql = format!(
+            "UPDATE {table} SET superseded = 1, \
+             completed_at = CASE WHEN {IS_OPEN} THEN ?2 ELSE completed_at END, \
+             duration = CASE WHEN {IS_OPEN} THEN max(0, CAST(?2 - started_at AS INTEGER)) ELSE duration END, \
+             status = CASE WHEN {IS_OPEN} THEN 'CANCELLED' ELSE status END, updated_at = max(updated_at, ?2) \
+             WHERE execution_id = ?1 AND superseded = 0"
+        );
+        tx.statement(&sql)?.execute((target.key, at.0))?;
+    }
+    tx.memory.borrow_mut().forget_rows(target.key);
+    Ok(())
+}
+
+/// Writes a step that is asked for again into the row that it has; says whether it had one.
+pub(super) fn step_again(
+    tx: &Tx<'_>,
+    target: Target,
+    (number, patch, new): (u32, &StepPatch, &NewStep),
+    at: Timestamp,
+) -> Done<bool> {
+    const VALUES: &str = "DELETE FROM blobs WHERE key IN \
+        (SELECT input FROM workflow_steps WHERE key = ?1 AND typeof(input) = 'integer' \
+        UNION SELECT output FROM workflow_steps WHERE key = ?1 AND typeof(output) = 'integer' \
+        UNION SELECT error FROM workflow_steps WHERE key = ?1 AND typeof(error) = 'integer')";
+    const UPDATE: &str = "UPDATE workflow_steps SET superseded = 0, phase = :phase, status = :status, \
+        started_at = :started, completed_at = :completed, \
+        duration = max(0, CAST(:completed - :started AS INTEGER)), input = :input, output = :output, error = :error, \
+        attempt_number = :attempt, max_attempts = :max, created_at = :created, updated_at = max(updated_at, :at) \
+        WHERE key = :key";
+    let Some(key) = step_key(tx, target.key, Some(number))? else { return Ok(false) };
+    tx.statement(VALUES)?.execute([key])?;
+    let value = |value| blob::store(tx, target.key, value);
+    tx.statement(UPDATE)?.execute(named_params! {
+        ":key": key,
+        ":phase": new.phase,
+        ":status": patch.status.as_str(),
+        ":started": patch.started_at.map(|at| at.0),
+        ":completed": patch.completed_at.map(|at| at.0),
+        ":input": value(new.input.as_ref())?,
+        ":output": value(patch.output.as_ref())?,
+        ":error": value(patch.error.as_ref())?,
+        ":attempt": patch.attempt,
+        ":max": new.max_attempts,
+        ":created": new.at.0,
+        ":at": at.0,
+    })?;
+    tx.memory.borrow_mut().keep_step(target.key, number, key);
+    Ok(true)
+}
+
+/// A session that is ordered again keeps its row; what it used and cost is told again when it ends.
+pub(super) fn session_again(tx: &Tx<'_>, id: &str, new: &NewSession) -> Done<()> {
+    const ERROR: &str = "DELETE FROM blobs WHERE key = \
+        (SELECT error FROM agent_sessions WHERE id = ?1 AND typeof(error) = 'integer')";
+    const UPDATE: &str = "UPDATE agent_sessions SET superseded = 0, inherited = 0, agent = ?2, status = 'RUNNING', \
+        started_at = ?3, completed_at = NULL, duration = NULL, exit_code = NULL, error = NULL WHERE id = ?1";
+    tx.statement(ERROR)?.execute([id])?;
+    tx.statement(UPDATE)?.execute((id, &new.agent, new.at.0))?;
+    Ok(())
+}
+
+/// Whether the remark of this operation is on record. What was said stays as it was said.
+pub(super) fn has_comment(tx: &Tx<'_>, target: Target, operation: &str) -> Done<bool> {
+    let mut find = tx.statement(
+        "SELECT 1 FROM workflow_comments WHERE execution_id = ?1 AND id = ?2 AND author IS NULL",
+    )?;
+    Ok(find.exists((target.key, id_of(target, Of::Comment(operation))))?)
+}
+
+/// Whether the file of this id is on record.
+pub(super) fn has_artifact(tx: &Tx<'_>, id: &str) -> Done<bool> {
+    let mut find = tx.statement("SELECT 1 FROM workflow_artifacts WHERE id = ?1")?;
+    Ok(find.query_row([id], |_| Ok(())).optional()?.is_some())
+}

@@ -1,0 +1,173 @@
+//! `agentos resume --latest`: the run goes on with the workflow as it is now. Tried without effects first.
+
+use std::process::ExitCode;
+
+use agentos_core::id::{OwnerId, RunId};
+use agentos_core::rebase::NumberedStep;
+use agentos_core::standing::{EndStatus, Standing};
+use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::switch::{self, SwitchError, SwitchRequest, Switched};
+use agentos_store::claim::ClaimError;
+use agentos_store::projection::WorkflowStatus;
+use agentos_store::records::{Records as _, RunRecord};
+use agentos_store::sqlite::SqliteStore;
+use agentos_store::store::Store as _;
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::catalog::Listed;
+use crate::error::{CommandError, Result};
+use crate::session::{Opened, Session};
+use crate::travel::latest;
+use crate::{foreground, names, start};
+
+/// Moves the run to the workflow as it is now, if that fits what the run has done.
+pub(super) async fn switch(session: &Session, opened: &Opened, run: RunId) -> Result<()> {
+    let store = &opened.store;
+    let (record, latest) = find(session, store, run).await?;
+    let Some(latest) = latest else {
+        session.output.note(SAME);
+        return Ok(());
+    };
+    let tried = switch::trial(store, session.library(store), &request(run, &latest)).await;
+    told(store, &record, tried).await?;
+    start::register(store, &opened.prepared, &latest).await?;
+    let owner = store.enlist(OwnerId(Uuid::new_v4()))?;
+    let request = (request(run, &latest), owner.id());
+    let moved = switch::switch(store, session.library(store), request).await;
+    let moved = told(store, &record, moved).await?;
+    session.output.note("the run goes on with the latest source");
+    moved.notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
+    Ok(())
+}
+
+/// What is said of a run whose source is the latest.
+const SAME: &str = "the run has the latest source already";
+
+/// The run, and its workflow as it is now if that is another source.
+async fn find(
+    session: &Session,
+    store: &SqliteStore,
+    run: RunId,
+) -> Result<(RunRecord, Option<Listed>)> {
+    if store.head(run).await?.standing.is_ended() {
+        return Err(foreground::ended(store, run, true).await);
+    }
+    let record = store.run_detail(run).await?.run;
+    let latest = session.catalog.find(&record.workflow)?;
+    let is_other = latest.definition != record.definition_hash;
+    Ok((record, is_other.then_some(latest)))
+}
+
+fn request(run: RunId, latest: &Listed) -> SwitchRequest {
+    SwitchRequest { run, definition: latest.definition.clone(), now: SystemClock.now() }
+}
+
+async fn told(
+    store: &SqliteStore,
+    record: &RunRecord,
+    moved: Result<Switched, SwitchError>,
+) -> Result<Switched> {
+    match moved {
+        Ok(switched) => Ok(switched),
+        Err(SwitchError::Claim(ClaimError::Owned { by, .. })) => {
+            Err(foreground::owned(store, record.id, by).await)
+        }
+        Err(SwitchError::Claim(ClaimError::Ended { .. })) => {
+            Err(foreground::ended(store, record.id, true).await)
+        }
+        Err(SwitchError::Rebase(error)) => Err(latest::does_not_fit(record, &error)),
+        Err(error) => {
+            let message = format!("{} can't go on with the latest source: {error}", record.run_id);
+            Err(CommandError::failed(message))
+        }
+    }
+}
+
+/// What would change, as a document.
+#[derive(Serialize)]
+struct Plan<'a> {
+    run_id: &'a str,
+    /// The hash of the source that the run would have.
+    definition_hash: &'a str,
+    /// How it would be shown.
+    status: WorkflowStatus,
+    #[serde(skip)]
+    is_ended: bool,
+    kept: Vec<PlannedStep>,
+    superseded: Vec<PlannedStep>,
+    added: Vec<PlannedStep>,
+    notices: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct PlannedStep {
+    step_number: u32,
+    path: String,
+}
+
+fn planned(steps: &[NumberedStep]) -> Vec<PlannedStep> {
+    let planned =
+        |step: &NumberedStep| PlannedStep { step_number: step.number.0, path: step.path.clone() };
+    steps.iter().map(planned).collect()
+}
+
+/// Prints what would change; nothing does, and the run may be under way.
+pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result<ExitCode> {
+    let store = session.look_for(name)?;
+    let run = names::find(&store, name).await?;
+    let (record, latest) = find(session, &store, run).await?;
+    let (switched, definition) = match &latest {
+        Some(latest) => {
+            let request = request(run, latest);
+            let tried = switch::trial(&store, session.library(&store), &request).await;
+            (told(&store, &record, tried).await?, latest.definition.as_str())
+        }
+        None => {
+            session.output.note(SAME);
+            let standing = store.head(run).await?.standing;
+            let (notices, steps) = (Vec::new(), Default::default());
+            (Switched { notices, steps, standing }, record.definition_hash.as_str())
+        }
+    };
+    let plan = Plan {
+        run_id: &record.run_id,
+        definition_hash: definition,
+        status: match switched.standing {
+            Standing::Ended { status: EndStatus::Completed } => WorkflowStatus::Completed,
+            Standing::Ended { status: EndStatus::Failed } => WorkflowStatus::Failed,
+            Standing::Ended { status: EndStatus::TimedOut } => WorkflowStatus::TimedOut,
+            Standing::Ended { status: EndStatus::Cancelled } => WorkflowStatus::Cancelled,
+            Standing::Working { .. } | Standing::Parked { .. } => record.status,
+        },
+        is_ended: switched.standing.is_ended(),
+        kept: planned(&switched.steps.kept),
+        superseded: planned(&switched.steps.superseded),
+        added: planned(&switched.steps.added),
+        notices: switched.notices.iter().map(ToString::to_string).collect(),
+    };
+    match json {
+        true => session.output.document(&plan)?,
+        false => session.output.lines(plan.lines())?,
+    }
+    session.output.note("nothing was changed");
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Plan<'_> {
+    fn lines(&self) -> Vec<String> {
+        let steps = [("kept", &self.kept), ("superseded", &self.superseded), ("new", &self.added)];
+        let line = |what: &str, step: &PlannedStep| {
+            format!("{what:<10}  {:>3}  {}", step.step_number, step.path)
+        };
+        let mut lines: Vec<String> = steps
+            .iter()
+            .flat_map(|(what, steps)| steps.iter().map(|step| line(what, step)))
+            .collect();
+        lines.extend(self.notices.iter().cloned());
+        if self.is_ended {
+            lines.push(format!("with that the run is {}", self.status.as_str()));
+        }
+        lines
+    }
+}

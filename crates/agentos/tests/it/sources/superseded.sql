@@ -1,0 +1,1 @@
+SELECT name, superseded FROM workflow_steps ORDER BY step_number

@@ -1,0 +1,1 @@
+SELECT version FROM workflow_definitions WHERE name = 'work'
