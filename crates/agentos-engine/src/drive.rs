@@ -186,7 +186,7 @@ impl Drive {
     async fn attend_to(&mut self, effect: Effect) {
         match self.see_to_files(&effect).await {
             Ok(()) => self.perform(effect),
-            Err(failure) => self.refuse(effect, failure),
+            Err(refusal) => self.refuse(effect, refusal),
         }
     }
 

@@ -30,18 +30,22 @@ use agentos_core::entry::OperationResult;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Try};
 use agentos_core::path::OperationId;
+use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 use agentos_process::environment::built_up;
 use agentos_process::leftovers::end_marked;
 use agentos_process::secret::Secrets;
 use agentos_process::token::{self, Token};
+use agentos_process::tool::killed_by;
 use agentos_store::records::Records;
 use agentos_workspace::version_control::{Halt, Mark, VersionControlError};
 use async_trait::async_trait;
 use serde_json::json;
 
+use crate::clock::{Clock as _, SystemClock};
 use crate::performer::{Order, Performed, Performer, Ticket};
 use crate::shell::{Ground, Grounds, NoOutput, OutputSink, Refusal, Whose, Workspaces, run_folder};
+use crate::tool_hold;
 pub use agentos_forge::{Kind as ForgeKind, Patience};
 pub use door::{ForgeSettings, GITHUB_API};
 use errand::Errand;
@@ -160,7 +164,13 @@ impl GitPerformer {
         match done {
             Ok(value) => Ok(OperationResult::Ok { value: masked(value, &secrets) }),
             Err(_) if ticket.stop.is_cancelled() => Ok(OperationResult::Cancelled {}),
-            Err(Trouble::History(error)) => Err(failure(&error, &secrets).into()),
+            Err(Trouble::History(error)) => match killed_by(&error) {
+                Some(_) => {
+                    let message = secrets.masked(&error.to_string());
+                    Err(Refusal::Held(tool_hold::hold(message, self.created_at(order.run).await)))
+                }
+                None => Err(failure(&error, &secrets).into()),
+            },
             Err(Trouble::Failure(failure)) => {
                 let message = secrets.masked(&failure.message);
                 Err(Failure { message, ..failure }.into())
@@ -180,6 +190,15 @@ impl GitPerformer {
             settings.output.remark(whose, &secrets.masked(&line));
         }
         Ok(value)
+    }
+
+    /// When a run was created; now, if nobody knows.
+    async fn created_at(&self, run: RunId) -> Timestamp {
+        let known = match &self.settings.records {
+            Some(records) => records.run_detail(run).await.ok(),
+            None => None,
+        };
+        known.map_or_else(|| SystemClock.now(), |detail| detail.run.created_at)
     }
 
     /// Where the files of an operation are while it is performed: the same for every try, which replaces them.

@@ -38,6 +38,7 @@ pub mod shell;
 pub mod slots;
 pub mod switch;
 pub mod takeover;
+pub mod tool_hold;
 pub mod travel;
 mod trouble;
 mod worker;

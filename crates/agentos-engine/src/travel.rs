@@ -15,7 +15,7 @@
 mod history;
 mod track;
 
-use agentos_core::entry::Home;
+use agentos_core::entry::{Hold, Home};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{Attempt, RunId, Seq, StepNumber};
 use agentos_core::invocation::Invoked;
@@ -24,6 +24,7 @@ use agentos_core::path::{OperationId, ScopePath};
 use agentos_core::value::Value;
 use async_trait::async_trait;
 
+use crate::shell::Refusal;
 pub use history::{Asked, History, Work};
 pub(crate) use track::{Due, Track};
 
@@ -93,19 +94,22 @@ pub trait Snapshots: Send + Sync + 'static {
 
     /// Keeps the files as they are. Asked again for the same moment, nothing happens. What can't be kept is told on the run;
     /// the run goes on.
-    async fn keep(&self, moment: Moment);
+    ///
+    /// # Errors
+    /// They can't be kept yet, because of something that passes: what was about to change them waits.
+    async fn keep(&self, moment: Moment) -> Result<(), Hold>;
 
     /// Whether the files have gone back already.
     ///
     /// # Errors
-    /// It can't be found out.
-    async fn is_done(&self, rollback: &Rollback) -> Result<bool, Failure>;
+    /// It can't be found out, or not yet.
+    async fn is_done(&self, rollback: &Rollback) -> Result<bool, Refusal>;
 
     /// Takes the files back, and writes down that this was done.
     ///
     /// # Errors
-    /// They can't go back.
-    async fn roll_back(&self, rollback: Rollback) -> Result<(), Failure>;
+    /// They can't go back, or not yet.
+    async fn roll_back(&self, rollback: Rollback) -> Result<(), Refusal>;
 }
 
 /// Nobody keeps files.
@@ -118,14 +122,16 @@ impl Snapshots for NoSnapshots {
         false
     }
 
-    async fn keep(&self, _: Moment) {}
+    async fn keep(&self, _: Moment) -> Result<(), Hold> {
+        Ok(())
+    }
 
-    async fn is_done(&self, _: &Rollback) -> Result<bool, Failure> {
+    async fn is_done(&self, _: &Rollback) -> Result<bool, Refusal> {
         Ok(false)
     }
 
-    async fn roll_back(&self, rollback: Rollback) -> Result<(), Failure> {
-        Err(refused(&rollback.step, "nobody keeps snapshots here"))
+    async fn roll_back(&self, rollback: Rollback) -> Result<(), Refusal> {
+        Err(refused(&rollback.step, "nobody keeps snapshots here").into())
     }
 }
 

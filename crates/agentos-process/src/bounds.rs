@@ -32,6 +32,12 @@ pub const GRACE: Duration = Duration::from_secs(5);
 /// How long the pipes of a command that has ended are read on while somebody else still holds them.
 pub const DRAIN: Duration = Duration::from_millis(500);
 
+/// How often a short tool is run that a signal ends each time.
+pub const RUNS_WHEN_KILLED: u32 = 4;
+
+/// Between the first two of these runs; four times as long between the next two.
+pub const PAUSE_WHEN_KILLED: Duration = Duration::from_millis(100);
+
 /// How long apart two rounds of KILL are.
 pub const KILL_ROUND: Duration = Duration::from_millis(10);
 

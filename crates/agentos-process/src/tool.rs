@@ -11,7 +11,7 @@ mod pipe;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
 
-use crate::bounds::{KILL_ROUND, LEFTOVERS};
+use crate::bounds::{KILL_ROUND, LEFTOVERS, PAUSE_WHEN_KILLED, RUNS_WHEN_KILLED};
 use crate::clock::pause;
 use crate::processes::is_group_alive;
 use pipe::{Pipe, wait_for_news};
@@ -76,6 +76,18 @@ pub enum ToolError {
         /// The limit.
         after: Duration,
     },
+    /// A signal ended it, each time it was run: that says something about the machine, and is no answer.
+    #[error(
+        "`{command}` was ended by signal {}{}",
+        source.signal,
+        if source.signal == 9 { "; the machine may be out of memory" } else { "" }
+    )]
+    Killed {
+        /// What was run.
+        command: String,
+        /// The signal.
+        source: KilledBySignal,
+    },
     /// It said more than anybody wants to keep, and was killed.
     #[error("`{command}` said more than {limit} bytes and was killed")]
     TooMuchOutput {
@@ -84,6 +96,21 @@ pub enum ToolError {
         /// The limit.
         limit: usize,
     },
+}
+
+/// The signal that ended a tool, as the last link in the chain of every error that is made of [`ToolError::Killed`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("signal {signal}")]
+pub struct KilledBySignal {
+    /// The signal.
+    pub signal: i32,
+}
+
+/// The signal that ended a tool, if that is what an error comes from.
+#[must_use]
+pub fn killed_by(error: &(dyn std::error::Error + 'static)) -> Option<KilledBySignal> {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    chain.into_iter().find_map(|error| error.downcast_ref::<KilledBySignal>().copied())
 }
 
 /// How a tool ended, and what it said.
@@ -97,13 +124,34 @@ pub struct Answer {
     pub complaint: Vec<u8>,
     /// Whether it had more to say than was wanted, and was killed.
     pub is_cut: bool,
+    /// The signal that ended an earlier run of it ([`Tool::run_until_answered`]), which may have done some of its work.
+    pub killed_before: Option<KilledBySignal>,
 }
 
 impl Answer {
+    const fn of(status: ExitStatus, output: Vec<u8>, complaint: Vec<u8>) -> Self {
+        Self { status, output, complaint, is_cut: false, killed_before: None }
+    }
+
     /// Whether it ended well.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.status.success()
+    }
+
+    /// The signal that ended it. Not if we have killed it ourselves.
+    #[must_use]
+    pub fn killed_by(&self) -> Option<KilledBySignal> {
+        let signal = self.status.signal().filter(|_| !self.is_cut);
+        signal.map(|signal| KilledBySignal { signal })
+    }
+
+    /// The signal that ended a program which git had started and waited for, by git's own words.
+    fn helper_killed_by(&self) -> Option<KilledBySignal> {
+        let said = String::from_utf8_lossy(&self.complaint);
+        let (_, rest) = said.split_once(" died of signal ").filter(|_| !self.is_success())?;
+        let end = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());
+        rest[..end].parse().ok().map(|signal| KilledBySignal { signal })
     }
 
     /// What it complained of, for people: without the white space around it.
@@ -131,7 +179,8 @@ pub struct Tool {
     output_bytes: usize,
     is_cut_short: bool,
     lock: Option<Arc<File>>,
-    input: Option<Arc<File>>,
+    /// What it reads, and from where.
+    input: Option<(Arc<File>, Option<u64>)>,
 }
 
 impl Tool {
@@ -216,10 +265,12 @@ impl Tool {
         self
     }
 
-    /// Lets it read this file, from where the file stands. It holds no lock then.
+    /// Lets it read this file, from where the file stands; run again, it reads the same. It holds no lock then.
     #[must_use]
-    pub fn reading(mut self, input: File) -> Self {
-        self.input = Some(Arc::new(input));
+    pub fn reading(mut self, mut input: File) -> Self {
+        // What has no position is read on.
+        let begin = input.stream_position().ok();
+        self.input = Some((Arc::new(input), begin));
         self
     }
 
@@ -229,7 +280,12 @@ impl Tool {
     /// [`ToolError`] if there is no answer. A tool that ends badly has answered.
     pub fn run(&self) -> Result<Answer, ToolError> {
         let mut command = self.command();
-        if let Some(read) = self.input.as_ref().or(self.lock.as_ref()) {
+        if let Some((input, Some(begin))) = &self.input {
+            let rewound = (&**input).seek(io::SeekFrom::Start(*begin));
+            rewound.map_err(|error| self.refused(error))?;
+        }
+        let input = self.input.as_ref().map(|(input, _)| input);
+        if let Some(read) = input.or(self.lock.as_ref()) {
             // A lock belongs to the open file, of which this is another handle.
             command.stdin(read.try_clone().map_err(|error| self.refused(error))?);
         }
@@ -240,6 +296,33 @@ impl Tool {
             let _ended = running.kill();
         }
         answer
+    }
+
+    /// Runs it to its end, and once more after a pause if a signal ended it, up to [`RUNS_WHEN_KILLED`] times. For
+    /// questions, and for what leaves the same however often it is done; an answer after a kill says so.
+    ///
+    /// # Errors
+    /// [`ToolError`] if there is no answer. One that a signal ended has given none.
+    pub fn run_until_answered(&self) -> Result<Answer, ToolError> {
+        let (mut runs, mut wait, mut killed_before) = (1, PAUSE_WHEN_KILLED, None);
+        loop {
+            let answer = self.run()?;
+            let Some(source) = answer.killed_by().or_else(|| answer.helper_killed_by()) else {
+                return Ok(Answer { killed_before, ..answer });
+            };
+            if runs == RUNS_WHEN_KILLED {
+                return Err(self.killed(source));
+            }
+            (runs, killed_before) = (runs + 1, Some(source));
+            pause(wait);
+            wait = wait.saturating_mul(4);
+        }
+    }
+
+    /// The error for an answer that is none, because a signal ended the tool.
+    #[must_use]
+    pub fn killed(&self, source: KilledBySignal) -> ToolError {
+        ToolError::Killed { command: self.to_text(), source }
     }
 
     #[expect(
@@ -279,16 +362,17 @@ impl Tool {
             complaint.read_what_is_there().map_err(failed)?;
             if output.is_over_limit && self.is_cut_short {
                 let status = running.kill().map_err(failed)?;
-                let (output, complaint) = (output.kept, complaint.kept);
-                return Ok(Answer { status, output, complaint, is_cut: true });
+                return Ok(Answer {
+                    is_cut: true,
+                    ..Answer::of(status, output.kept, complaint.kept)
+                });
             }
             if output.is_over_limit {
                 let limit = self.output_bytes;
                 return Err(ToolError::TooMuchOutput { command: self.to_text(), limit });
             }
             if let Some(status) = ended {
-                let (output, complaint) = (output.kept, complaint.kept);
-                return Ok(Answer { status, output, complaint, is_cut: false });
+                return Ok(Answer::of(status, output.kept, complaint.kept));
             }
             let left = deadline.left();
             if left.is_zero() {

@@ -12,6 +12,7 @@
 //! own lines come again when it is executed again. So a crash may cost the end of a file and nothing else. Paths are
 //! kept relative to the project, which may be moved.
 
+mod creating;
 mod lines;
 mod reader;
 
@@ -24,6 +25,7 @@ use serde::Serialize;
 use thiserror::Error;
 use uuid::Uuid;
 
+pub use creating::{Creating, Left, find_creating, is_being_created};
 pub use lines::{Line, Piece, RunLogs, StepName, Stream};
 pub use reader::LogReader;
 
@@ -100,6 +102,18 @@ impl RunFolder {
         Ok(())
     }
 
+    /// Makes the folder of a run that is about to be created. Until the run's document is in it, it is known that the run may
+    /// not have come to be: if this process dies before, somebody else removes the folder.
+    ///
+    /// # Errors
+    /// [`FolderError`].
+    pub fn begin(&self) -> Result<Creating, FolderError> {
+        make_self_ignoring(&executions(&self.project))?;
+        let creating = Creating::begin(&self.path())?;
+        self.create()?;
+        Ok(creating)
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> PathBuf {
@@ -139,7 +153,10 @@ impl RunFolder {
         let path = self.path().join("metadata.json");
         let text = serde_json::to_string_pretty(document)
             .map_err(|error| FolderError::Io { path: path.clone(), source: error.into() })?;
-        write_atomically(&path, text.as_bytes()).map_err(FolderError::at(&path))
+        write_atomically(&path, text.as_bytes()).map_err(FolderError::at(&path))?;
+        // Only a run that there is has a document.
+        creating::end(&self.path());
+        Ok(())
     }
 
     /// Opens the logs to go on behind what is in them.

@@ -231,8 +231,9 @@ fn ask<A: AsRef<OsStr>>(
     for name in WHERE_VARIABLES {
         tool = tool.unset(name);
     }
-    let answer =
-        tool.run().map_err(|source| GitError::Tool { folder: folder.to_owned(), source })?;
+    let answer = tool
+        .run_until_answered()
+        .map_err(|source| GitError::Tool { folder: folder.to_owned(), source })?;
     match dubious(&answer) {
         Some(repository) => Err(GitError::DubiousOwnership { repository }),
         None => Ok(answer),

@@ -24,6 +24,7 @@ mod mounts;
 pub mod named;
 mod refs;
 pub mod siblings;
+pub mod stale_lock;
 pub mod state;
 pub mod surroundings;
 pub mod version_control;

@@ -5,6 +5,7 @@ pub(crate) mod commands;
 mod copies;
 pub(crate) mod folders;
 pub(crate) mod litter;
+pub(crate) mod locks;
 pub(crate) mod others;
 pub(crate) mod source;
 pub(crate) mod target;

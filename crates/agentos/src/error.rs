@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use agentos_engine::background::AttendError;
 use agentos_engine::fork::ForkError;
 use agentos_engine::takeover::TakeOverError;
+use agentos_process::tool::killed_by;
 use agentos_server::problem;
 use agentos_store::backend::{BackendError, BackendErrorKind};
 use agentos_store::inbox::SendError;
@@ -102,6 +103,17 @@ impl CommandError {
                 .because(Cause::Project)
                 .api_hint("somebody has to look at the checkout on the server's machine"),
             false => failed,
+        }
+    }
+
+    /// It did not work because of this error. If that is because a signal has ended git or jj, trying again helps.
+    pub(crate) fn caused(error: &(dyn std::error::Error + 'static)) -> Self {
+        let failed = Self::failed(error.to_string());
+        match killed_by(error) {
+            Some(_) => failed
+                .because(Cause::ToolKilled)
+                .hint("nothing is wrong with the repository; try again when the machine has memory to spare"),
+            None => failed,
         }
     }
 

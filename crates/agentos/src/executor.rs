@@ -28,7 +28,7 @@ use crate::travel::keeper::DeskSnapshots;
 use crate::workspace::desk::Desk;
 use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
-use crate::{limits, settings, supervise, sweep};
+use crate::{limits, never_created, settings, supervise, sweep};
 
 /// The hidden verb.
 pub(crate) const VERB: &str = "executor";
@@ -143,6 +143,7 @@ pub(crate) async fn attend_until(
     idle_for: Duration,
     (told, brought): (impl Future<Output = Depart>, &Notify),
 ) -> Result<Attended> {
+    never_created::sweep(session, store).await;
     let owners = RefCell::new(Vec::new());
     let followers = RefCell::new(Vec::<JoinHandle<()>>::new());
     let start = || {

@@ -32,7 +32,7 @@ use crate::view::{self, Presenter, Stream};
 use crate::workspace::desk::Desk;
 use crate::workspace::homes::DeskHomes;
 use crate::workspace::tend;
-use crate::{limits, settings, supervise, sweep};
+use crate::{limits, never_created, settings, supervise, sweep};
 
 /// How often a picture is drawn at most.
 const FRAME: Duration = Duration::from_millis(100);
@@ -97,6 +97,7 @@ pub(crate) async fn drive(
     let engine =
         start(session, store, &owner, (Arc::clone(&family), FileLines::watched_by(watcher)))?;
     let scribe = tokio::spawn(scribe::follow(store.clone(), engine.events()));
+    never_created::sweep(session, store).await;
     let sweeper = tokio::spawn(sweep::follow(store.clone(), engine.events()));
     let desk = Desk::open(session, store).ok();
     let tender = tokio::spawn(tend::follow(desk, store.clone(), engine.events()));

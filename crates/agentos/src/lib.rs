@@ -36,6 +36,7 @@ mod lines;
 mod logging;
 mod mcp;
 mod names;
+mod never_created;
 mod operations;
 mod output;
 mod overview;

@@ -82,7 +82,7 @@ pub(crate) async fn create(
 ) -> Result<RunId> {
     let run = request.names.run;
     let folder = RunFolder::new(&prepared.project_path, run);
-    folder.create().map_err(|error| CommandError::failed(error.to_string()))?;
+    let creating = folder.begin().map_err(|error| CommandError::failed(error.to_string()))?;
     let context = folder.path().join("context");
     let (mut input, mut given_files) = (request.input, BTreeMap::new());
     for file in &request.files {
@@ -103,6 +103,7 @@ pub(crate) async fn create(
     let home = Home { agents: request.agents, given_files, ..home };
     let start = RunStarted { home: home.into(), ..start };
     create_named(store, start, (place, request.owner), request.names.choice).await?;
+    drop(creating);
     Ok(run)
 }
 

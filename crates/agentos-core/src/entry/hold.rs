@@ -30,4 +30,6 @@ pub enum HoldKind {
     Disk,
     /// A slot: so many are at work already.
     Slot,
+    /// A program that is needed before it can begin (git, jj): a signal has ended it again and again.
+    Tool,
 }

@@ -56,10 +56,10 @@ impl Cursor {
         true
     }
 
-    /// What was held for a slot or for room on the disk may be tried again. A person's approval is waited for.
+    /// What was held for a slot, for room on the disk or for a tool may be tried again. A person's approval is waited for.
     pub(super) fn admitted(&mut self, id: &OperationId) -> Result<(), AdvanceError> {
         match self.hold_kind(id) {
-            Some(HoldKind::Slot | HoldKind::Disk) => self.release(id, None),
+            Some(HoldKind::Slot | HoldKind::Disk | HoldKind::Tool) => self.release(id, None),
             Some(HoldKind::Approval) | None => Ok(()),
         }
     }

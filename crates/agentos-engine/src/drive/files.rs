@@ -2,7 +2,7 @@
 
 use agentos_core::codec::Chunk;
 use agentos_core::effect::Effect;
-use agentos_core::entry::{OperationResult, Record};
+use agentos_core::entry::Record;
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::Seq;
 use agentos_core::path::OperationId;
@@ -11,6 +11,7 @@ use agentos_store::log::load_whole_log;
 
 use super::Drive;
 use crate::performer::{News, Performed};
+use crate::shell::Refusal;
 use crate::travel::{Due, History, Moment, Rollback, attempt_around, refused};
 
 impl Drive {
@@ -29,12 +30,15 @@ impl Drive {
             let position = Seq(first + (chunk.entries.len() as u64).saturating_sub(1));
             let (run, home) = (self.run, self.home.clone());
             let moment = Moment { run, home, before: None, is_waiting, position };
-            self.shared.snapshots.keep(moment).await;
+            // There is nothing that could wait for it.
+            if let Err(hold) = self.shared.snapshots.keep(moment).await {
+                tracing::warn!(%run, why = hold.message, "the run's files are not kept");
+            }
         }
     }
 
     /// What has to be done about files before this is performed.
-    pub(super) async fn see_to_files(&mut self, effect: &Effect) -> Result<(), Failure> {
+    pub(super) async fn see_to_files(&mut self, effect: &Effect) -> Result<(), Refusal> {
         let Effect::Perform { operation, .. } = effect else { return Ok(()) };
         let mut has_returned = false;
         for due in self.track.dues(operation) {
@@ -43,20 +47,20 @@ impl Drive {
         let Some(mark) = self.track.mark(operation).filter(|mark| mark.keeps) else {
             return Ok(());
         };
-        self.track.kept(operation);
         if !has_returned {
             let step = self.execution.journal().step_of(operation).map(|(number, _)| number);
             let before = step.map(|number| (number, attempt_around(&operation.scope())));
             let home = self.home.clone();
             let (run, position, is_waiting) = (self.run, mark.position, false);
             let moment = Moment { run, home, before, is_waiting, position };
-            self.shared.snapshots.keep(moment).await;
+            self.shared.snapshots.keep(moment).await.map_err(Refusal::Held)?;
         }
+        self.track.kept(operation);
         Ok(())
     }
 
     /// Takes the files back to the start of a step; whether there was anything to do.
-    async fn take_back(&mut self, operation: &OperationId, due: Due) -> Result<bool, Failure> {
+    async fn take_back(&mut self, operation: &OperationId, due: Due) -> Result<bool, Refusal> {
         let name = due.step.name().map(|name| name.to_string()).unwrap_or_default();
         let position = self.track.mark(operation).map_or(due.until, |mark| mark.position);
         let before = Some((due.number, due.attempt));
@@ -95,9 +99,16 @@ impl Drive {
     }
 
     /// Says that something was not done.
-    pub(super) fn refuse(&self, effect: Effect, failure: Failure) {
-        let Effect::Perform { operation, r#try, .. } = effect else { return };
-        let performed = Performed::Ended(OperationResult::Failed { failure });
+    pub(super) fn refuse(&self, effect: Effect, refusal: Refusal) {
+        let Effect::Perform { operation, r#try, child, .. } = effect else { return };
+        let refusal = match refusal {
+            // A child run can't be held: its invocation fails, and the step around it may try again.
+            Refusal::Held(hold) if child.is_some() => {
+                Failure::new(FailureKind::Error, hold.message).into()
+            }
+            refusal => refusal,
+        };
+        let performed = Performed::from(refusal);
         let _unheard = self.in_flight.sender.send(News::Performed { operation, r#try, performed });
     }
 }

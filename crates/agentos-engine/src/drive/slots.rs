@@ -199,8 +199,9 @@ impl Drive {
     /// What waited for a slot when another process drove the run enters the queue again; what waited for room on the disk is
     /// tried again.
     pub(super) fn try_held_again(&self) -> Vec<Happening> {
-        let held =
-            [HoldKind::Slot, HoldKind::Disk].into_iter().flat_map(|kind| self.held_for(kind));
+        let held = [HoldKind::Slot, HoldKind::Disk, HoldKind::Tool]
+            .into_iter()
+            .flat_map(|kind| self.held_for(kind));
         held.map(|operation| Happening::Admitted { operation }).collect()
     }
 

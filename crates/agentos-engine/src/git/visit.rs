@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentos_core::failure::Failure;
 use agentos_core::value::Value;
+use agentos_process::clock::pause;
 use agentos_process::leftovers::end_marked;
 use agentos_process::token::Token;
+use agentos_process::tool::killed_by;
 use agentos_workspace::surroundings::Surroundings;
 use agentos_workspace::version_control::{self, Halt, Mark, VersionControlError};
 
@@ -65,8 +69,41 @@ impl From<Failure> for Trouble {
     }
 }
 
+/// How often a call is made from its beginning that a signal ends, and how long the pause before the second is; it doubles.
+const CALLS: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(250);
+
 impl Visit {
+    /// Makes the call. If a signal ends git in the middle of it, it is made again from its beginning, as after a crash: it
+    /// finds out by itself what is done already, and what git has left is cleared up first.
     pub(super) fn run(self) -> Result<Done, Trouble> {
+        let note = self.scratch.with_extension("killed");
+        let mut is_recovered = self.is_recovered || note.exists();
+        let mut wait = PAUSE;
+        for _ in 1..CALLS {
+            match self.call(is_recovered) {
+                Err(Trouble::History(error)) if self.is_killed(&error) => is_recovered = true,
+                done => return settled(&note, done),
+            }
+            pause(wait);
+            wait *= 2;
+        }
+        let done = self.call(is_recovered);
+        if matches!(&done, Err(Trouble::History(error)) if self.is_killed(error)) {
+            // Whoever comes next has to clear up, too. A folder, which goes with the others of the run.
+            if let Err(error) = fs::create_dir_all(&note) {
+                tracing::warn!(%error, "it can't be noted that a git was killed");
+            }
+            return done;
+        }
+        settled(&note, done)
+    }
+
+    fn is_killed(&self, error: &VersionControlError) -> bool {
+        !self.halt.is_now() && killed_by(error).is_some()
+    }
+
+    fn call(&self, is_recovered: bool) -> Result<Done, Trouble> {
         let text = |(name, value): (&String, &String)| (OsString::from(name), value.into());
         let surroundings = Surroundings {
             cwd: Some(self.ground.path.clone()),
@@ -74,12 +111,12 @@ impl Visit {
             environment: self.environment.iter().map(text).collect(),
         };
         let end = || end_marked(&self.token, GRACE);
-        if self.is_recovered {
+        if is_recovered {
             end().map_err(VersionControlError::from)?;
         }
         let (scratch, halt) = (self.scratch.clone(), self.halt.clone());
         let repository = version_control::open(&self.ground.path, scratch, surroundings, halt)?;
-        if self.is_recovered {
+        if is_recovered {
             repository.clear_up(self.errand.branch())?;
         }
         let around = Circumstances {
@@ -92,7 +129,7 @@ impl Visit {
             Errand::CheckPr(wanted) => check::look(wanted, &*repository, &around)
                 .map(|found| Done::Prospect(Box::new(found))),
             Errand::CreatePr(wish) => {
-                if self.is_recovered && self.errand.is_change() {
+                if is_recovered && self.errand.is_change() {
                     repository.abort_rebase()?;
                 }
                 propose(wish, &*repository, &around).map(|made| Done::Proposal(Box::new(made)))
@@ -106,4 +143,10 @@ impl Visit {
         }
         done
     }
+}
+
+/// Whatever came of it, no git was killed in the end.
+fn settled(note: &Path, done: Result<Done, Trouble>) -> Result<Done, Trouble> {
+    let _none = fs::remove_dir(note);
+    done
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use agentos_core::entry::{Entry, Record};
+use agentos_core::entry::{Entry, HoldKind, Record};
 use agentos_core::id::{Attempt, Seq, StepNumber};
 use agentos_core::path::{OperationId, ScopePath, StepPath};
 
@@ -35,6 +35,8 @@ pub(crate) struct Track {
 pub(crate) struct Mark {
     pub(crate) position: Seq,
     pub(crate) keeps: bool,
+    /// Whether the files could not be kept when it was ordered, because a program was killed that is needed for it.
+    is_late: bool,
 }
 
 #[derive(Debug)]
@@ -104,6 +106,13 @@ impl Track {
                     self.at_work.remove(&mark.position);
                 }
             }
+            Entry::OperationHeld { operation, hold, .. } if hold.kind == HoldKind::Tool => {
+                let is_alone = self.at_work.values().all(|other| other == operation);
+                if let Some(mark) = self.open.get_mut(operation) {
+                    mark.is_late = true;
+                    mark.keeps &= is_alone;
+                }
+            }
             Entry::RunRebased { .. } => self.begin_to_live(),
             _ => {}
         }
@@ -112,8 +121,12 @@ impl Track {
     fn ordered(&mut self, seq: Seq, operation: &OperationId, touches: bool) {
         let is_new = !self.earlier.contains(operation);
         let keeps = touches && is_new && self.is_fresh && self.at_work.is_empty();
-        self.open.insert(operation.clone(), Mark { position: seq, keeps });
+        self.open.insert(operation.clone(), Mark { position: seq, keeps, is_late: false });
         if touches {
+            // It may change files that were to be kept for those that wait: they come too late.
+            let late =
+                self.open.iter_mut().filter(|(other, mark)| mark.is_late && *other != operation);
+            late.for_each(|(_, mark)| mark.keeps = false);
             self.at_work.insert(seq, operation.clone());
             self.is_fresh = false;
             self.has_touched = true;
@@ -186,6 +199,8 @@ impl Track {
 
 #[cfg(test)]
 mod tests {
+    use agentos_core::entry::Hold;
+    use agentos_core::id::Try;
     use agentos_core::time::Millis;
 
     use super::super::history::tests::{asked, ended, log, ordered};
@@ -227,6 +242,22 @@ mod tests {
         entries.push(ordered("/b#1@1/shell:x#1"));
         assert_eq!(keeps(&Track::of(&log(entries.clone()), true), "/b#1@1/shell:x#1"), Some(false));
         assert_eq!(keeps(&Track::of(&log(entries), false), "/b#1@1/shell:x#1"), None);
+    }
+
+    #[test]
+    fn what_had_to_wait_keeps_files_only_if_nothing_else_has_begun_meanwhile() {
+        let hold = Hold { kind: HoldKind::Tool, message: "m".into(), subject: None, until: None };
+        let operation: OperationId = "/a#1@1/shell:x#1".parse().expect("an operation");
+        let held = Entry::OperationHeld { operation: operation.clone(), r#try: Try::FIRST, hold };
+        let mut entries = vec![asked("/a#1", 1, false), ordered("/a#1@1/shell:x#1"), held];
+        assert_eq!(keeps(&Track::of(&log(entries.clone()), true), "/a#1@1/shell:x#1"), Some(true));
+        entries.push(ordered("/b#1@1/shell:x#1"));
+        entries.push(ended("/b#1@1/shell:x#1"));
+        assert_eq!(keeps(&Track::of(&log(entries.clone()), true), "/a#1@1/shell:x#1"), Some(false));
+        // The same if it was ordered before, and performed while the first one waited.
+        entries.swap(2, 3);
+        entries.truncate(4);
+        assert_eq!(keeps(&Track::of(&log(entries), true), "/a#1@1/shell:x#1"), Some(false));
     }
 
     #[test]

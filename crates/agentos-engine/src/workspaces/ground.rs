@@ -10,6 +10,7 @@ use std::sync::Arc;
 use agentos_core::entry::{Hold, HoldKind, Home};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::RunId;
+use agentos_process::tool::killed_by;
 use agentos_store::records::Records;
 use agentos_workspace::metadata;
 use agentos_workspace::surroundings::Surroundings;
@@ -23,8 +24,10 @@ use tokio::sync::Mutex;
 
 use super::set_up::SetUp;
 use super::workspace_of;
+use crate::clock::{Clock as _, SystemClock};
 use crate::library::prelude;
 use crate::shell::{Ground, Grounds, Refusal, Visitor};
+use crate::tool_hold;
 
 /// Who brings back workspaces that are gone.
 #[async_trait]
@@ -126,6 +129,11 @@ impl CheckedWorkspaces {
                 Ok(known)
             }
             Err(VerifyError::Missing { .. }) => self.brought_back(visitor).await,
+            Err(error) if killed_by(&error).is_some() => {
+                let run = self.records.run_detail(visitor.run).await;
+                let since = run.map_or_else(|_| SystemClock.now(), |detail| detail.run.created_at);
+                Err(Refusal::Held(tool_hold::hold(error.to_string(), since)))
+            }
             Err(error) => Err(refused(format!(
                 "{error}; nothing was done. `agentos workspace status` shows it"
             ))

@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use agentos_process::at_work::is_at_work_in;
+use agentos_process::at_work::AtWork;
 use agentos_process::leftovers::end_marked;
 use agentos_process::token::{Token, VARIABLE};
-use agentos_process::tool::{COMPLAINT_BYTES, Tool, ToolError};
+use agentos_process::tool::{COMPLAINT_BYTES, Tool, ToolError, killed_by};
 
 use crate::support::{eventually, is_alive};
 
@@ -132,12 +132,60 @@ fn what_is_left_of_a_tool_is_found_by_its_mark_and_ended() {
     let tool = shell(script).set(VARIABLE, mark.within(Some("another")));
     assert!(tool.in_folder(folder.path()).run().unwrap().is_success());
     // It has written down who it is before it became the program that sleeps.
-    eventually("it sleeps", || is_at_work_in("sleep", folder.path()).unwrap());
+    let look = |program: &str| AtWork::look(&[program], &[folder.path().to_owned()]).unwrap();
+    eventually("it sleeps", || !look("sleep").is_empty());
+    let seen = look("sleep");
     let left = fs::read_to_string(folder.path().join("left")).unwrap();
     let environment = Path::new("/proc").join(left.trim()).join("environ");
     eventually("its mark can be seen", || !fs::read(&environment).unwrap().is_empty());
-    assert!(!is_at_work_in("git", folder.path()).unwrap());
+    assert!(look("git").is_empty() && !seen.has_ended());
     assert_eq!(end_marked(&Token::of("nobody"), Duration::ZERO).unwrap(), 0);
     assert_eq!(end_marked(&mark, Duration::ZERO).unwrap(), 1);
-    assert!(!is_at_work_in("sleep", folder.path()).unwrap());
+    assert!(look("sleep").is_empty() && seen.has_ended());
+}
+
+#[test]
+fn who_names_a_folder_works_in_it_and_who_has_ended_does_not() {
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let look = |folder: &Path| AtWork::look(&["sleep"], &[folder.to_owned()]).unwrap();
+    let left = |word: &str| shell(word).in_folder(here.path()).run().unwrap();
+    let named = format!("GIT_DIR={}/sub", there.path().display());
+    let script = format!("{named} sleep 1000 >&- 2>&- & echo $!");
+    let pid = String::from_utf8(left(&script).output).unwrap();
+    eventually("its environment can be seen", || !look(there.path()).is_empty());
+    let seen = look(there.path());
+    assert!(!seen.has_ended() && !look(here.path()).is_empty());
+    left(&format!("kill -9 {pid}"));
+    eventually("it has ended", || seen.has_ended());
+    assert!(look(there.path()).is_empty());
+}
+
+#[test]
+fn a_tool_that_a_signal_ends_is_run_again_and_then_has_not_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let dies = |times: u32| {
+        let script = format!(
+            "cat; echo x >> runs; [ $(wc -l < runs) -gt {times} ] || kill -9 $$; echo done; exit 3"
+        );
+        fs::write(folder.path().join("list"), "a list\n").unwrap();
+        let _new = fs::remove_file(folder.path().join("runs"));
+        shell(&script)
+            .in_folder(folder.path())
+            .reading(fs::File::open(folder.path().join("list")).unwrap())
+            .run_until_answered()
+    };
+    let answer = dies(0).unwrap();
+    assert_eq!((answer.status.code(), answer.killed_before), (Some(3), None));
+    let answer = dies(2).unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&answer.output),
+        "a list\ndone\n",
+        "it reads the same again"
+    );
+    assert_eq!(answer.killed_before.map(|killed| killed.signal), Some(9));
+    let error = dies(1_000).unwrap_err();
+    assert_eq!(killed_by(&error).map(|killed| killed.signal), Some(9), "{error}");
+    assert!(error.to_string().contains("was ended by signal 9"), "{error}");
+    let died = shell("echo 'error: git-remote-https died of signal 9' >&2; exit 128");
+    assert!(killed_by(&died.run_until_answered().unwrap_err()).is_some(), "a helper of git");
 }

@@ -47,7 +47,7 @@ pub enum WaitKind {
     Slot,
     /// Room on the disk.
     Disk,
-    /// The next attempt at a step.
+    /// The next attempt at a step, or at what a killed program could not do.
     Retry,
     /// A time.
     Timer,
@@ -96,6 +96,7 @@ impl Projection {
                     HoldKind::Approval => WaitKind::Approval,
                     HoldKind::Disk => WaitKind::Disk,
                     HoldKind::Slot => WaitKind::Slot,
+                    HoldKind::Tool => WaitKind::Retry,
                 };
                 let (why, about) = (held.why.clone(), held.about.clone());
                 waits.push(Waiting { why, about, ..Waiting::new(kind, held.since, held.until) });

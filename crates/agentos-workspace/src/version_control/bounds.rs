@@ -32,9 +32,6 @@ pub const ALONE_PATIENCE: Duration = Duration::from_secs(1_200);
 /// Between two looks whether it is done.
 pub const ALONE_LOOK: Duration = Duration::from_millis(10);
 
-/// How long a lock has to stay as it is before it counts as left behind.
-pub const LOCK_STILL: Duration = Duration::from_millis(500);
-
 /// Most that git may say in a list, in bytes: half a million names.
 pub const LIST_BYTES: usize = 64 << 20;
 

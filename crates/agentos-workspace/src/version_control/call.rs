@@ -7,14 +7,38 @@ use super::error::VersionControlError;
 use super::halt::Halt;
 use super::said::last_words;
 
-/// Runs it. `call` is what it is to people: `git switch`. If `is_hooked`, it may have started programs of other people.
-pub(super) fn run(call: &str, tool: &Tool, halt: &Halt, is_hooked: bool) -> Result<Answer> {
+/// What a call may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// It asks, or leaves the same however often it is made: one that a signal ends is made again.
+    Question,
+    /// It changes something: one that a signal ends may have done so, and whoever makes it finds out before it is made again.
+    Change,
+    /// The same, and it may start programs of other people.
+    HookedChange,
+}
+
+/// Runs it. `call` is what it is to people: `git switch`.
+pub(super) fn run(call: &str, tool: &Tool, halt: &Halt, sort: Sort) -> Result<Answer> {
     if halt.is_now() {
         return Err(VersionControlError::Halted);
     }
-    let answer = tool.run().map_err(|error| match error {
+    let is_hooked = sort == Sort::HookedChange;
+    let answer = match sort {
+        Sort::Question => tool.run_until_answered(),
+        Sort::Change | Sort::HookedChange => {
+            tool.run().and_then(|answer| match answer.killed_by() {
+                Some(signal) => Err(tool.killed(signal)),
+                None => Ok(answer),
+            })
+        }
+    };
+    let answer = answer.map_err(|error| match error {
         ToolError::TimedOut { after, .. } => {
             VersionControlError::TimedOut { call: call.to_owned(), after, is_hooked }
+        }
+        ToolError::Killed { source, .. } => {
+            ToolError::Killed { command: call.to_owned(), source }.into()
         }
         other => other.into(),
     });

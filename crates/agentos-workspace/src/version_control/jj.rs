@@ -30,7 +30,7 @@ use agentos_process::tool::{Answer, Tool};
 use super::alone::alone;
 use super::answer::{Branch, Committed, Diff, LoggedCommit, Staged, Status};
 use super::bounds::{LIST_BYTES, READ, WRITE};
-use super::call::{self, refused};
+use super::call::{self, Sort, refused};
 use super::error::VersionControlError;
 use super::git::GitRepository;
 use super::halt::Halt;
@@ -102,7 +102,7 @@ impl JjRepository {
 
     /// Asks, and takes what jj says for an answer however it ends.
     fn ask(&self, verb: &str, tool: &Tool) -> Result<Answer> {
-        call::run(&format!("jj {verb}"), tool, &self.halt, false)
+        call::run(&format!("jj {verb}"), tool, &self.halt, Sort::Question)
     }
 
     /// What jj says to something that it has no reason to refuse.
@@ -114,15 +114,26 @@ impl JjRepository {
         Err(refused(&format!("jj {verb}"), &answer))
     }
 
+    /// Changes something, and takes what jj says for an answer however it ends.
+    fn alter(&self, verb: &str, tool: &Tool) -> Result<Answer> {
+        call::run(&format!("jj {verb}"), tool, &self.halt, Sort::Change)
+    }
+
+    /// The same for a change that jj has no reason to refuse.
+    fn altered(&self, verb: &str, tool: &Tool) -> Result<()> {
+        let answer = self.alter(verb, tool)?;
+        if answer.is_success() { Ok(()) } else { Err(refused(&format!("jj {verb}"), &answer)) }
+    }
+
     /// Changes something that has nothing to do with the files.
     fn note(&self, verb: &str, arguments: &[&str]) -> Result<()> {
         let words = [UNRECORDED].iter().chain(arguments).copied();
-        self.answer(verb, &self.tool(words)).map(drop)
+        self.altered(verb, &self.tool(words))
     }
 
     /// Changes the files or the commit that they are recorded in.
     fn change(&self, verb: &str, arguments: &[&str]) -> Result<()> {
-        self.answer(verb, &self.tool(arguments.iter().copied()).timeout(WRITE)).map(drop)
+        self.altered(verb, &self.tool(arguments.iter().copied()).timeout(WRITE))
     }
 
     /// The commits that a revset names, which is not a user's text.

@@ -145,8 +145,19 @@ pub trait Isolation: Send + Sync {
     /// [`IsolationError`]; what is half made then is left to [`undo`](Self::undo).
     fn make(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError>;
 
+    /// Whether the folder at the workspace's path is what [`make`](Self::make) has made or left half made of this very
+    /// workspace. What is not certain to be so stays.
+    ///
+    /// # Errors
+    /// [`IsolationError`]
+    fn is_of_this_making(
+        &self,
+        site: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<bool, IsolationError>;
+
     /// Takes back what [`make`](Self::make) has done or left half done: only for a workspace that is being made, so nobody's
-    /// work is in it. What is not certain to be of this making stays.
+    /// work is in it, and whose folder is not in its place any more. What is not certain to be of this making stays.
     ///
     /// # Errors
     /// [`IsolationError`]

@@ -3,6 +3,7 @@
 //! The longest unused go first. Deciding removes nothing, and whoever removes goes through [`removal`](super::removal), where
 //! work that would be lost still counts.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -12,6 +13,7 @@ use agentos_core::time::Timestamp;
 use serde::Serialize;
 
 use super::Workspace;
+use super::id::WorkspaceId;
 use crate::metadata;
 
 /// What workspaces may take.
@@ -79,40 +81,69 @@ impl Weighed {
     }
 }
 
-/// Which of them have to go, and why, the first first.
+/// Which of them has to go next, and why. Those in `stay` can't, but count.
+#[must_use]
+pub fn next(
+    limits: &Limits,
+    all: &[Weighed],
+    stay: &BTreeSet<WorkspaceId>,
+    (now, free): (Timestamp, u64),
+) -> Option<(Weighed, Why)> {
+    let mut may_go: Vec<&Weighed> =
+        all.iter().filter(|weighed| !stay.contains(&weighed.workspace.id)).collect();
+    may_go.sort_by_key(|weighed| weighed.used_at);
+    let alone = may_go.iter().find_map(|weighed| Some((*weighed, limits.is_over(weighed, now)?)));
+    let first = || Some((*may_go.first()?, limits.are_over(all, free)?));
+    alone.or_else(first).map(|(weighed, why)| (weighed.clone(), why))
+}
+
+/// The limits that are not kept by what is there.
+#[must_use]
+pub fn exceeded(limits: &Limits, all: &[Weighed], (now, free): (Timestamp, u64)) -> Vec<Why> {
+    let mut found: Vec<Why> =
+        all.iter().filter_map(|weighed| limits.is_over(weighed, now)).collect();
+    found.extend(limits.are_over(all, free));
+    found.sort_by_key(|why| why.key());
+    found.dedup();
+    found
+}
+
+impl Limits {
+    /// Why one has to go, whatever the others take.
+    fn is_over(&self, weighed: &Weighed, now: Timestamp) -> Option<Why> {
+        let age = now.0.saturating_sub(weighed.used_at.0);
+        if self.max_age_ms.is_some_and(|most| age > most) {
+            Some(Why::MaxAge)
+        } else if self.max_size.is_some_and(|most| weighed.bytes > most) {
+            Some(Why::MaxSize)
+        } else {
+            None
+        }
+    }
+
+    /// Why some have to go, because all of them take too much.
+    fn are_over(&self, all: &[Weighed], free: u64) -> Option<Why> {
+        let total: u64 = all.iter().map(|weighed| weighed.bytes).sum();
+        if self.max_total_size.is_some_and(|most| total > most) {
+            Some(Why::MaxTotalSize)
+        } else if self.min_free_disk.is_some_and(|least| free < least) {
+            Some(Why::MinFreeDisk)
+        } else {
+            None
+        }
+    }
+}
+
+/// Which of them have to go, and why, the first first, if all of them can.
 #[must_use]
 pub fn over(
     limits: &Limits,
     mut all: Vec<Weighed>,
     (now, mut free): (Timestamp, u64),
 ) -> Vec<(Weighed, Why)> {
-    all.sort_by_key(|weighed| weighed.used_at);
-    let mut total: u64 = all.iter().map(|weighed| weighed.bytes).sum();
     let mut gone = Vec::new();
-    let mut kept = Vec::new();
-    for weighed in all {
-        let age = now.0.saturating_sub(weighed.used_at.0);
-        let why = if limits.max_age_ms.is_some_and(|most| age > most) {
-            Why::MaxAge
-        } else if limits.max_size.is_some_and(|most| weighed.bytes > most) {
-            Why::MaxSize
-        } else {
-            kept.push(weighed);
-            continue;
-        };
-        total -= weighed.bytes;
-        free = free.saturating_add(weighed.bytes);
-        gone.push((weighed, why));
-    }
-    for weighed in kept {
-        let why = if limits.max_total_size.is_some_and(|most| total > most) {
-            Why::MaxTotalSize
-        } else if limits.min_free_disk.is_some_and(|least| free < least) {
-            Why::MinFreeDisk
-        } else {
-            break;
-        };
-        total -= weighed.bytes;
+    while let Some((weighed, why)) = next(limits, &all, &BTreeSet::new(), (now, free)) {
+        all.retain(|other| other.workspace.id != weighed.workspace.id);
         free = free.saturating_add(weighed.bytes);
         gone.push((weighed, why));
     }
@@ -183,6 +214,22 @@ mod tests {
         let all = vec![weighed("new", 10, 90), weighed("old", 20, 10), weighed("mid", 70, 50)];
         let gone = over(limits, all, (Timestamp(100), free));
         gone.into_iter().map(|(gone, why)| (gone.workspace.id.to_string(), why)).collect()
+    }
+
+    #[test]
+    fn what_stays_counts_and_the_next_one_goes_in_its_place() {
+        let all = vec![weighed("new", 10, 90), weighed("old", 20, 10), weighed("mid", 70, 50)];
+        let limits = Limits { max_total_size: Some(30), ..Limits::default() };
+        let stay = BTreeSet::from(["old".parse().unwrap()]);
+        let at = (Timestamp(100), 0);
+        let (chosen, why) = next(&limits, &all, &stay, at).unwrap();
+        assert_eq!((chosen.workspace.id.as_str(), why), ("mid", Why::MaxTotalSize));
+        let stay = all.iter().map(|weighed| weighed.workspace.id.clone()).collect();
+        assert_eq!(next(&limits, &all, &stay, at), None);
+        assert_eq!(exceeded(&limits, &all, at), [Why::MaxTotalSize]);
+        assert_eq!(exceeded(&limits, &all[..2], at), []);
+        let both = Limits { max_size: Some(50), min_free_disk: Some(1), ..Limits::default() };
+        assert_eq!(exceeded(&both, &all, at), [Why::MaxSize, Why::MinFreeDisk]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::porcelain::{CallError, Porcelain, QUIETLY, line, succeeded};
+use super::porcelain::{CallError, Porcelain, QUIETLY, line, run, succeeded};
 
 /// Most bytes of arguments in one call: the system takes about two million.
 const ARGUMENT_BYTES: usize = 128 << 10;
@@ -84,7 +84,7 @@ impl Plumbing<'_> {
         stand: Stand<'_>,
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Option<Vec<u8>>, CallError> {
-        let answer = self.tool(stand).args(arguments).run()?;
+        let answer = run(&self.tool(stand).args(arguments))?;
         Ok(answer.is_success().then_some(answer.output))
     }
 
@@ -95,7 +95,7 @@ impl Plumbing<'_> {
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Vec<u8>, CallError> {
         let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-        let answer = self.tool(stand).args(arguments.clone()).run()?;
+        let answer = run(&self.tool(stand).args(arguments.clone()))?;
         succeeded("git", stand.folder, &arguments, answer)
     }
 

@@ -29,6 +29,10 @@ pub enum Point {
     Moved,
     /// git or jj have forgotten it; its branch is there.
     Forgotten,
+    /// Of one that is taken back: its folder is in the trash; git or jj still know of it.
+    Withdrawn,
+    /// Of one that is taken back: git or jj have forgotten it; it is still written down, and in the trash.
+    Undone,
     /// Of a restored one: its files are there, its private folder is not.
     Filled,
     /// Of a snapshot: its files are in the index of snapshots, nothing says so.
@@ -66,6 +70,9 @@ impl Point {
     pub const OF_RESTORING: [Self; 5] =
         [Self::Recorded, Self::Made, Self::Filled, Self::Furnished, Self::Ready];
 
+    /// Those of taking back what somebody who was killed has left half made.
+    pub const OF_TAKING_BACK: [Self; 2] = [Self::Withdrawn, Self::Undone];
+
     /// Those of taking a snapshot.
     pub const OF_SNAPSHOTS: [Self; 3] = [Self::Developed, Self::Chained, Self::Taken];
 
@@ -88,6 +95,8 @@ impl Point {
             Self::Condemned => "condemned",
             Self::Moved => "moved",
             Self::Forgotten => "forgotten",
+            Self::Withdrawn => "withdrawn",
+            Self::Undone => "undone",
             Self::Filled => "filled",
             Self::Developed => "developed",
             Self::Chained => "chained",

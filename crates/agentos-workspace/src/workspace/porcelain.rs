@@ -7,12 +7,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agentos_process::clock::{moment, pause};
 use agentos_process::tool::{Answer, Tool, ToolError};
 use thiserror::Error;
 
 use super::repository::RepositoryLock;
+use crate::files::FileError;
 use crate::git::WHERE_VARIABLES;
+use crate::stale_lock::{WatchedLock, held_lock, look_again};
 use crate::surroundings::Surroundings;
+use crate::version_control::bounds::{LOCK_LOOK, LOCK_PATIENCE};
 
 /// How long a checkout of many files may take.
 const PATIENCE: Duration = Duration::from_secs(900);
@@ -34,9 +38,12 @@ pub(super) const QUIETLY: [&str; 10] = [
 /// Why a tool did not do what it should.
 #[derive(Debug, Error)]
 pub enum CallError {
-    /// It can't be run.
+    /// It can't be run, or a signal has ended it.
     #[error(transparent)]
     Tool(#[from] ToolError),
+    /// A lock that a dead git has left can't be removed.
+    #[error(transparent)]
+    Lock(#[from] FileError),
     /// It said no.
     #[error("`{command}` failed in {}: {said}", folder.display())]
     Refused {
@@ -63,8 +70,7 @@ impl Porcelain<'_> {
         folder: &Path,
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Answer, CallError> {
-        let tool = self.tool("git", folder).args(QUIETLY).args(arguments);
-        Ok(tool.run()?)
+        run(&self.tool("git", folder).args(QUIETLY).args(arguments))
     }
 
     /// Calls git, and gives back what it said.
@@ -86,7 +92,7 @@ impl Porcelain<'_> {
     ) -> Result<Vec<u8>, CallError> {
         let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
         let tool = self.tool("jj", folder).args(["--no-pager", "--color=never"]);
-        let answer = tool.args(arguments.clone()).run()?;
+        let answer = run(&tool.args(arguments.clone()))?;
         succeeded("jj", folder, &arguments, answer)
     }
 
@@ -111,6 +117,24 @@ impl Porcelain<'_> {
     }
 }
 
+/// Runs a tool until it answers: again if a signal ended it, and again when the lock that it did not get is gone, or was
+/// removed because whoever wrote it is dead.
+pub(super) fn run(tool: &Tool) -> Result<Answer, CallError> {
+    let begun = moment();
+    let (mut watched, mut killed): (Option<WatchedLock>, _) = (None, None);
+    loop {
+        let mut answer = tool.run_until_answered()?;
+        answer.killed_before = answer.killed_before.or(killed);
+        let lock = held_lock(&answer).filter(|_| moment() - begun < LOCK_PATIENCE);
+        let Some(lock) = lock else { return Ok(answer) };
+        killed = answer.killed_before;
+        look_again(&lock, &mut watched)?;
+        pause(LOCK_LOOK);
+    }
+}
+
+/// What a tool said that did what it should. One that refuses after a signal has ended it before may have done it already,
+/// so that is no answer.
 pub(super) fn succeeded(
     program: &str,
     folder: &Path,
@@ -121,11 +145,11 @@ pub(super) fn succeeded(
         return Ok(answer.output);
     }
     let words = arguments.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>();
-    Err(CallError::Refused {
-        command: format!("{program} {}", words.join(" ")),
-        folder: folder.to_owned(),
-        said: answer.complaint_text(),
-    })
+    let command = format!("{program} {}", words.join(" "));
+    if let Some(source) = answer.killed_before {
+        return Err(ToolError::Killed { command, source }.into());
+    }
+    Err(CallError::Refused { command, folder: folder.to_owned(), said: answer.complaint_text() })
 }
 
 /// A line of an answer, as text.

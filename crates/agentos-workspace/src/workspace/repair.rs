@@ -11,9 +11,10 @@
 use super::hold;
 use super::isolation;
 use super::ledger::{LedgerError, RunStanding, advance};
+use super::points::Point;
 use super::repository::RepositoryLock;
 use super::yard::{OpenError, Yard};
-use super::{State, Workspace};
+use super::{State, Workspace, trash};
 
 impl Yard<'_> {
     /// Takes back what was left half made in this repository; which workspaces those were.
@@ -75,14 +76,23 @@ impl Yard<'_> {
         })
     }
 
-    /// Takes back what there is of a workspace that is being made, and writes that down.
+    /// Takes back what there is of a workspace that is being made, and writes that down. Its folder is moved away first, in
+    /// one step: a folder that is half deleted has lost what proves that it is ours.
     pub(super) fn take_back(
         &self,
         lock: &RepositoryLock,
         mut workspace: Workspace,
     ) -> Result<(), OpenError> {
-        let isolation = isolation::of(workspace.kind);
-        isolation.undo(&self.site(Some(lock)), &workspace)?;
+        let (isolation, site) = (isolation::of(workspace.kind), self.site(Some(lock)));
+        let root = trash::root_of(&workspace).unwrap_or(self.root).to_owned();
+        if isolation.is_of_this_making(&site, &workspace)? {
+            trash::put(&root, &workspace)?;
+            self.points.pass(Point::Withdrawn);
+        }
+        isolation.undo(&site, &workspace)?;
+        self.points.pass(Point::Undone);
+        // What can't be deleted now is by the next who sweeps the trash.
+        let _left = trash::discard(&root, &workspace);
         if !workspace.was_there {
             // Nobody ever worked in it, and its name is free again.
             return Ok(self.ledger.forget(&workspace.id)?);

@@ -1,6 +1,6 @@
 //! The repository that workspaces are made of, as seen from the checkout in which somebody asks for one.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +9,9 @@ use crate::files::{self, FileError};
 use crate::identity;
 use crate::jj;
 use crate::surroundings::Surroundings;
+
+/// The file that is locked by whoever makes or removes workspaces.
+const LOCK: &str = "workspaces.lock";
 
 /// A repository, and the checkout that it is looked at from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,11 +67,17 @@ impl Repository {
     pub fn lock(&self) -> Result<RepositoryLock, FileError> {
         let folder = identity::folder_of(&self.checkout.repository);
         files::make_folder(&folder)?;
-        let path = folder.join("workspaces.lock");
+        let path = folder.join(LOCK);
         let file = File::create(&path).map_err(FileError::io(&path, "can't be made"))?;
         file.lock().map_err(FileError::io(&path, "can't be locked"))?;
         Ok(RepositoryLock(Arc::new(file)))
     }
+}
+
+/// Whether somebody makes or removes workspaces of a repository now.
+pub(super) fn is_locked(repository: &Path) -> bool {
+    let lock = File::open(identity::folder_of(repository).join(LOCK));
+    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 /// The right to make and remove workspaces of one repository. It ends when it is dropped and no tool that was started

@@ -163,7 +163,7 @@ impl Backup {
 }
 
 /// What git knows of worktrees: one private folder each.
-pub(super) fn private_folders(repository: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+pub(crate) fn private_folders(repository: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     folders(&repository.join("worktrees"))
 }
 

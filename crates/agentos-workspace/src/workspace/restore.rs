@@ -22,6 +22,7 @@ use super::id::WorkspaceId;
 use super::isolation::{self, IsolationError};
 use super::ledger::{LedgerError, advance};
 use super::marker::{FolderIdentity, Marker};
+use super::persist::persist;
 use super::plumbing::Plumbing;
 use super::points::Point;
 use super::porcelain::CallError;
@@ -121,9 +122,11 @@ impl Yard<'_> {
         id: &WorkspaceId,
         number: Option<u32>,
     ) -> Result<(Workspace, Backup), RestoreError> {
-        let lock = self.repository.lock()?;
-        self.repair_under(&lock).map_err(Box::new)?;
-        self.restore_under(&lock, id, number)
+        persist(|| {
+            let lock = self.repository.lock()?;
+            self.repair_under(&lock).map_err(Box::new)?;
+            self.restore_under(&lock, id, number)
+        })
     }
 
     pub(super) fn restore_under(

@@ -35,6 +35,7 @@ use std::path::{Path, PathBuf};
 use agentos_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::persist::persist;
 use super::plumbing::{Plumbing, Stand};
 use super::points::Point;
 use super::porcelain::Porcelain;
@@ -77,6 +78,15 @@ impl Yard<'_> {
         at: Timestamp,
     ) -> Result<Snapshot, SnapshotError> {
         label.check()?;
+        persist(|| self.take_once(workspace, label, at))
+    }
+
+    fn take_once(
+        &self,
+        workspace: &Workspace,
+        label: &Label,
+        at: Timestamp,
+    ) -> Result<Snapshot, SnapshotError> {
         let room = self.darkroom(workspace)?;
         if let Some(half) = files::load_json::<Returning>(&returning(&room))? {
             let (path, number) = (workspace.path.clone(), half.snapshot.number);
@@ -135,7 +145,7 @@ impl Yard<'_> {
         workspace: &Workspace,
         snapshot: &Snapshot,
     ) -> Result<(), SnapshotError> {
-        self.go_back(&self.darkroom(workspace)?, snapshot)
+        persist(|| self.go_back(&self.darkroom(workspace)?, snapshot))
     }
 
     fn go_back(&self, room: &Darkroom<'_>, snapshot: &Snapshot) -> Result<(), SnapshotError> {
@@ -173,11 +183,13 @@ impl Yard<'_> {
     /// # Errors
     /// [`SnapshotError`]; then the workspace is still halfway back.
     pub fn finish_return(&self, workspace: &Workspace) -> Result<Option<Snapshot>, SnapshotError> {
-        let room = self.darkroom(workspace)?;
-        let half: Option<Returning> = files::load_json(&returning(&room))?;
-        let Some(Returning { snapshot }) = half else { return Ok(None) };
-        self.go_back(&room, &snapshot)?;
-        Ok(Some(snapshot))
+        persist(|| {
+            let room = self.darkroom(workspace)?;
+            let half: Option<Returning> = files::load_json(&returning(&room))?;
+            let Some(Returning { snapshot }) = half else { return Ok(None) };
+            self.go_back(&room, &snapshot)?;
+            Ok(Some(snapshot))
+        })
     }
 
     fn calls(&self) -> Porcelain<'_> {

@@ -29,7 +29,7 @@ pub(super) fn put(root: &Path, workspace: &Workspace) -> Result<PathBuf, FileErr
     let trash = root.join(FOLDER);
     files::make_private_folder(&trash)?;
     check(&trash).map_err(FileError::io(&trash, "can't be used as the trash"))?;
-    let place = trash.join(format!("{}.{}", workspace.id, workspace.nonce.simple()));
+    let place = place_of(&trash, workspace);
     let put = || -> io::Result<()> {
         fs::rename(&workspace.path, &place)?;
         File::open(&trash)?.sync_all()?;
@@ -37,6 +37,24 @@ pub(super) fn put(root: &Path, workspace: &Workspace) -> Result<PathBuf, FileErr
     };
     put().map_err(FileError::io(&workspace.path, "can't be moved into the trash"))?;
     Ok(place)
+}
+
+/// Deletes what one workspace has in the trash, if it has anything there.
+pub(super) fn discard(root: &Path, workspace: &Workspace) -> io::Result<()> {
+    let trash = root.join(FOLDER);
+    match check(&trash) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        checked => checked.and_then(|()| delete(&place_of(&trash, workspace))),
+    }
+}
+
+/// The folder for all workspaces that one is in.
+pub(super) fn root_of(workspace: &Workspace) -> Option<&Path> {
+    workspace.path.parent()?.parent()
+}
+
+fn place_of(trash: &Path, workspace: &Workspace) -> PathBuf {
+    trash.join(format!("{}.{}", workspace.id, workspace.nonce.simple()))
 }
 
 /// How many workspaces are in the trash.

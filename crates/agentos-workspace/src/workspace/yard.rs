@@ -16,6 +16,7 @@ use super::include::{IncludeError, include};
 use super::isolation::{self, Isolation, IsolationError, Site};
 use super::ledger::{Ledger, LedgerError, RunStanding, advance};
 use super::marker::{FolderIdentity, Marker};
+use super::persist::persist;
 use super::points::{Point, Points};
 use super::policy::{self, Policy};
 use super::removal::CleanError;
@@ -126,7 +127,7 @@ pub enum OpenError {
     },
     /// Its folder is gone, and what is still known of it can't be kept. Nothing was changed.
     #[error("what is still known of a workspace whose folder is gone can't be kept: {0}")]
-    Rescue(Box<BackupError>),
+    Rescue(#[source] Box<BackupError>),
     /// It was removed, and can't be restored.
     #[error(transparent)]
     Restore(#[from] Box<RestoreError>),
@@ -238,6 +239,10 @@ impl Yard<'_> {
     /// # Errors
     /// [`OpenError`]; then nothing is left that was not there before.
     pub fn open(&self, wanted: &Wanted) -> Result<Open, OpenError> {
+        persist(|| self.open_once(wanted))
+    }
+
+    fn open_once(&self, wanted: &Wanted) -> Result<Open, OpenError> {
         root::check(self.root, self.repository)?;
         let lock = self.repository.lock()?;
         self.repair_under(&lock)?;

@@ -40,6 +40,7 @@ promises! {
     hunt::nothing_is_lost_whatever_state_it_is_in,
     kills::whoever_is_killed_while_removing_loses_nothing,
     kills::whoever_is_killed_while_restoring_loses_nothing,
+    kills::two_who_are_killed_while_restoring_lose_nothing,
     owned::nothing_is_left_of_what_is_cleaned;
     git:
     look::files_that_vanish_meanwhile_are_no_reason_to_give_up,

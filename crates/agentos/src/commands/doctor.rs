@@ -1,6 +1,7 @@
 //! `agentos doctor`: what is here to work with, and what was left behind.
 
 mod agents;
+mod repository;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -87,6 +88,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     };
     problems.extend(database.iter().flat_map(complaints));
+    problems.extend(repository::problems(session).await?);
     let report = Report { tools, agents, database, problems };
     match args.json {
         true => session.output.document(&report)?,

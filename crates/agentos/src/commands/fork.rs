@@ -263,7 +263,7 @@ fn with_input<'a>(
         files(schema.as_ref(), &input, &cwd)?
     };
     let folder = RunFolder::new(&project, names.run);
-    folder.create().map_err(|error| CommandError::failed(error.to_string()))?;
+    let creating = folder.begin().map_err(|error| CommandError::failed(error.to_string()))?;
     let context = folder.path().join("context");
     for file in found {
         if before.get(&file.property) != input.get(&file.property) {
@@ -273,7 +273,7 @@ fn with_input<'a>(
     }
     // What is no file any more has no other name.
     given_files.retain(|property, _| input.get(property).is_some());
-    Ok(sequel.with_input(input, (&context, given_files)))
+    Ok(sequel.with_input(input, (&context, given_files)).in_new_folder(creating))
 }
 
 /// What the run's own source takes.

@@ -9,10 +9,11 @@ use std::time::UNIX_EPOCH;
 use agentos_core::id::RunId;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_process::sweep;
-use agentos_store::folder::{RunFolder, executions};
+use agentos_store::folder::{RunFolder, executions, find_creating, is_being_created};
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::transfer::Candidate;
+use agentos_workspace::stale_lock;
 use serde::Serialize;
 
 use super::commands;
@@ -45,6 +46,10 @@ pub(crate) enum Kind {
     ArtifactWithoutFile,
     /// Files of commands whose run has ended.
     CommandFiles,
+    /// A folder that a dead process has made for a run that it did not create any more.
+    NeverCreated,
+    /// A lock of git that a dead process has left in the repository.
+    StaleLock,
 }
 
 /// Something that lies about, or is missing.
@@ -56,6 +61,16 @@ pub(crate) struct Litter {
 }
 
 impl Litter {
+    /// A lock that a dead process has left.
+    pub(crate) const fn lock(path: PathBuf) -> Self {
+        Self { kind: Kind::StaleLock, path, run: None }
+    }
+
+    /// Whether it is only what a dead process did not clear away, and the next one that drives runs does.
+    pub(crate) const fn is_swept(&self) -> bool {
+        matches!(self.kind, Kind::CommandFiles | Kind::NeverCreated)
+    }
+
     pub(crate) fn words(&self) -> String {
         let path = self.path.display();
         match self.kind {
@@ -65,6 +80,8 @@ impl Litter {
             Kind::RunWithoutFolder => format!("{path}, the folder of a run, is gone"),
             Kind::ArtifactWithoutFile => format!("{path}, the file of an artifact, is gone"),
             Kind::CommandFiles => format!("{path} is left of commands whose run has ended"),
+            Kind::NeverCreated => format!("{path} was made for a run that was never created"),
+            Kind::StaleLock => format!("{path} is the lock of a git that died"),
         }
     }
 }
@@ -102,6 +119,8 @@ fn look_at_folders(
     others: &Others,
     found: &mut Vec<Litter>,
 ) {
+    let left: Vec<RunId> =
+        find_creating(&executions(project)).into_iter().map(|left| left.run).collect();
     for path in children(&executions(project)).into_iter().filter(|path| path.is_dir()) {
         let name = name_of(&path);
         if name.starts_with(".copying-") {
@@ -118,7 +137,13 @@ fn look_at_folders(
         }
         let Ok(run) = name.parse().map(RunId) else { continue };
         if !known.contains_key(&name) && !others.may_know(run) {
-            found.push(Litter { kind: Kind::FolderWithoutRun, path, run: Some(run) });
+            let kind = match left.contains(&run) {
+                true => Kind::NeverCreated,
+                // Somebody is about to create it.
+                false if is_being_created(&path) => continue,
+                false => Kind::FolderWithoutRun,
+            };
+            found.push(Litter { kind, path, run: Some(run) });
         }
     }
 }
@@ -179,6 +204,18 @@ pub(crate) fn clear(litter: &Litter) -> Result<Option<String>> {
             }
             fs::remove_dir(&litter.path).map_err(failed)?;
             Ok(Some(format!("removed {path}")))
+        }
+        (Kind::NeverCreated, run) => {
+            let executions = litter.path.parent().unwrap_or(&litter.path);
+            let left = find_creating(executions).into_iter().find(|left| Some(left.run) == run);
+            let Some(left) = left else { return Ok(None) };
+            left.remove().map_err(failed)?;
+            Ok(Some(format!("removed {path}")))
+        }
+        (Kind::StaleLock, _) => {
+            let removed = stale_lock::remove(&litter.path);
+            let removed = removed.map_err(|error| CommandError::failed(error.to_string()))?;
+            Ok(removed.then(|| format!("removed {path}")))
         }
         (Kind::FolderWithoutRun | Kind::ArtifactWithoutFile, _) => Ok(None),
     }

@@ -74,4 +74,6 @@ pub(crate) enum Cause {
     Database,
     /// There is no room left.
     DiskFull,
+    /// A signal has ended git or jj again and again.
+    ToolKilled,
 }

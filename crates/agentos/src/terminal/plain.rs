@@ -194,7 +194,7 @@ fn outcome(step: &StepRecord, waiting: Option<&Waiting>) -> Option<String> {
 /// What the run waits for from now on. The next attempt at a step was told with the step.
 fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
     let run = &after.run.run;
-    let told = |waiting: &&Waiting| waiting.kind != WaitKind::Retry;
+    let told = |waiting: &&Waiting| waiting.kind != WaitKind::Retry || waiting.why.is_some();
     let Some(waiting) = run.waiting.as_ref().filter(told) else {
         return;
     };
@@ -227,10 +227,14 @@ fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
         (WaitKind::Disk, _) => {
             format!("waits for room on the disk: `agentos show {}` tells how much", run.run_id)
         }
-        (WaitKind::Timer | WaitKind::Retry, _) => "sleeps".to_owned(),
+        (WaitKind::Retry, _) => {
+            let why = waiting.why.as_ref().map(|why| format!(": {}", harmless(why)));
+            format!("waits to try again{}", why.unwrap_or_default())
+        }
+        (WaitKind::Timer, _) => "sleeps".to_owned(),
     };
     let most = match (waiting.kind, left) {
-        (_, None) | (WaitKind::Slot, _) => String::new(),
+        (_, None) | (WaitKind::Slot | WaitKind::Retry, _) => String::new(),
         (WaitKind::Timer, Some(left)) => format!(" for {left}"),
         (_, Some(left)) => format!(" (for {left} at most)"),
     };

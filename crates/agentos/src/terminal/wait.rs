@@ -12,7 +12,10 @@ pub(crate) fn words(waiting: &Waiting, now: Timestamp) -> String {
     let left = waiting.until.map(|until| until.0.saturating_sub(now.0));
     let what = match waiting.kind {
         WaitKind::Timer => return soon("continues", left),
-        WaitKind::Retry => return soon("next attempt", left),
+        WaitKind::Retry => {
+            let why = waiting.why.as_ref().map(|why| format!(": {}", harmless(why)));
+            return soon("next attempt", left) + &why.unwrap_or_default();
+        }
         WaitKind::Approval => "approval",
         WaitKind::Signal => "a signal",
         WaitKind::Child => "another run",
@@ -41,7 +44,9 @@ fn soon(what: &str, left: Option<i64>) -> String {
 
 /// Whether one of the steps says what the run waits for, so that the run itself need not.
 pub(super) fn is_in_a_step(run: &RunRecord) -> bool {
-    let is_retry = run.waiting.as_ref().is_some_and(|waiting| waiting.kind == WaitKind::Retry);
+    // Without a reason it is the step that is tried again, which says so itself.
+    let is_of_step = |waiting: &Waiting| waiting.kind == WaitKind::Retry && waiting.why.is_none();
+    let is_retry = run.waiting.as_ref().is_some_and(is_of_step);
     is_retry || run.current_step.as_ref().is_some_and(|step| is_in(run, step))
 }
 
@@ -49,7 +54,9 @@ pub(super) fn is_in_a_step(run: &RunRecord) -> bool {
 pub(super) fn is_in(run: &RunRecord, step: &StepRecord) -> bool {
     let Some(waiting) = &run.waiting else { return false };
     match waiting.kind {
-        WaitKind::Retry => step.status == StepStatus::Retrying && step.updated_at == waiting.since,
+        WaitKind::Retry if waiting.why.is_none() => {
+            step.status == StepStatus::Retrying && step.updated_at == waiting.since
+        }
         _ => {
             step.status == StepStatus::Running
                 && run.current_step.as_ref().is_some_and(|current| current.id == step.id)

@@ -99,6 +99,6 @@ pub(crate) fn first_from(chain: &[Snapshot], at: Seq) -> Option<&Snapshot> {
 
 impl From<SnapshotError> for CommandError {
     fn from(error: SnapshotError) -> Self {
-        Self::failed(error.to_string())
+        Self::caused(&error)
     }
 }

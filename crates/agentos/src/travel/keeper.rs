@@ -1,17 +1,21 @@
 //! Keeps the files of runs while they are driven, and takes them back.
 //!
 //! A run's files are kept where the run has a workspace to itself: not in the checkout, which is the user's, and not where
-//! it works in that of another run, which has its own. What can't be kept does not stop a run. It is told on the run once,
+//! it works in that of another run, which has its own. What can't be kept does not stop a run (what a killed git
+//! could not keep is kept later, and what was about to change the files waits). It is told on the run once,
 //! and from then on nothing more is kept: whoever comes after a crash could not tell what was never kept from what was about
 //! to be, and would keep it when it has changed already.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+use agentos_core::entry::{Hold, HoldKind};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::RunId;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::shell::Refusal;
+use agentos_engine::tool_hold;
 use agentos_engine::travel::{Moment, Rollback, Snapshots, refused};
 use agentos_engine::workspaces::Keeper as _;
 use agentos_store::records::{NewComment, Records as _};
@@ -23,13 +27,17 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::album;
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::session::Session;
 use crate::workspace::desk::Desk;
 use crate::workspace::keeper::DeskKeeper;
 
 /// Tells the remark on a run from all others.
 const REMARK: u128 = 0xA6E7_0012;
+
+/// How long it is waited before files are kept that a killed git could not keep, where nothing else can wait; it doubles.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 
 /// Keeps files at a desk, if there is one.
 pub(crate) struct DeskSnapshots {
@@ -72,6 +80,9 @@ impl DeskSnapshots {
         match keeper.bring_back(moment.run, &moment.home).await {
             Ok(workspace) => Ok(workspace),
             Err(Refusal::Failed(failure)) => Err(CommandError::failed(failure.message)),
+            Err(Refusal::Held(hold)) if hold.kind == HoldKind::Tool => {
+                Err(CommandError::failed(hold.message).because(Cause::ToolKilled))
+            }
             Err(Refusal::Held(hold)) => Err(CommandError::failed(hold.message)),
         }
     }
@@ -129,6 +140,21 @@ impl DeskSnapshots {
         tracing::warn!(%run, why, "the run's files are not kept");
     }
 
+    /// What may be better the next time; what a killed tool could not do is tried again.
+    async fn trouble(&self, run: RunId, error: &CommandError) -> Refusal {
+        let message = format!("the files could not go back to the step's start: {}", error.message);
+        match error.cause {
+            Some(Cause::ToolKilled) => Refusal::Held(self.hold(run, message).await),
+            _ => Failure::new(FailureKind::Error, message).into(),
+        }
+    }
+
+    async fn hold(&self, run: RunId, message: String) -> Hold {
+        let detail = self.store.run_detail(run).await;
+        let since = detail.map_or_else(|_| SystemClock.now(), |detail| detail.run.created_at);
+        tool_hold::hold(message, since)
+    }
+
     async fn return_to_start(&self, rollback: &Rollback) -> Result<Option<&'static str>> {
         let moment = &rollback.moment;
         let home = &moment.home;
@@ -161,17 +187,36 @@ impl DeskSnapshots {
 
 #[async_trait]
 impl Snapshots for DeskSnapshots {
-    async fn keep(&self, moment: Moment) {
-        if let Err(error) = self.try_keep(&moment).await {
-            self.give_up(&moment, &error.message).await;
+    async fn keep(&self, moment: Moment) -> Result<(), Hold> {
+        let mut wait = PAUSE;
+        loop {
+            let Err(error) = self.try_keep(&moment).await else { return Ok(()) };
+            let is_killed = error.cause == Some(Cause::ToolKilled);
+            if is_killed && moment.before.is_some() {
+                let message = format!("the files can't be kept yet: {}", error.message);
+                return Err(self.hold(moment.run, message).await);
+            }
+            // Where nothing can wait for it, it is waited here, for a while.
+            if !is_killed || wait > LONGEST_PAUSE {
+                self.give_up(&moment, &error.message).await;
+                return Ok(());
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
         }
     }
 
-    async fn is_done(&self, rollback: &Rollback) -> Result<bool, Failure> {
-        let found = self.workspace(&rollback.moment).await.map_err(|error| trouble(&error))?;
+    async fn is_done(&self, rollback: &Rollback) -> Result<bool, Refusal> {
+        let run = rollback.moment.run;
+        let found = match self.workspace(&rollback.moment).await {
+            Ok(found) => found,
+            Err(error) => return Err(self.trouble(run, &error).await),
+        };
         let Some((desk, _)) = found else { return Ok(false) };
-        let chain = album::chain(&desk, rollback.moment.run.to_string()).await;
-        let chain = chain.map_err(|error| trouble(&error))?;
+        let chain = match album::chain(&desk, run.to_string()).await {
+            Ok(chain) => chain,
+            Err(error) => return Err(self.trouble(run, &error).await),
+        };
         let wanted = label(&rollback.moment, Side::RolledBack);
         Ok(chain.iter().any(|found| {
             let found = &found.label;
@@ -180,19 +225,13 @@ impl Snapshots for DeskSnapshots {
         }))
     }
 
-    async fn roll_back(&self, rollback: Rollback) -> Result<(), Failure> {
+    async fn roll_back(&self, rollback: Rollback) -> Result<(), Refusal> {
         match self.return_to_start(&rollback).await {
             Ok(None) => Ok(()),
-            Ok(Some(why)) => Err(refused(&rollback.step, why)),
-            Err(error) => Err(trouble(&error)),
+            Ok(Some(why)) => Err(refused(&rollback.step, why).into()),
+            Err(error) => Err(self.trouble(rollback.moment.run, &error).await),
         }
     }
-}
-
-/// What may be better the next time.
-fn trouble(error: &CommandError) -> Failure {
-    let message = format!("the files could not go back to the step's start: {}", error.message);
-    Failure::new(FailureKind::Error, message)
 }
 
 fn remark_id(run: RunId) -> Uuid {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use agentos_core::entry::{Home, RunStarted};
 use agentos_core::id::{OwnerId, RunId};
@@ -9,7 +10,7 @@ use agentos_core::rebase::Names;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::fork::{ForkAt, ForkRequest};
-use agentos_store::folder::RunFolder;
+use agentos_store::folder::{Creating, RunFolder};
 use agentos_store::place::Place;
 use agentos_store::records::RunRecord;
 
@@ -27,6 +28,8 @@ pub(crate) struct Sequel<'a> {
     branch: Option<String>,
     input: Option<Value>,
     source: Option<(Latest, Box<RunStarted>)>,
+    /// Kept until the run is there.
+    folder: Option<Arc<Creating>>,
 }
 
 impl<'a> Sequel<'a> {
@@ -45,7 +48,13 @@ impl<'a> Sequel<'a> {
             given_files: [].into(),
         };
         let (workspace_id, branch) = (old.workspace_id.clone(), old.branch_name.clone());
-        Self { old, run, home, workspace_id, branch, input: None, source: None }
+        Self { old, run, home, workspace_id, branch, input: None, source: None, folder: None }
+    }
+
+    /// The same with a folder that was made for it already.
+    pub(crate) fn in_new_folder(mut self, folder: Creating) -> Self {
+        self.folder = Some(Arc::new(folder));
+        self
     }
 
     /// The same in another workspace.

@@ -89,30 +89,34 @@ impl Desk {
 
     /// The same for the repository of a workspace that is known.
     pub(crate) fn of(mut self, workspace: &Workspace) -> Result<Self> {
-        let failed = |error: String| {
-            let message = format!(
-                "the repository of the workspace {} can't be used: {error}",
-                workspace.path.display()
-            );
-            CommandError::failed(message)
+        let failed = |error: &(dyn std::error::Error + 'static)| {
+            let failed = CommandError::caused(error);
+            let path = workspace.path.display();
+            let why = &failed.message;
+            let message = format!("the repository of the workspace {path} can't be used: {why}");
+            CommandError { message, ..failed }
         };
         let checkout = Checkout::of_folder(&self.surroundings, &workspace.repo_root);
-        let checkout = checkout.map_err(|error| failed(error.to_string()))?;
-        let checkout = checkout
-            .ok_or_else(|| failed(format!("{} is no checkout", workspace.repo_root.display())))?;
-        self.repository = Repository::of(&self.surroundings, checkout)
-            .map_err(|error| failed(error.to_string()))?;
+        let checkout = checkout.map_err(|error| failed(&error))?.ok_or_else(|| {
+            CommandError::failed(format!(
+                "the repository of the workspace {} can't be used: {} is no checkout",
+                workspace.path.display(),
+                workspace.repo_root.display()
+            ))
+        })?;
+        self.repository =
+            Repository::of(&self.surroundings, checkout).map_err(|error| failed(&error))?;
         Ok(self)
     }
 
     /// The same as seen from a folder of the repository: new workspaces are made from what it has checked out.
     pub(crate) fn standing_in(mut self, folder: &Path) -> Result<Self> {
-        let failed = |error: String| CommandError::failed(error);
         let found = Checkout::of_folder(&self.surroundings, folder);
-        let found = found.map_err(|error| failed(error.to_string()))?;
-        let found = found.ok_or_else(|| failed(format!("{} is no checkout", folder.display())))?;
-        self.repository =
-            Repository::of(&self.surroundings, found).map_err(|error| failed(error.to_string()))?;
+        let found = found.map_err(|error| CommandError::caused(&error))?;
+        let found = found
+            .ok_or_else(|| CommandError::failed(format!("{} is no checkout", folder.display())))?;
+        let repository = Repository::of(&self.surroundings, found);
+        self.repository = repository.map_err(|error| CommandError::caused(&error))?;
         Ok(self)
     }
 
@@ -313,6 +317,10 @@ impl Desk {
 impl From<OpenError> for CommandError {
     fn from(error: OpenError) -> Self {
         let message = error.to_string();
+        let failed = Self::caused(&error);
+        if failed.cause == Some(Cause::ToolKilled) {
+            return failed;
+        }
         match error {
             OpenError::Root(_) => Self::usage(message).because(Cause::Project),
             OpenError::Isolation(IsolationError::NoSuchBase { .. }) => {
@@ -345,7 +353,7 @@ impl From<OpenError> for CommandError {
             | OpenError::File(_)
             | OpenError::Removal(_)
             | OpenError::Include(_)
-            | OpenError::Rescue(_) => Self::failed(message),
+            | OpenError::Rescue(_) => failed,
         }
     }
 }

@@ -7,6 +7,7 @@ use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::shell::Refusal;
+use agentos_engine::tool_hold;
 use agentos_engine::workspaces::Keeper;
 use agentos_store::records::{Records as _, RunRecord};
 use agentos_store::sqlite::SqliteStore;
@@ -16,7 +17,7 @@ use async_trait::async_trait;
 
 use super::desk::Desk;
 use super::tend;
-use crate::error::{CommandError, Result};
+use crate::error::{Cause, CommandError, Result};
 use crate::travel::album;
 
 /// How often it is looked whether there is room by now: more seldom the longer a run has been there, because each look is
@@ -38,7 +39,7 @@ impl Keeper for DeskKeeper {
             Ok(Err(hold)) => Err(Refusal::Held(hold)),
             Err(error) => {
                 let message = format!("the workspace can't be made again: {}", error.message);
-                Err(Failure::new(FailureKind::NonRetryable, message).into())
+                Err(self.refusal(run, &error, (FailureKind::NonRetryable, message)).await)
             }
         }
     }
@@ -52,14 +53,13 @@ impl Keeper for DeskKeeper {
             Ok(desk) => album::finish_return(&desk, &self.store, (run, workspace)).await,
             Err(error) => Err(error),
         };
-        finished.map_err(|error| {
-            let message = format!(
-                "the files in {} are halfway back to where they were, and can't be brought there: {}; nothing was done",
-                workspace.path.display(),
-                error.message
-            );
-            Failure::new(FailureKind::NonRetryable, message).into()
-        })
+        let Err(error) = finished else { return Ok(()) };
+        let message = format!(
+            "the files in {} are halfway back to where they were, and can't be brought there: {}; nothing was done",
+            workspace.path.display(),
+            error.message
+        );
+        Err(self.refusal(run, &error, (FailureKind::NonRetryable, message)).await)
     }
 
     async fn put_aside(&self, workspace: &Workspace) -> std::result::Result<(), Refusal> {
@@ -83,7 +83,10 @@ impl Keeper for DeskKeeper {
 fn unsettled(error: &CommandError) -> Refusal {
     let message =
         format!("the files can't be kept while the workspace is set up: {}", error.message);
-    Failure::new(FailureKind::Error, message).into()
+    match error.cause {
+        Some(Cause::ToolKilled) => Refusal::Held(tool_hold::hold(message, SystemClock.now())),
+        _ => Failure::new(FailureKind::Error, message).into(),
+    }
 }
 
 impl DeskKeeper {
@@ -91,6 +94,21 @@ impl DeskKeeper {
     fn desk_of(&self, workspace: &Workspace) -> Result<Desk> {
         let desk = self.desk.clone();
         desk.ok_or_else(|| CommandError::failed("this is no repository"))?.at(workspace)
+    }
+
+    /// What becomes of an operation for whose workspace something went wrong: what a killed tool could not do is tried again.
+    async fn refusal(
+        &self,
+        run: RunId,
+        error: &CommandError,
+        (kind, message): (FailureKind, String),
+    ) -> Refusal {
+        if error.cause != Some(Cause::ToolKilled) {
+            return Failure::new(kind, message).into();
+        }
+        let detail = self.store.run_detail(run).await;
+        let since = detail.map_or_else(|_| SystemClock.now(), |detail| detail.run.created_at);
+        Refusal::Held(tool_hold::hold(message, since))
     }
 
     async fn open(&self, run: RunId, home: &Home) -> Result<std::result::Result<Workspace, Hold>> {

@@ -165,6 +165,10 @@ pub(crate) fn sweep_later(session: &Session, root: &Path) {
 impl From<CleanError> for CommandError {
     fn from(error: CleanError) -> Self {
         let message = error.to_string();
+        let failed = Self::caused(&error);
+        if failed.cause == Some(Cause::ToolKilled) {
+            return failed;
+        }
         match error {
             CleanError::NoSuchWorkspace { .. } => {
                 Self::not_found(message).because(Cause::NoSuchWorkspace)
@@ -192,7 +196,7 @@ impl From<CleanError> for CommandError {
             CleanError::Backup(error) => error.into(),
             CleanError::Look(error) => error.into(),
             CleanError::Ledger(error) => error.into(),
-            _ => Self::failed(message),
+            _ => failed,
         }
     }
 }
@@ -200,6 +204,10 @@ impl From<CleanError> for CommandError {
 impl From<BackupError> for CommandError {
     fn from(error: BackupError) -> Self {
         let message = error.to_string();
+        let failed = Self::caused(&error);
+        if failed.cause == Some(Cause::ToolKilled) {
+            return failed;
+        }
         match error {
             BackupError::NotIt(_) => Self::refused(message).because(Cause::WorkspaceUnusable),
             BackupError::TooLarge { .. } | BackupError::Restless { .. } => {
@@ -209,7 +217,7 @@ impl From<BackupError> for CommandError {
             _ if room::is_full_disk(&message) => Self::refused(message)
                 .because(Cause::DiskFull)
                 .hint("there is no room for the backup, so nothing was removed; make room first"),
-            _ => Self::failed(message),
+            _ => failed,
         }
     }
 }
@@ -220,7 +228,7 @@ impl From<LookError> for CommandError {
             LookError::NotIt(error) => {
                 Self::refused(error.to_string()).because(Cause::WorkspaceUnusable)
             }
-            error => Self::failed(error.to_string()),
+            error => Self::caused(&error),
         }
     }
 }
@@ -228,6 +236,10 @@ impl From<LookError> for CommandError {
 impl From<RestoreError> for CommandError {
     fn from(error: RestoreError) -> Self {
         let message = error.to_string();
+        let failed = Self::caused(&error);
+        if failed.cause == Some(Cause::ToolKilled) {
+            return failed;
+        }
         match error {
             RestoreError::NoBackup { .. } => Self::not_found(message).because(Cause::NoBackup),
             RestoreError::StillThere { id } => Self::refused(message)
@@ -244,7 +256,7 @@ impl From<RestoreError> for CommandError {
             RestoreError::Backup(error) => error.into(),
             RestoreError::Open(error) => (*error).into(),
             RestoreError::Ledger(error) => error.into(),
-            _ => Self::failed(message),
+            _ => failed,
         }
     }
 }

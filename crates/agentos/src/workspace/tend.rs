@@ -35,7 +35,7 @@ impl From<OccupyError> for CommandError {
             OccupyError::Collect(IsolationError::Estranged { .. }) => {
                 Self::refused(message).because(Cause::WorkspaceUnusable)
             }
-            _ => Self::failed(message),
+            error => Self::caused(&error),
         }
     }
 }

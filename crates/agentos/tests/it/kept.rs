@@ -120,6 +120,29 @@ fn a_runs_workspace_goes_with_it_if_so_configured_unless_work_would_be_lost() {
 }
 
 #[test]
+fn where_one_has_to_stay_the_next_goes_and_a_limit_that_is_not_reached_is_an_error() {
+    let yard = Yard::new();
+    let work = yard.inside("work", "head -c 3000000 /dev/zero > work.bin");
+    // Ignored, and known to be made by tools: nothing is lost with it.
+    fs::write(yard.root.join(".gitignore"), "target/\n").expect("a file");
+    yard.git(&["add", ".gitignore"]);
+    yard.git(&["commit", "--quiet", "-m", "ignored"]);
+    let made = "mkdir target && head -c 3000000 /dev/zero > target/made.bin";
+    let free = yard.inside("free", made);
+    yard.configured("[workspace]\nmax_total_size = \"4 MB\"\n");
+    let told = yard.run(&["workspace", "gc"]);
+    let is_gone = (!work.exists(), !free.exists());
+    assert_eq!((is_gone, told.code), ((false, true), Some(0)), "{told:#?}");
+    yard.configured("[workspace]\nmax_total_size = \"1 MB\"\n");
+    let told = yard.run(&["workspace", "gc"]).exits(4);
+    assert!(told.err.contains("workspace.max_total_size could not be reached"), "{told:#?}");
+    assert!(work.join("work.bin").exists());
+    yard.configured("[workspace]\nmin_free_disk = \"1000 TB\"\n");
+    let told = yard.run(&["workspace", "gc", "--force"]).exits(4);
+    assert!(told.err.contains("workspace.min_free_disk could not be reached"), "{told:#?}");
+}
+
+#[test]
 fn limits_are_applied_and_without_any_nothing_goes() {
     let yard = Yard::new();
     let large = yard.inside("large", "head -c 3000000 /dev/zero > large.bin");
@@ -131,11 +154,15 @@ fn limits_are_applied_and_without_any_nothing_goes() {
     assert!(told.out.contains("large: 3.") && told.out.contains("workspace.max_size"), "{told:#?}");
     assert!(!told.out.contains("small") && large.exists());
     // There is work in it.
-    let kept = yard.run(&["workspace", "gc", "--json"]).exits(0).document();
+    let kept = yard.run(&["workspace", "gc", "--json"]).exits(4);
+    assert!(kept.err.contains("workspace.max_size could not be reached"), "{kept:#?}");
+    let kept = kept.document();
     assert_eq!((items(&kept).len(), &items(&kept)[0]["is_removed"]), (1, &Value::Bool(false)));
+    assert_eq!(kept["unreached"], serde_json::json!(["workspace.max_size"]));
     assert!(large.join("large.bin").exists());
     let gone = yard.run(&["workspace", "gc", "--force", "--json"]).exits(0).document();
     assert_eq!(items(&gone)[0]["reason"]["why"], "max_size");
+    assert_eq!(gone["unreached"], serde_json::json!([]));
     assert!(!large.exists() && small.exists());
     yard.configured("[workspace]\nmax_size = \"much\"\n");
     let wrong = yard.run(&["workspace", "gc"]).exits(2);

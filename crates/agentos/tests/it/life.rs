@@ -3,6 +3,10 @@
 mod approvals;
 mod care;
 mod disk;
+mod interrupted;
+mod killed_git;
 mod layouts;
+mod leftovers;
+mod locks;
 mod site;
 mod users;

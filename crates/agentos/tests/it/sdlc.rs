@@ -10,6 +10,7 @@ mod full;
 mod issue;
 mod kills;
 mod leftovers;
+mod names;
 mod roles;
 mod simple;
 pub(crate) mod site;

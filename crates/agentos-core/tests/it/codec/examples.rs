@@ -338,6 +338,19 @@ fn of_holds() -> Vec<Example> {
             r#"{"kind":"operation.held","operation":"/a#1@1/shell:npm%3A test#1","try":2,"hold":{"kind":"disk","message":"full","until":7}}"#,
         ),
         (
+            Entry::OperationHeld {
+                operation: shell(),
+                r#try: Try(2),
+                hold: Hold {
+                    kind: HoldKind::Tool,
+                    message: "killed".into(),
+                    subject: None,
+                    until: Some(Timestamp(7)),
+                },
+            },
+            r#"{"kind":"operation.held","operation":"/a#1@1/shell:npm%3A test#1","try":2,"hold":{"kind":"tool","message":"killed","until":7}}"#,
+        ),
+        (
             Entry::OperationReleased { operation: shell(), granted: Some("00ff".into()) },
             r#"{"kind":"operation.released","operation":"/a#1@1/shell:npm%3A test#1","granted":"00ff"}"#,
         ),

@@ -42,10 +42,16 @@ const VERDICT = {
   required: ["verdict", "summary", "remarks"],
 } as const;
 
-/** Lower-case letters, digits and dashes, fit for a file name. */
+/** Lower-case letters, digits and dashes, fit for a file name. Where letters are lost that are not ASCII, a number stands for them. */
 export function slug(text: string): string {
-  const plain = text.toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 60).replace(/^-+|-+$/g, "");
-  return plain || "unnamed";
+  const name = text.normalize("NFC").toLowerCase();
+  const plain = name.replace(/[^a-z0-9]+/g, "-").slice(0, 60).replace(/^-+|-+$/g, "");
+  if (plain !== "" && /^[\x00-\x7f]*$/.test(name)) return plain;
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < name.length; index++) {
+    hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193) >>> 0;
+  }
+  return `${plain || "unnamed"}-${hash.toString(16).padStart(8, "0")}`;
 }
 
 /** The end of a long text. */

@@ -1,24 +1,22 @@
 //! Calls that change something, and the locks that git takes for them.
 //!
 //! Two programs that change the same worktree meet at `index.lock`. Whoever has it is done soon, so it is waited for. A git
-//! that was killed leaves it behind, and then nothing works any more. It is removed only by somebody who knows that a git
-//! of this workspace was killed, and only if no git is at work in the workspace and nobody touches the lock. The lock of a
-//! branch belongs to the repository; whoever was killed here held that of the branch that is checked out, or was to be.
+//! that was killed leaves it behind, and then nothing works any more. That of a worktree is removed only by somebody who
+//! knows that a git of this workspace was killed; that of a ref, which belongs to the repository, by whoever meets it. In
+//! both cases only if whoever wrote it is dead ([`crate::stale_lock`]).
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use agentos_process::at_work::is_at_work_in;
 use agentos_process::clock::{moment, pause};
 use agentos_process::tool::{Answer, Tool};
 
 use super::super::Result;
-use super::super::bounds::{LOCK_LOOK, LOCK_PATIENCE, LOCK_STILL};
+use super::super::bounds::{LOCK_LOOK, LOCK_PATIENCE};
+use super::super::call::Sort;
 use super::super::error::VersionControlError;
 use super::branch::HEADS;
 use super::{GitRepository, refused};
+use crate::stale_lock::{self, WatchedLock, held_lock, look_again};
 
 /// The locks that belong to one worktree alone.
 const LOCKS: [&str; 2] = ["index.lock", "HEAD.lock"];
@@ -27,8 +25,9 @@ impl GitRepository {
     /// Runs something that changes the repository, this branch for one, as soon as nobody else does.
     pub(super) fn change(&self, verb: &str, tool: &Tool, branch: Option<&str>) -> Result<Answer> {
         let begun = moment();
+        let mut watched: Option<WatchedLock> = None;
         loop {
-            let answer = match self.run(verb, tool, true) {
+            let answer = match self.run(verb, tool, Sort::HookedChange) {
                 Err(error) if error.is_timeout() => {
                     // It was killed, by ourselves.
                     self.remove_stale_locks(branch)?;
@@ -37,7 +36,12 @@ impl GitRepository {
                 answer => answer?,
             };
             match held_lock(&answer) {
-                Some(_) if moment() - begun < LOCK_PATIENCE => pause(LOCK_LOOK),
+                Some(lock) if moment() - begun < LOCK_PATIENCE => {
+                    if self.is_of_ref(&lock) {
+                        look_again(&lock, &mut watched)?;
+                    }
+                    pause(LOCK_LOOK);
+                }
                 Some(lock) => return Err(VersionControlError::Locked { lock }),
                 None => return Ok(answer),
             }
@@ -52,7 +56,7 @@ impl GitRepository {
 
     /// Removes what a git that was killed has left: of this worktree, of what is checked out, and of this branch.
     pub(super) fn remove_stale_locks(&self, branch: Option<&str>) -> Result<()> {
-        LOCKS.iter().try_for_each(|name| self.remove_stale_lock(&self.git_dir.join(name)))?;
+        LOCKS.iter().try_for_each(|name| Self::remove_stale_lock(&self.git_dir.join(name)))?;
         let branches = [self.checked_out()?, branch.map(str::to_owned)];
         self.remove_branch_locks(branches.into_iter().flatten())
     }
@@ -65,53 +69,19 @@ impl GitRepository {
         for branch in branches {
             // What git does not take for a name is no part of a path.
             if let Ok(name) = self.branch_name(&branch) {
-                self.remove_stale_lock(&self.common_dir.join(format!("{HEADS}{name}.lock")))?;
+                Self::remove_stale_lock(&self.common_dir.join(format!("{HEADS}{name}.lock")))?;
             }
         }
         Ok(())
     }
 
-    fn remove_stale_lock(&self, lock: &Path) -> Result<()> {
-        let failed = |source| VersionControlError::File { what: "a lock of git", source };
-        let Some(before) = identity(lock).map_err(failed)? else { return Ok(()) };
-        pause(LOCK_STILL);
-        let is_still = identity(lock).map_err(failed)? == Some(before);
-        if !is_still || self.is_git_at_work(lock).map_err(failed)? {
-            return Ok(());
-        }
-        match fs::remove_file(lock) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
-            _ => Ok(()),
-        }
+    fn remove_stale_lock(lock: &Path) -> Result<()> {
+        Ok(stale_lock::remove(lock).map(drop)?)
     }
 
-    /// Whether somebody may be at work who has this lock.
-    fn is_git_at_work(&self, lock: &Path) -> io::Result<bool> {
-        let is_of_all = !lock.starts_with(&self.git_dir) || self.git_dir == self.common_dir;
-        // Hooks of a push stand in the git directory, and so in the main worktree.
-        let main = self.common_dir.parent().filter(|_| is_of_all).unwrap_or(&self.root);
-        Ok(is_at_work_in("git", &self.root)? || is_at_work_in("git", main)?)
+    /// Whether a lock is that of a ref, and not of a worktree's index or `HEAD`.
+    fn is_of_ref(&self, lock: &Path) -> bool {
+        lock.starts_with(self.common_dir.join("refs"))
+            || lock == self.common_dir.join("packed-refs.lock")
     }
-}
-
-/// What tells a file from every other one, and from itself after a change.
-type Identity = (u64, i64, i64, u64);
-
-fn identity(path: &Path) -> io::Result<Option<Identity>> {
-    match fs::symlink_metadata(path) {
-        Ok(about) => Ok(Some((about.ino(), about.mtime(), about.mtime_nsec(), about.size()))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// The lock that git did not get, if that is its reason.
-fn held_lock(answer: &Answer) -> Option<PathBuf> {
-    if answer.is_success() {
-        return None;
-    }
-    let said = answer.complaint_text();
-    let (_, rest) = said.split_once("Unable to create '")?;
-    let (lock, rest) = rest.split_once("': ")?;
-    (lock.ends_with(".lock") && rest.starts_with("File exists")).then(|| lock.into())
 }

@@ -81,7 +81,7 @@ impl JjRepository {
         if let Some(author) = &commit.author {
             let author = format!("{} <{}>", author.name, author.email);
             let words = ["metaedit", "--author", &author];
-            self.answer("metaedit", &in_name_of(self.tool(words), &who))?;
+            self.altered("metaedit", &in_name_of(self.tool(words), &who))?;
         }
         let signing = match commit.sign {
             Some(true) => Some("signing.behavior=\"force\""),
@@ -93,7 +93,7 @@ impl JjRepository {
         let tool = self.tool(words).args([format!("--message={message}"), "--".to_owned()]);
         let tool = tool.args(files);
         let tool = in_name_of(tool, &who).timeout(commit.timeout());
-        let answer = match self.ask("commit", &tool) {
+        let answer = match self.alter("commit", &tool) {
             // It may have been done when its time was over.
             Err(error) if error.is_timeout() => {
                 let made = self.marked(mark)?.ok_or(error)?;

@@ -87,7 +87,7 @@ impl JjRepository {
         let pattern = format!("exact:{}", quoted(branch));
         let words = [UNRECORDED, "git", "push", "--remote", &remote.name, "--bookmark", &pattern];
         let tool = self.store.asks_nobody(self.tool(words))?;
-        let answer = self.ask("git push", &tool.timeout(deadline.left("jj git push")?))?;
+        let answer = self.alter("git push", &tool.timeout(deadline.left("jj git push")?))?;
         if answer.is_success() {
             return Ok(());
         }

@@ -34,7 +34,7 @@ impl JjRepository {
             return Err(RemoteError::Conflicts { base: base.base.clone(), files }.into());
         }
         let tool = in_name_of(self.tool(words), &who).timeout(until.left("jj rebase")?);
-        self.answer("rebase", &tool)?;
+        self.altered("rebase", &tool)?;
         self.export()
     }
 

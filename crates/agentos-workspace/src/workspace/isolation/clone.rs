@@ -59,14 +59,18 @@ impl Isolation for LocalClone {
         put().map_err(|source| IsolationError::Io { path, what: "can't be put in place", source })
     }
 
-    fn undo(&self, _: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
-        remove(&unfinished(workspace))?;
+    fn is_of_this_making(
+        &self,
+        _: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<bool, IsolationError> {
         // In its place it is only when it is whole, and then it is marked.
         let marker = Marker::load(&workspace.path.join(".git")).ok().flatten();
-        match marker {
-            Some(marker) if marker.nonce == workspace.nonce => remove(&workspace.path),
-            _ => Ok(()),
-        }
+        Ok(marker.is_some_and(|marker| marker.nonce == workspace.nonce))
+    }
+
+    fn undo(&self, _: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
+        remove(&unfinished(workspace))
     }
 
     fn fits(&self, workspace: &Workspace, found: &Checkout) -> Result<(), String> {

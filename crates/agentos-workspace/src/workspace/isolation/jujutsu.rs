@@ -8,7 +8,6 @@ use std::path::Path;
 
 use super::{Isolation, IsolationError, Site};
 use crate::checkout::Checkout;
-use crate::delete;
 use crate::jj;
 use crate::workspace::porcelain::{CallError, line};
 use crate::workspace::{Kind, Workspace};
@@ -104,11 +103,18 @@ impl Isolation for JjWorkspace {
         }
     }
 
+    fn is_of_this_making(
+        &self,
+        _: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<bool, IsolationError> {
+        Ok(is_unfinished(&workspace.path, &workspace.repository))
+    }
+
     fn undo(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
         let porcelain = site.porcelain();
         let root = &site.repository.checkout.root;
         let name = workspace.id.as_str();
-        remove_unfinished(&workspace.path, &workspace.repository)?;
         if names(site)?.iter().any(|known| known == name) && !workspace.path.exists() {
             porcelain.jj(root, ["--ignore-working-copy", "workspace", "forget", name])?;
         }
@@ -246,11 +252,12 @@ fn uses_lfs(root: &Path) -> bool {
     attributes.contains("filter=lfs")
 }
 
-/// Removes a folder that jj was about to fill: an empty one, or one that belongs to this repository.
-fn remove_unfinished(path: &Path, repository: &Path) -> Result<(), IsolationError> {
+/// Whether a folder is one that jj was about to fill: it belongs to this repository, or nothing is in it but the beginning of
+/// a workspace. An empty one is removed.
+fn is_unfinished(path: &Path, repository: &Path) -> bool {
     let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
     if !is_folder {
-        return Ok(());
+        return false;
     }
     let is_ours = jj::load_workspace(path)
         .is_ok_and(|found| found.repository == repository && !found.is_main());
@@ -259,14 +266,10 @@ fn remove_unfinished(path: &Path, repository: &Path) -> Result<(), IsolationErro
             inside.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ".jj"))
         })
         && !path.join(".jj/repo").is_dir();
-    let removed = if is_ours || is_bare_beginning {
-        delete::all(path)
-    } else {
+    if !is_ours && !is_bare_beginning {
         let _not_empty = fs::remove_dir(path);
-        Ok(())
-    };
-    let (path, what) = (path.to_owned(), "can't be removed");
-    removed.map_err(|source| IsolationError::Io { path, what, source })
+    }
+    is_ours || is_bare_beginning
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use super::{
     head_in_git, tip_in_git,
 };
 use crate::checkout::{Checkout, Kind as Keeper};
-use crate::delete;
 use crate::workspace::{Kind, Workspace, policy};
 
 /// How git locks a worktree while it makes it: what a killed git leaves behind.
@@ -27,6 +26,14 @@ struct Listed {
     root: PathBuf,
     /// Why it is locked, if it is.
     locked: Option<String>,
+}
+
+impl Listed {
+    /// Whether git made it for this very workspace, or was killed before it could say for whom.
+    fn is_of_making(&self, workspace: &Workspace) -> bool {
+        let reason = self.locked.as_deref().unwrap_or_default();
+        reason == UNFINISHED || reason.contains(&workspace.nonce.to_string())
+    }
 }
 
 impl Isolation for Worktree {
@@ -64,18 +71,25 @@ impl Isolation for Worktree {
         Ok(())
     }
 
+    fn is_of_this_making(
+        &self,
+        site: &Site<'_>,
+        workspace: &Workspace,
+    ) -> Result<bool, IsolationError> {
+        if !is_unfinished(&workspace.path, &site.repository.checkout.repository) {
+            return Ok(false);
+        }
+        let entry = list(site)?.into_iter().find(|listed| listed.root == workspace.path);
+        Ok(entry.is_none_or(|listed| listed.is_of_making(workspace)))
+    }
+
     fn undo(&self, site: &Site<'_>, workspace: &Workspace) -> Result<(), IsolationError> {
         let root = &site.repository.checkout.root;
         let entry = list(site)?.into_iter().find(|listed| listed.root == workspace.path);
-        let reason = entry.as_ref().map(|listed| listed.locked.as_deref().unwrap_or_default());
-        let is_ours = reason.is_none_or(|reason| {
-            reason == UNFINISHED || reason.contains(&workspace.nonce.to_string())
-        });
-        if !is_ours {
+        if entry.as_ref().is_some_and(|listed| !listed.is_of_making(workspace)) {
             return Ok(());
         }
         // git refuses to remove one that is half made; without its folder it does not.
-        remove_unfinished(&workspace.path, &site.repository.checkout.repository)?;
         if entry.is_some() && !workspace.path.exists() {
             let path = workspace.path.to_string_lossy();
             site.porcelain().git(root, ["worktree", "remove", "-f", "-f", "--", &*path])?;
@@ -201,24 +215,20 @@ fn list(site: &Site<'_>) -> Result<Vec<Listed>, IsolationError> {
     Ok(listed)
 }
 
-/// Removes a folder that git was about to fill: an empty one, or one whose `.git` leads into this repository.
-fn remove_unfinished(path: &Path, repository: &Path) -> Result<(), IsolationError> {
+/// Whether a folder is one that git was about to fill: its `.git` leads into this repository. An empty one is removed.
+fn is_unfinished(path: &Path, repository: &Path) -> bool {
     let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
     if !is_folder {
-        return Ok(());
+        return false;
     }
     let link = fs::read_to_string(path.join(".git")).unwrap_or_default();
     let private = link.strip_prefix("gitdir: ").map(|link| path.join(link.trim_end()));
     let is_ours = private.is_some_and(|private| private.starts_with(repository.join("worktrees")));
-    // Whatever else it is, git has not made it for us, unless it is empty.
-    let removed = if is_ours {
-        delete::all(path)
-    } else {
+    if !is_ours {
+        // Whatever else it is, git has not made it for us, unless it is empty.
         let _not_empty = fs::remove_dir(path);
-        Ok(())
-    };
-    let (path, what) = (path.to_owned(), "can't be removed");
-    removed.map_err(|source| IsolationError::Io { path, what, source })
+    }
+    is_ours
 }
 
 /// Deletes a branch that is still where it was made.
@@ -243,16 +253,14 @@ mod tests {
     use crate::identity::private_of;
 
     #[test]
-    fn a_folder_that_git_did_not_make_is_not_removed() {
+    fn a_folder_that_git_did_not_make_is_not_taken_for_ours() {
         let folder = tempfile::tempdir().unwrap();
         let (path, repository) = (folder.path().join("w"), folder.path().join("repo/.git"));
         fs::create_dir(&path).unwrap();
         fs::write(path.join("mine"), "mine").unwrap();
-        remove_unfinished(&path, &repository).unwrap();
-        assert!(path.join("mine").exists());
+        assert!(!is_unfinished(&path, &repository) && path.join("mine").exists());
         assert_eq!(private_of(&path), None);
         fs::write(path.join(".git"), "gitdir: /elsewhere/.git/worktrees/w\n").unwrap();
-        remove_unfinished(&path, &repository).unwrap();
-        assert!(path.join("mine").exists());
+        assert!(!is_unfinished(&path, &repository) && path.join("mine").exists());
     }
 }

@@ -189,7 +189,10 @@ impl<'a> Chain<'a> {
         let message = format!("agentos: {label}\n\n{said}");
         let before = match before {
             Some(before) => before.to_owned(),
-            None => self.room.word(["commit-tree", self.room.nothing(), "-m", BEGINNING])?,
+            None => {
+                let nothing = self.room.write_nothing()?;
+                self.room.word(["commit-tree", &nothing, "-m", BEGINNING])?
+            }
         };
         let mut words = vec!["commit-tree", picture.tree, "-m", &message];
         for parent in [&*before, picture.state] {

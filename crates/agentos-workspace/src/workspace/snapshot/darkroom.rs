@@ -18,7 +18,7 @@ use crate::checkout::Checkout;
 use crate::files::{self, FileError};
 use crate::identity::folder_of;
 use crate::workspace::Workspace;
-use crate::workspace::porcelain::{CallError, Porcelain, QUIETLY, line, succeeded};
+use crate::workspace::porcelain::{Porcelain, QUIETLY, line, run, succeeded};
 
 /// Most that git may say, in bytes: a line for each of a million files.
 const OUTPUT_BYTES: usize = 512 << 20;
@@ -162,8 +162,14 @@ impl<'a> Darkroom<'a> {
         (self.workspace.path.clone(), self.folder.join("index"))
     }
 
+    /// Makes an object of the tree with nothing in it. Every git knows it without, but a commit of it is one of which an
+    /// object is missing (`git fsck`).
+    pub(super) fn write_nothing(&self) -> Result<String, SnapshotError> {
+        self.word(["hash-object", "-t", "tree", "-w", "/dev/null"])
+    }
+
     /// The tree with nothing in it.
-    pub(super) fn nothing(&self) -> &'static str {
+    fn nothing(&self) -> &'static str {
         NOTHING[usize::from(self.is_long)]
     }
 
@@ -206,7 +212,7 @@ impl<'a> Darkroom<'a> {
         if let Some(list) = list {
             tool = tool.reading(self.list(list)?);
         }
-        let answer = tool.run().map_err(CallError::from)?;
+        let answer = run(&tool)?;
         Ok(succeeded("git", tray.root, &arguments, answer)?)
     }
 

@@ -5,7 +5,7 @@ use super::{Snapshot, SnapshotError};
 use crate::version_control::Diff;
 use crate::version_control::bounds::LIST_BYTES;
 use crate::version_control::git::diff::{PLAIN, cut_text, numbers};
-use crate::workspace::porcelain::{CallError, QUIETLY, succeeded};
+use crate::workspace::porcelain::{QUIETLY, run, succeeded};
 use crate::workspace::yard::Yard;
 
 /// How much of a difference is wanted.
@@ -47,7 +47,7 @@ impl Yard<'_> {
             tool.args(QUIETLY).args(words)
         };
         let counted = git(&["--numstat", "-z"]).output_bytes(LIST_BYTES);
-        let said = counted.run().map_err(CallError::from)?;
+        let said = run(&counted)?;
         let said = succeeded("git", repository, &["diff".into()], said)?;
         let mut diff = numbers(&said, wanted.files.min(DIFF_FILES));
         if wanted.has_text {
@@ -56,7 +56,7 @@ impl Yard<'_> {
                 false => &["--patch"],
             };
             let patch = git(how).cut_output(wanted.text_bytes.min(DIFF_BYTES));
-            let said = patch.run().map_err(CallError::from)?;
+            let said = run(&patch)?;
             diff.text_truncated = said.is_cut;
             let bytes = match said.is_cut {
                 true => said.output,

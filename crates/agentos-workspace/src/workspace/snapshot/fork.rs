@@ -19,6 +19,7 @@ use crate::workspace::include::include;
 use crate::workspace::isolation;
 use crate::workspace::ledger::advance;
 use crate::workspace::marker::{FolderIdentity, Marker};
+use crate::workspace::persist::persist;
 use crate::workspace::points::Point;
 use crate::workspace::repository::RepositoryLock;
 use crate::workspace::yard::{Open, OpenError, Opened, Wanted, Yard};
@@ -41,6 +42,14 @@ impl Yard<'_> {
     /// # Errors
     /// [`SnapshotError`]; then nothing is left that was not there before.
     pub fn create_from(&self, wanted: &Wanted, snapshot: &Snapshot) -> Result<Open, SnapshotError> {
+        persist(|| self.create_once_from(wanted, snapshot))
+    }
+
+    fn create_once_from(
+        &self,
+        wanted: &Wanted,
+        snapshot: &Snapshot,
+    ) -> Result<Open, SnapshotError> {
         root::check(self.root, self.repository).map_err(OpenError::from)?;
         let lock = self.repository.lock()?;
         self.repair_under(&lock)?;

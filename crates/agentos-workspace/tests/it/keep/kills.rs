@@ -99,3 +99,22 @@ pub(crate) fn whoever_is_killed_while_restoring_loses_nothing(place: &Place) {
         sweep(place);
     }
 }
+
+/// The second one dies while it takes back what the first one has left.
+pub(crate) fn two_who_are_killed_while_restoring_lose_nothing(place: &Place) {
+    let made = messy(place);
+    let before = Whole::of(place, &made);
+    clean(place, "fix-1", true).unwrap();
+    sweep(place);
+    for point in points(place.kind, &Point::OF_TAKING_BACK, &[Point::Withdrawn]) {
+        die(place, "restore", Point::Filled);
+        die(place, "restore", *point);
+        assert!(!made.path.exists(), "{point:?}: what is half there is not in its place");
+        let back = restore(place, "fix-1");
+        assert_same(&Whole::of(place, &back), &before, point.as_str());
+        let trash = made.path.parent().unwrap().with_file_name(".agentos-trash");
+        assert_eq!(trash.read_dir().map_or(0, Iterator::count), 0, "{point:?}: it is deleted");
+        clean(place, "fix-1", true).unwrap();
+        sweep(place);
+    }
+}

@@ -7,6 +7,7 @@ use agentos_store::sqlite::{Finding, OpenError, Sizes, SqliteStore};
 use serde::Serialize;
 
 use crate::databases::litter::{self, Litter};
+use crate::databases::locks;
 use crate::databases::others::{self, Others};
 use crate::databases::source::Source;
 use crate::databases::{counted, folders};
@@ -32,6 +33,8 @@ struct Report {
     interrupted: u64,
     sizes: Amounts,
     problems: Vec<Problem>,
+    /// What dead processes did not clear away, and the next one that drives runs does.
+    leftovers: Vec<Problem>,
 }
 
 #[derive(Serialize)]
@@ -71,7 +74,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         looked_at?;
     }
     let mut report = look(session, &path).await?;
-    if args.fix && !report.problems.is_empty() {
+    if args.fix && !(report.problems.is_empty() && report.leftovers.is_empty()) {
         mend(session, &mut report).await?;
     }
     if args.json {
@@ -94,12 +97,15 @@ async fn look(session: &Session, path: &std::path::Path) -> Result<Report> {
     let mut problems: Vec<Problem> = inside.collect();
     let others = Others::ask(&others::paths(session, &source.path)).await;
     // A file that is damaged may not be able to say which runs there are.
-    let beside = litter::find(&source.store, &source.path, &others).await.unwrap_or_default();
-    problems.extend(beside.into_iter().map(|litter| Problem {
-        message: litter.words(),
-        mended: None,
-        what: What::Beside(litter),
-    }));
+    let mut beside = litter::find(&source.store, &source.path, &others).await.unwrap_or_default();
+    beside.extend(locks::find(session).await.into_iter().map(Litter::lock));
+    let told = |litter: Litter| {
+        let (message, mended) = (litter.words(), None);
+        Problem { message, mended, what: What::Beside(litter) }
+    };
+    let (swept, others): (Vec<_>, Vec<_>) = beside.into_iter().partition(Litter::is_swept);
+    problems.extend(others.into_iter().map(told));
+    let leftovers = swept.into_iter().map(told).collect();
     let projects = source.store.candidates().await.unwrap_or_default();
     let projects: std::collections::BTreeSet<PathBuf> =
         projects.into_iter().filter_map(|run| run.work_dir.map(PathBuf::from)).collect();
@@ -109,12 +115,12 @@ async fn look(session: &Session, path: &std::path::Path) -> Result<Report> {
         .sum();
     let sizes = Amounts { inside: found.sizes, folders };
     let (runs, interrupted) = (found.runs, found.interrupted);
-    Ok(Report { database: source.path, runs, interrupted, sizes, problems })
+    Ok(Report { database: source.path, runs, interrupted, sizes, problems, leftovers })
 }
 
 async fn mend(session: &Session, report: &mut Report) -> Result<()> {
     let store = session.open()?.store;
-    for problem in &mut report.problems {
+    for problem in report.problems.iter_mut().chain(&mut report.leftovers) {
         let done = match &problem.what {
             What::Inside(finding) => match store.mend(finding).await {
                 Ok(true) => Some("made again from what is sound".to_owned()),
@@ -165,6 +171,12 @@ fn lines(report: &Report, is_fixing: bool) -> Vec<String> {
             None => String::new(),
         };
         lines.push(format!("problem: {}{done}", problem.message));
+    }
+    for left in &report.leftovers {
+        lines.push(match &left.mended {
+            Some(done) => format!("left behind: {} ({done})", left.message),
+            None => format!("left behind: {}; the next run removes it", left.message),
+        });
     }
     let open = report.problems.iter().filter(|problem| problem.mended.is_none()).count();
     lines.push(match (open, is_fixing) {

@@ -3,6 +3,7 @@
 
 mod backups;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use agentos_engine::clock::{Clock as _, SystemClock};
@@ -10,7 +11,7 @@ use agentos_workspace::workspace::limits::{self, Limits, Weighed, Why};
 use agentos_workspace::workspace::verdict::size;
 use serde_json::{Value, json};
 
-use crate::error::{CommandError, Result};
+use crate::error::{CommandError, ErrorKind, Result};
 use crate::session::Session;
 use crate::workspace::desk::Desk;
 use crate::workspace::removal;
@@ -34,28 +35,40 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let limits = session.config.workspace.keeping.limits();
     let has_limits =
         limits != Limits::default() || session.config.workspace.keeping.keep_backups_ms().is_some();
-    let mut items: Vec<Value> = Vec::new();
+    let (mut items, mut unreached): (Vec<Value>, Vec<Why>) = (Vec::new(), Vec::new());
     if has_limits && let Some(_) = session.look()? {
         let opened = session.open()?;
         let desk = Desk::open(session, &opened.store)?;
-        for (weighed, why) in over(&desk, limits).await? {
-            items.push(one(session, args, &desk, (weighed, why)).await?);
-        }
+        let (weighed, free) = weigh(&desk).await?;
+        (items, unreached) = match args.dry_run {
+            true => (foresee(session, args, limits, (weighed, free))?, Vec::new()),
+            false => reduce(session, args, &desk, limits, (weighed, free)).await?,
+        };
         items.extend(backups::remove_old(session, args, &desk).await?);
         removal::sweep_later(session, desk.root());
     } else if !args.json {
         session.output.note("no limits are set (workspace.max_size, max_total_size, max_age, min_free_disk, keep_backups): nothing goes");
     }
+    let keys: Vec<&str> = unreached.iter().map(|why| why.key()).collect();
     if args.json {
-        session.output.document(&json!({ "items": items, "total": items.len() }))?;
-    } else if items.is_empty() && has_limits {
+        let document = json!({ "items": items, "total": items.len(), "unreached": keys });
+        session.output.document(&document)?;
+    } else if items.is_empty() && keys.is_empty() && has_limits {
         session.output.note("all workspaces are within their limits");
     }
-    Ok(ExitCode::SUCCESS)
+    if keys.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let refused = CommandError::refused(format!("{} could not be reached", keys.join(", ")));
+    Err(if args.force {
+        refused.hint("what is left is said above; end what works there, or raise the limit")
+    } else {
+        refused.hint("`--force` backs up what would be lost, and removes it")
+    })
 }
 
-/// Which have to go.
-async fn over(desk: &Desk, limits: Limits) -> Result<Vec<(Weighed, Why)>> {
+/// What those take that may go, and what is free on their disk.
+async fn weigh(desk: &Desk) -> Result<(Vec<Weighed>, u64)> {
     let mut there = desk.all().await?;
     there.retain(|workspace| {
         let is_idle = workspace.state != agentos_workspace::workspace::State::InUse;
@@ -65,7 +78,7 @@ async fn over(desk: &Desk, limits: Limits) -> Result<Vec<(Weighed, Why)>> {
     let weighed = tokio::task::spawn_blocking(move || -> std::io::Result<_> {
         let free = if root.is_dir() { limits::free_bytes(&root)? } else { u64::MAX };
         let weighed: std::io::Result<Vec<Weighed>> = there.into_iter().map(Weighed::of).collect();
-        Ok(limits::over(&limits, weighed?, (SystemClock.now(), free)))
+        Ok((weighed?, free))
     });
     let failed =
         |error: String| CommandError::failed(format!("workspaces can't be weighed: {error}"));
@@ -73,28 +86,61 @@ async fn over(desk: &Desk, limits: Limits) -> Result<Vec<(Weighed, Why)>> {
     weighed.map_err(|error| failed(error.to_string()))
 }
 
-/// Removes one, unless only asked about; what became of it.
-async fn one(
+/// Tells which would go, if all of them can.
+fn foresee(
+    session: &Session,
+    args: &Args,
+    limits: Limits,
+    (weighed, free): (Vec<Weighed>, u64),
+) -> Result<Vec<Value>> {
+    let mut items = Vec::new();
+    for (weighed, why) in limits::over(&limits, weighed, (SystemClock.now(), free)) {
+        if !args.json {
+            session.output.lines([told(&weighed, why)])?;
+        }
+        let (id, reason) = (&weighed.workspace.id, reason(&weighed, why));
+        items.push(json!({ "workspace_id": id, "is_removed": false, "reason": reason }));
+    }
+    Ok(items)
+}
+
+/// Removes one after the other until the limits are kept, or none is left that can go; what became of each, and the limits that
+/// are not kept.
+async fn reduce(
     session: &Session,
     args: &Args,
     desk: &Desk,
-    (weighed, why): (Weighed, Why),
-) -> Result<Value> {
-    let told = format!("{}: {} ({})", weighed.workspace.id, size(weighed.bytes), why.key());
-    let reason = json!({ "bytes": weighed.bytes, "why": why });
-    let id = weighed.workspace.id.clone();
-    if args.dry_run {
+    limits: Limits,
+    (mut there, mut free): (Vec<Weighed>, u64),
+) -> Result<(Vec<Value>, Vec<Why>)> {
+    let (mut items, mut stay) = (Vec::new(), BTreeSet::new());
+    while let Some((weighed, why)) = limits::next(&limits, &there, &stay, (SystemClock.now(), free))
+    {
+        let (told, reason) = (told(&weighed, why), reason(&weighed, why));
+        let (id, bytes) = (weighed.workspace.id.clone(), weighed.bytes);
+        let outcome = removal::clean(desk, weighed.workspace, args.force).await?;
         if !args.json {
             session.output.lines([told])?;
+            session.output.lines(outcome.lines())?;
         }
-        return Ok(json!({ "workspace_id": id, "is_removed": false, "reason": reason }));
+        match outcome.failure() {
+            None | Some(ErrorKind::NotFound) => {
+                there.retain(|other| other.workspace.id != id);
+                free = free.saturating_add(bytes);
+            }
+            Some(_) => drop(stay.insert(id)),
+        }
+        let mut document = outcome.document();
+        document["reason"] = reason;
+        items.push(document);
     }
-    let outcome = removal::clean(desk, weighed.workspace, args.force).await?;
-    if !args.json {
-        session.output.lines([told])?;
-        session.output.lines(outcome.lines())?;
-    }
-    let mut document = outcome.document();
-    document["reason"] = reason;
-    Ok(document)
+    Ok((items, limits::exceeded(&limits, &there, (SystemClock.now(), free))))
+}
+
+fn told(weighed: &Weighed, why: Why) -> String {
+    format!("{}: {} ({})", weighed.workspace.id, size(weighed.bytes), why.key())
+}
+
+fn reason(weighed: &Weighed, why: Why) -> Value {
+    json!({ "bytes": weighed.bytes, "why": why })
 }

@@ -1,0 +1,89 @@
+//! Folders of runs that are about to be created.
+//!
+//! A run's folder is made before the run: its input files are copied there. A process that dies in between leaves a folder of
+//! a run that never came to be. So there is a file beside the folder, `.creating-{id}`, which that process has locked: if
+//! nobody has the lock and no database knows the run, nobody will ever create it.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use agentos_core::id::RunId;
+
+use super::FolderError;
+
+const PREFIX: &str = ".creating-";
+
+/// That this process is about to create a run, for as long as it is kept.
+#[derive(Debug)]
+pub struct Creating(#[expect(dead_code, reason = "it is locked")] File);
+
+impl Creating {
+    pub(super) fn begin(folder: &Path) -> Result<Self, FolderError> {
+        let path = beside(folder);
+        let locked = File::create(&path).and_then(|file| file.lock().map(|()| file));
+        locked.map(Self).map_err(FolderError::at(&path))
+    }
+}
+
+/// The run is there.
+pub(super) fn end(folder: &Path) {
+    let _none = fs::remove_file(beside(folder));
+}
+
+fn beside(folder: &Path) -> PathBuf {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    folder.with_file_name(format!("{PREFIX}{name}"))
+}
+
+/// Whether a process is, or was, about to create the run of a folder.
+#[must_use]
+pub fn is_being_created(folder: &Path) -> bool {
+    beside(folder).exists()
+}
+
+/// A run that a process was about to create which is dead. Nobody else looks at it while this is kept.
+#[derive(Debug)]
+pub struct Left {
+    /// The run, which may have been created all the same.
+    pub run: RunId,
+    /// Its folder.
+    pub folder: PathBuf,
+    #[expect(dead_code, reason = "it is locked")]
+    lock: File,
+}
+
+impl Left {
+    /// Removes what is left of a run that was never created. Only for a run that no database knows.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn remove(self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::remove_file(beside(&self.folder)),
+        }
+    }
+
+    /// The run was created, and its folder stays.
+    pub fn forget(self) {
+        end(&self.folder);
+    }
+}
+
+/// The runs in this folder of executions that dead processes were about to create.
+#[must_use]
+pub fn find_creating(executions: &Path) -> Vec<Left> {
+    let entries = fs::read_dir(executions).into_iter().flatten().flatten();
+    let left = entries.filter_map(|entry| {
+        let name = entry.file_name();
+        let id = name.to_str()?.strip_prefix(PREFIX)?;
+        let run = id.parse().ok().map(RunId)?;
+        let lock = File::open(entry.path()).ok()?;
+        // Whoever creates it has the lock; one that ends just now removes the file.
+        let is_dead = !matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
+        let is_left = is_dead && entry.path().exists();
+        is_left.then(|| Left { run, folder: executions.join(id), lock })
+    });
+    left.collect()
+}

@@ -1,0 +1,207 @@
+//! Lock files of git whose writer is dead.
+//!
+//! A git that is killed leaves `….lock` files behind, and from then on every git that needs one of them fails. Age proves
+//! nothing: a git may hold a lock for as long as its hook runs. What proves it is this: **every process that could have
+//! written the lock has ended, and the lock is still the same file.** A git that was started after the lock was first seen
+//! did not write it, so it does not matter how many come and go meanwhile.
+//!
+//! Removing takes a lock of our own. Otherwise two processes could find the same lock, one remove it, a new git make another
+//! one, and the second process remove that.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agentos_process::at_work::AtWork;
+use agentos_process::clock::{Moment, moment, pause};
+use agentos_process::tool::Answer;
+
+use crate::files::{self, FileError};
+use crate::identity::folder_of;
+use crate::workspace::marker::Marker;
+use crate::workspace::rescue::private_folders;
+
+/// How long a lock has to stay the same file before it counts as left behind: a program that is not called `git` has it for
+/// much less.
+pub(crate) const STILL: Duration = Duration::from_millis(500);
+
+/// The programs that take locks in a git directory.
+const PROGRAMS: [&str; 2] = ["git", "jj"];
+
+/// The names below `refs` that only AgentOS gives: their locks are its own, or those of a clean-up by the user's git.
+pub(crate) const OWN_REFS: [&str; 2] = ["refs/agentos", "refs/heads/agentos"];
+
+/// The lock that git did not get, if that is why it failed.
+pub(crate) fn held_lock(answer: &Answer) -> Option<PathBuf> {
+    if answer.is_success() {
+        return None;
+    }
+    let said = answer.complaint_text();
+    let (_, rest) = said.split_once("Unable to create '")?;
+    let (lock, rest) = rest.split_once("': ")?;
+    (lock.ends_with(".lock") && rest.starts_with("File exists")).then(|| lock.into())
+}
+
+/// What tells a file from every other one, and from itself after a change.
+pub(crate) type Identity = (u64, i64, i64, u64);
+
+/// What is at a path; none if there is nothing.
+pub(crate) fn identity(path: &Path) -> io::Result<Option<Identity>> {
+    match fs::symlink_metadata(path) {
+        Ok(about) => Ok(Some((about.ino(), about.mtime(), about.mtime_nsec(), about.size()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A lock that is looked at until its writer is known to be dead, or it is gone.
+#[derive(Debug)]
+pub(crate) struct WatchedLock {
+    path: PathBuf,
+    identity: Identity,
+    git_dir: PathBuf,
+    /// The processes that were at work on the repository when the lock was first seen.
+    suspects: AtWork,
+    since: Moment,
+}
+
+impl WatchedLock {
+    /// Looks at a lock for the first time. None if it is gone.
+    pub(crate) fn new(path: &Path) -> io::Result<Option<Self>> {
+        let Some(identity) = identity(path)? else { return Ok(None) };
+        let Some(folder) = path.parent() else { return Ok(None) };
+        // That of an index of our own may be in no git directory; whoever writes it names it.
+        let git_dir = git_dir_around(folder).unwrap_or_else(|| folder.to_owned());
+        // Looked for after the lock was: whoever has written it is among them, or dead.
+        let suspects = AtWork::look(&PROGRAMS, &places_of(&git_dir))?;
+        let path = path.to_owned();
+        Ok(Some(Self { path, identity, git_dir, suspects, since: moment() }))
+    }
+
+    /// Whether this is about the lock that is at this path now.
+    pub(crate) fn is_about(&self, path: &Path) -> bool {
+        self.path == path && identity(path).is_ok_and(|found| found == Some(self.identity))
+    }
+
+    /// Whether its writer is dead: everybody who could have written it has ended, and it is still there.
+    pub(crate) fn is_stale(&self) -> bool {
+        moment().saturating_sub(self.since) >= STILL
+            && self.suspects.has_ended()
+            && self.is_about(&self.path)
+    }
+
+    /// Removes it if its writer is dead; whether it did.
+    pub(crate) fn remove_if_stale(&self) -> Result<bool, FileError> {
+        if !self.is_stale() {
+            return Ok(false);
+        }
+        // Not the folder's own lock: that is held by some who call git.
+        let folder = folder_of(&self.git_dir);
+        files::make_folder(&folder)?;
+        let path = folder.join("stale.lock");
+        let alone = File::create(&path).map_err(FileError::io(&path, "can't be made"))?;
+        alone.lock().map_err(FileError::io(&path, "can't be locked"))?;
+        if !self.is_about(&self.path) {
+            return Ok(false);
+        }
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(FileError::io(&self.path, "can't be removed")(error))
+            }
+            _ => Ok(true),
+        }
+    }
+}
+
+/// Looks once more at the lock that is in the way of a call, and removes it if its writer is dead. `watched` is what was seen
+/// of it before.
+pub(crate) fn look_again(lock: &Path, watched: &mut Option<WatchedLock>) -> Result<(), FileError> {
+    match watched.as_ref().filter(|watched| watched.is_about(lock)) {
+        Some(watched) => drop(watched.remove_if_stale()?),
+        None => {
+            let looked = WatchedLock::new(lock);
+            *watched = looked.map_err(FileError::io(lock, "can't be looked at"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The locks in a repository that dead processes have left on what AgentOS needs: its own refs, the list of packed refs, and
+/// the index, `HEAD` and branch of its workspaces. All of them are looked at for half a second together; without any, that takes no
+/// time.
+#[must_use]
+pub fn find(repository: &Path) -> Vec<PathBuf> {
+    let mut found = vec![repository.join("packed-refs.lock")];
+    for name in OWN_REFS {
+        collect(&repository.join(name), &mut found);
+    }
+    for private in private_folders(repository) {
+        if matches!(Marker::load(&private), Ok(Some(_))) {
+            found.extend(["index.lock", "HEAD.lock"].map(|name| private.join(name)));
+            let head = fs::read_to_string(private.join("HEAD")).unwrap_or_default();
+            let branch = head.strip_prefix("ref: ").map(|name| format!("{}.lock", name.trim_end()));
+            found.extend(branch.map(|branch| repository.join(branch)));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    let watched: Vec<WatchedLock> =
+        found.iter().filter_map(|path| WatchedLock::new(path).ok().flatten()).collect();
+    if watched.is_empty() {
+        return Vec::new();
+    }
+    pause(STILL);
+    watched.into_iter().filter(WatchedLock::is_stale).map(|lock| lock.path).collect()
+}
+
+/// Removes a lock whose writer is dead; whether it did.
+///
+/// # Errors
+/// [`FileError`]
+pub fn remove(path: &Path) -> Result<bool, FileError> {
+    let found = WatchedLock::new(path).map_err(FileError::io(path, "can't be looked at"))?;
+    let Some(lock) = found else { return Ok(false) };
+    pause(STILL);
+    lock.remove_if_stale()
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, is_folder) = (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        if is_folder {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "lock") {
+            found.push(path);
+        }
+    }
+}
+
+/// The git directory that a folder is, or is in.
+fn git_dir_around(folder: &Path) -> Option<PathBuf> {
+    let is_git_dir = |folder: &&Path| {
+        let has = |name: &str| folder.join(name).exists();
+        has("HEAD") && (has("objects") || has("commondir"))
+    };
+    folder.ancestors().find(is_git_dir).map(Path::to_owned)
+}
+
+/// Where somebody stands, or what somebody names, who works on a repository: its git directory and all of its worktrees.
+fn places_of(git_dir: &Path) -> Vec<PathBuf> {
+    let common = fs::read_to_string(git_dir.join("commondir"));
+    let common = common.map_or_else(|_| git_dir.to_owned(), |told| git_dir.join(told.trim_end()));
+    let common = common.canonicalize().unwrap_or(common);
+    let mut places = vec![common.clone()];
+    if common.file_name().is_some_and(|name| name == ".git") {
+        places.extend(common.parent().map(Path::to_owned));
+    }
+    let config = fs::read_to_string(common.join("config")).unwrap_or_default();
+    let elsewhere = config.lines().find_map(|line| line.trim().strip_prefix("worktree = "));
+    places.extend(elsewhere.map(|root| common.join(root)));
+    for entry in fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten() {
+        let link = fs::read_to_string(entry.path().join("gitdir")).unwrap_or_default();
+        places.extend(entry.path().join(link.trim_end()).parent().map(Path::to_owned));
+    }
+    places
+}
