@@ -11,6 +11,7 @@ mod everywhere;
 mod family;
 mod found_again;
 mod history;
+mod inputs;
 mod interruption;
 mod isolated;
 mod kept;
