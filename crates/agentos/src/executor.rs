@@ -174,6 +174,7 @@ fn engine(
     let engine = Builder::new(Arc::new(unheld(store)), owner, library)
         .performers(supervise::performers(session, store, lines.clone())?)
         .lines(lines)
+        .records(store.clone())
         .homes(DeskHomes { desk: Desk::open(session, store).ok(), store: store.clone() })
         .snapshots(DeskSnapshots::new(session, store))
         .slots(limits::slots(session, store))

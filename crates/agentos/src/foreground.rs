@@ -212,7 +212,8 @@ fn start(
         .snapshots(DeskSnapshots::new(session, store))
         .slots(limits::slots_awaited(session, store))
         .homes(DeskHomes { desk, store: store.clone() });
-    Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(bounds).start()?)
+    let builder = builder.performers(performers).lines(lines).records(store.clone());
+    Ok(builder.bell(store.watch()?).limits(bounds).start()?)
 }
 
 /// Stops what runs; whoever asks a second time does not want to wait for that.

@@ -148,3 +148,45 @@ fn an_input_over_the_limit_leaves_nothing_behind() {
     assert_eq!(stand.git(&root, &["worktree", "list"]).lines().count(), 1, "no workspace");
     assert_eq!(stand.git(&root, &["branch", "--list", "agentos/*"]), "", "no branch");
 }
+
+const FORGETFUL: &str = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "forgetful", workspace: "none" }, async (ctx) => {
+  await ctx.run("race", async () => {
+    await Promise.race([ctx.sleep(1), ctx.waitFor("never", { timeout: 86_400_000 })]);
+  });
+  await ctx.run("build", async () => {
+    ctx.shell("sleep 600");
+    await ctx.shell("true");
+  });
+  ctx.waitFor("go", { timeout: 86_400_000 });
+  return "done";
+});"#;
+
+#[test]
+fn what_was_not_awaited_is_a_warning_on_the_run_with_its_line() {
+    let (stand, root) = Stand::with_repository();
+    template(&root, "forgetful", FORGETFUL);
+    let done = run(&stand, &root, &["run", "forgetful"]).exits(0);
+    assert!(done.out.contains("templates/forgetful.ts:7:"), "{done:#?}");
+    let shown = run(&stand, &root, &["show", "forgetful", "--json"]).exits(0).document();
+    let comments = shown["comments"].as_array().expect("comments").iter();
+    let warnings: Vec<&str> = comments
+        .filter(|comment| comment["metadata"]["level"] == "warning")
+        .filter_map(|comment| comment["message"].as_str())
+        .collect();
+    assert_eq!(warnings.len(), 2, "the loser of a race was awaited: {warnings:?}");
+    assert!(warnings[0].starts_with("templates/forgetful.ts:7:"), "{warnings:?}");
+    assert!(
+        warnings[0].contains("`ctx.shell` (or the function around it) was not awaited"),
+        "{warnings:?}"
+    );
+    assert!(warnings[1].starts_with("templates/forgetful.ts:10:"), "{warnings:?}");
+    assert!(
+        warnings[1].contains("`ctx.waitFor` (or the function around it) was not awaited"),
+        "{warnings:?}"
+    );
+    let text = run(&stand, &root, &["show", "forgetful"]).exits(0).out;
+    assert!(text.contains("was not awaited"), "{text}");
+    let logs = run(&stand, &root, &["logs", "forgetful"]).exits(0).out;
+    assert_eq!(logs.matches("was not awaited").count(), 2, "{logs}");
+}
