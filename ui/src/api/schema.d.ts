@@ -899,6 +899,11 @@ export interface components {
             /** @description It was at something and nobody who lives has it: it can be resumed. */
             interrupted: boolean;
             waiting?: components["schemas"]["Waiting"] | null;
+            /**
+             * Format: uuid
+             * @description The id of the step that it is at, or was at last.
+             */
+            current_workflow_step_id?: string | null;
             current_step?: components["schemas"]["Step"] | null;
             /**
              * Format: date-time
@@ -1289,6 +1294,11 @@ export interface components {
                 /** @description It was at something and nobody who lives has it: it can be resumed. */
                 interrupted: boolean;
                 waiting?: components["schemas"]["Waiting"] | null;
+                /**
+                 * Format: uuid
+                 * @description The id of the step that it is at, or was at last.
+                 */
+                current_workflow_step_id?: string | null;
                 current_step?: components["schemas"]["Step"] | null;
                 /**
                  * Format: date-time

@@ -3,6 +3,8 @@
 //! They are those of the first snapshot from there on. What a run began with, because it mends another run or was forked
 //! from one, was done by that one: it is looked for there.
 
+use std::collections::BTreeMap;
+
 use agentos_core::codec::Chunk;
 use agentos_core::entry::Record;
 use agentos_core::id::{RunId, Seq, StepNumber};
@@ -33,14 +35,17 @@ pub(crate) enum Files {
 pub(crate) struct Past {
     pub(crate) run: RunRecord,
     pub(crate) history: History,
+    /// What its steps are called, by their numbers.
+    names: BTreeMap<u32, String>,
 }
 
 impl Past {
     pub(crate) async fn load(store: &SqliteStore, run: RunId) -> Result<Self> {
-        let record = store.run_detail(run).await?.run;
+        let detail = store.run_detail(run).await?;
         let log = load_whole_log(store, run).await?;
         let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
-        Ok(Self { run: record, history: History::of(&log) })
+        let names = detail.steps.into_iter().map(|step| (step.step_number, step.name)).collect();
+        Ok(Self { run: detail.run, history: History::of(&log), names })
     }
 
     /// The step that somebody means, by its number or its name.
@@ -56,8 +61,11 @@ impl Past {
             let found = self.history.numbered(StepNumber(number)).filter(|_| number > 0);
             return found.ok_or_else(|| none(number.to_string()));
         }
-        let named: Vec<&Asked> =
-            all.iter().filter(|asked| asked.name == said && asked.number.0 > 0).collect();
+        let is_named = |asked: &&Asked| {
+            let shown = self.names.get(&asked.number.0).is_some_and(|name| name == said);
+            (asked.name == said || shown) && asked.number.0 > 0
+        };
+        let named: Vec<&Asked> = all.iter().filter(is_named).collect();
         match &named[..] {
             [] => Err(none(format!("`{said}`"))),
             [one] => Ok(one),

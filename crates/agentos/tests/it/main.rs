@@ -19,6 +19,7 @@ mod life;
 mod limits;
 mod mcp;
 mod mistakes;
+mod outside;
 mod places;
 mod pulls;
 mod real_agents;
