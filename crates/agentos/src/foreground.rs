@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use uuid::Uuid;
 
+use crate::databases::counterpart::refuse_elsewhere;
 use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::lines::{FileLines, Said, WAITING};
 use crate::scribe;
@@ -107,6 +108,7 @@ pub(crate) async fn drive(
 
 /// Takes the run, or says who has it.
 async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
+    refuse_elsewhere(store, run).await?;
     let mut looks = 0;
     loop {
         match store.claim(run, owner.id(), ClaimMode::IfFree).await {
