@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::mcp::client::Client;
 use crate::server::stage::{Server, id, template};
-use crate::support::{Done, Stand, name};
+use crate::support::{Done, Stand, name, wait_until};
 
 const RELEASE: &str = r#"import { createWorkflow } from "agentos";
 export default createWorkflow({ name: "release", workspace: "none", input: { type: "object", required: ["tag", "base"],
@@ -189,4 +190,33 @@ fn what_was_not_awaited_is_a_warning_on_the_run_with_its_line() {
     assert!(text.contains("was not awaited"), "{text}");
     let logs = run(&stand, &root, &["logs", "forgetful"]).exits(0).out;
     assert_eq!(logs.matches("was not awaited").count(), 2, "{logs}");
+}
+
+const KILLED: &str = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "killed", workspace: "none" }, async (ctx) => {
+  await ctx.run("build", async () => {
+    ctx.waitFor("never");
+    await ctx.shell("true");
+  });
+  await ctx.shell("echo begun > begun; while [ ! -e go ]; do sleep 0.02; done");
+  return "done";
+});"#;
+
+#[test]
+fn a_warning_is_told_once_however_often_the_run_is_executed_again() {
+    let (stand, root) = Stand::with_repository();
+    template(&root, "killed", KILLED);
+    let agentos = Path::new(env!("CARGO_BIN_EXE_agentos"));
+    let mut process = stand.call_program(agentos, &root, &["run", "killed"]).start();
+    wait_until("it is at its command", || root.join("begun").exists());
+    process.send(Signal::KILL);
+    process.done();
+    fs::write(root.join("go"), "").expect("a file");
+    let done = run(&stand, &root, &["resume", "killed", "--json"]).exits(0).document();
+    assert_eq!(done["output"], "done");
+    let comments = done["comments"].as_array().expect("comments");
+    assert_eq!(comments.len(), 1, "{comments:?}");
+    assert!(comments[0]["message"].to_string().contains("templates/killed.ts:4:"), "{comments:?}");
+    let logs = run(&stand, &root, &["logs", "killed"]).exits(0).out;
+    assert_eq!(logs.matches("was not awaited").count(), 1, "{logs}");
 }
