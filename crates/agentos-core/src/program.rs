@@ -182,7 +182,13 @@ impl Door<'_> {
 
     /// Writes a line to the run's log files.
     pub fn log(&mut self, scope: ScopeId, level: LogLevel, message: String) {
-        self.cursor.log(scope, level, message);
+        self.cursor.log(scope, level, message, false);
+    }
+
+    /// Warns of something in the workflow's code: a line in the log files, and a remark on the run. Nothing else follows
+    /// from it, so a program of a later version may warn of what an earlier one passed over.
+    pub fn warn(&mut self, scope: ScopeId, message: String) {
+        self.cursor.log(scope, LogLevel::Warn, message, true);
     }
 
     /// The time, as far as the program can know it: that of the latest delivery.

@@ -44,6 +44,8 @@ pub struct LogLine {
     pub level: LogLevel,
     /// What.
     pub message: String,
+    /// Whether it warns of the workflow's code, so that it belongs on the run as well.
+    pub is_warning: bool,
 }
 
 /// The step that a log line belongs to.

@@ -29,6 +29,7 @@ use crate::performer::{Order, Performed, Performer, Ticket};
 use crate::shell::{Grounds, Refusal};
 use keep::Keeper;
 use place::Place;
+pub(crate) use place::step_around;
 use request::{Given, Request};
 
 /// Most files of one artifact. Each is a row, and they are all in one answer.

@@ -6,6 +6,7 @@ mod effects;
 mod files;
 mod load;
 mod slots;
+mod warnings;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -154,7 +155,9 @@ impl Drive {
             if !chunk.entries.is_empty() {
                 self.shared.pass(Point::Decided)?;
                 self.note_files(&chunk, standing).await;
-                self.commit(chunk, consumed, outgoing, standing).await?;
+                self.commit(chunk, consumed, (outgoing, &lines), standing).await?;
+            } else {
+                self.keep_warnings(&lines).await;
             }
             self.standing = standing;
             self.rest(standing);

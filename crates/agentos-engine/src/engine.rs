@@ -13,6 +13,7 @@ use agentos_store::due::Except;
 use agentos_store::inbox::{SendError, Sent};
 use agentos_store::log::ReadError;
 use agentos_store::place::Place;
+use agentos_store::records::Records;
 use agentos_store::run::{CreateError, Created};
 use agentos_store::store::Store;
 use tokio::sync::{Notify, broadcast, mpsc, watch};
@@ -74,6 +75,7 @@ pub struct Builder {
     clock: Arc<dyn Clock>,
     performers: Performers,
     lines: Arc<dyn LineSink>,
+    records: Option<Arc<dyn Records>>,
     homes: Arc<dyn Homes>,
     snapshots: Arc<dyn Snapshots>,
     slots: Option<Arc<Slots>>,
@@ -94,6 +96,7 @@ impl Builder {
             clock: Arc::new(SystemClock),
             performers: Performers::new(),
             lines: Arc::new(NoLines),
+            records: None,
             homes: Arc::new(NoHomes),
             snapshots: Arc::new(NoSnapshots),
             slots: None,
@@ -121,6 +124,13 @@ impl Builder {
     #[must_use]
     pub fn lines(mut self, lines: impl LineSink) -> Self {
         self.lines = Arc::new(lines);
+        self
+    }
+
+    /// With records in which warnings are kept as remarks on their runs.
+    #[must_use]
+    pub fn records(mut self, records: impl Records + 'static) -> Self {
+        self.records = Some(Arc::new(records));
         self
     }
 
@@ -180,6 +190,7 @@ impl Builder {
             library: self.library,
             performers: self.performers,
             lines: self.lines,
+            records: self.records,
             homes: self.homes,
             snapshots: self.snapshots,
             slots: self.slots,

@@ -26,6 +26,8 @@ use agentos_store::tail::{TailCursor, TailError, TailPage};
 use async_trait::async_trait;
 use uuid::Uuid;
 
+use crate::counterpart::Counterparts;
+
 /// The runs of a database that rest.
 #[derive(Debug, Clone)]
 pub struct Held {
@@ -78,21 +80,24 @@ impl Held {
     }
 }
 
-/// A store in which those that rest are not due.
+/// A store in which those that rest, and those that go on in another database, are not due.
 pub struct Unheld {
     store: Arc<dyn Store>,
     held: Held,
+    counterparts: Counterparts,
 }
 
 impl Unheld {
-    /// This store without them.
+    /// The store in this file without them.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, held: Held) -> Self {
-        Self { store, held }
+    pub fn new(store: Arc<dyn Store>, database: &Path) -> Self {
+        let (held, counterparts) = (Held::of(database), Counterparts::of(database));
+        Self { store, held, counterparts }
     }
 
     fn except(&self, more: &Except) -> Except {
         let mut except = self.held.all();
+        except.extend(self.counterparts.all());
         except.extend(more);
         except
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use agentos_core::id::{OwnerId, RunId};
 use agentos_core::standing::Standing;
+use agentos_store::records::Records;
 use agentos_store::store::Store;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -49,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) library: Arc<dyn Library>,
     pub(crate) performers: Performers,
     pub(crate) lines: Arc<dyn LineSink>,
+    /// Where warnings are kept, if anywhere.
+    pub(crate) records: Option<Arc<dyn Records>>,
     pub(crate) homes: Arc<dyn Homes>,
     pub(crate) snapshots: Arc<dyn Snapshots>,
     /// What is limited over all processes, if anything is.

@@ -74,7 +74,10 @@ declare module "agentos" {
     timeout?: number;
     /** How long a run may take at all, in milliseconds. */
     deadline?: number;
-    /** What the input must look like. It is checked before a run starts. */
+    /**
+     * What the input must look like. Before a run starts, defaults are applied and the input is checked. Properties that the
+     * schema does not list are refused, unless it says `additionalProperties`.
+     */
     input?: JsonSchema | SchemaLike<unknown>;
     /** Where runs work; in an isolated workspace if nothing is said. */
     workspace?: WorkspaceKind | { kind?: WorkspaceKind; base?: string };

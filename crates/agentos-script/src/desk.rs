@@ -1,11 +1,12 @@
 //! Where an execution keeps what it has asked for: promises to settle, bodies to call, rejections that nobody handled.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::operation::OperationKind;
 use agentos_core::program::{ScopeId, Ticket};
+use agentos_core::source::Site;
 use rquickjs::{Array, Function, Persistent, Value};
 
 use crate::definition::Definition;
@@ -21,6 +22,8 @@ pub(crate) struct Pending {
     pub(crate) scope: ScopeNumber,
     /// What it is, unless it is a step or phase.
     pub(crate) kind: Option<OperationKind>,
+    /// Where in the source it was asked for.
+    pub(crate) site: Option<Site>,
     pub(crate) resolve: Persistent<Function<'static>>,
     pub(crate) reject: Persistent<Function<'static>>,
     /// The body of a step, and what is to be called before it is tried again.
@@ -53,6 +56,8 @@ pub(crate) struct Desk {
     scopes: Vec<ScopeId>,
     open: Vec<Body>,
     unhandled: Vec<Unhandled>,
+    /// Calls that were warned of because they were not awaited: once is enough, however often they are made.
+    warned: HashSet<Site>,
     /// The scope that the delivery under way belongs to.
     pub(crate) current: ScopeNumber,
     /// What has gone wrong for good.
@@ -74,6 +79,7 @@ impl Desk {
             scopes: Vec::new(),
             open: Vec::new(),
             unhandled: Vec::new(),
+            warned: HashSet::new(),
             current: 0,
             fatal: None,
             stopper: None,
@@ -148,6 +154,16 @@ impl Desk {
     /// Somebody handles the rejection after all.
     pub(crate) fn handled(&mut self, is: impl Fn(&Persistent<Value<'static>>) -> bool) {
         self.unhandled.retain(|unhandled| !is(&unhandled.promise));
+    }
+
+    /// Notes that a call is warned of. Whether it was not before.
+    pub(crate) fn warns_of(&mut self, site: &Site) -> bool {
+        self.warned.insert(site.clone())
+    }
+
+    /// How many rejections nobody has handled so far.
+    pub(crate) const fn unhandled_count(&self) -> usize {
+        self.unhandled.len()
     }
 
     /// The reasons of the rejections in a scope that nobody handled, in order.

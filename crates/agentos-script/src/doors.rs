@@ -73,7 +73,7 @@ fn ask<'js>(
         };
         stage.door.request(scope_of(stage, scope)?, request)
     });
-    expect(&ctx, scope, asked, operations::kind(kind), None)
+    expect(&ctx, (scope, call), asked, operations::kind(kind), None)
 }
 
 /// Asks for a step or phase: a promise, or a failure as JSON.
@@ -101,13 +101,13 @@ fn step<'js>(
         }
         stage.door.step(within, name, options)
     });
-    expect(&ctx, scope, asked, None, Some(body))
+    expect(&ctx, (scope, call), asked, None, Some(body))
 }
 
 /// A promise for what was asked for.
 fn expect<'js>(
     ctx: &Ctx<'js>,
-    scope: ScopeNumber,
+    (scope, call): (ScopeNumber, usize),
     asked: Result<Ticket, Failure>,
     kind: Option<OperationKind>,
     body: Option<Array<'js>>,
@@ -117,9 +117,12 @@ fn expect<'js>(
         Err(refused) => return failure::to_json(&refused).into_js(ctx),
     };
     let (promise, resolve, reject) = ctx.promise()?;
+    let site =
+        |stage: &mut Stage<'_>| stage.desk.definition.call(call).map(|call| call.site.clone());
     let pending = Pending {
         scope,
         kind,
+        site: stage::enter(site).flatten(),
         resolve: Persistent::save(ctx, resolve),
         reject: Persistent::save(ctx, reject),
         body: body.map(|body| Persistent::save(ctx, body)),

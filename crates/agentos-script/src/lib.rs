@@ -31,6 +31,7 @@ pub mod run;
 pub mod sources;
 mod stage;
 pub mod templates;
+mod unawaited;
 
 /// Bytes as hexadecimal digits.
 fn hex(bytes: &[u8]) -> String {

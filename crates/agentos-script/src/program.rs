@@ -21,6 +21,7 @@ use crate::limits::Limits;
 use crate::operations;
 use crate::run::RunInfo;
 use crate::stage::{self, Stage};
+use crate::unawaited::Unawaited;
 
 /// One execution of a TypeScript workflow. Fields are dropped in this order: what is kept of a world goes before it.
 pub struct ScriptProgram {
@@ -140,6 +141,7 @@ impl ScriptProgram {
         };
         self.desk.failures.remove(&ticket);
         self.desk.current = pending.scope;
+        let unawaited = Unawaited::watch(&pending, &result, &self.desk);
         self.turn(door, move |vm| {
             vm.with(|ctx| match result {
                 Ok(value) => {
@@ -159,6 +161,9 @@ impl ScriptProgram {
                 }
             })
         });
+        if let Some(unawaited) = unawaited {
+            unawaited.warn(&mut self.desk, door);
+        }
     }
 }
 

@@ -1,39 +1,21 @@
 //! Inputs against their schema, before a run starts.
 //!
-//! A run whose input is wrong would fail in the middle of its work, or do the wrong thing; whoever starts it is told at
-//! once instead, field by field.
+//! Every way to start a run (command line, REST, MCP, `ctx.invoke`, a fork with another input) takes its input from
+//! [`accept_input`], so all of them apply the same defaults and refuse the same mistakes. A wrong input is refused field
+//! by field before anything is created.
 
-use std::fmt;
+mod defaults;
+mod names;
+mod problems;
 
+use agentos_core::bounds;
 use agentos_core::failure::{Failure, FailureKind};
-use agentos_core::value::Value;
-use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ValidationError, validator_for};
+use agentos_core::value::{self, Value, ValueError};
 use serde_json::json;
 use thiserror::Error;
 
-/// How many problems are told of at once.
-const PROBLEMS: usize = 20;
-
-/// The longest description of a problem, in bytes: it quotes what was given.
-const MESSAGE_BYTES: usize = 300;
-
-/// One thing that is wrong with an input.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InputProblem {
-    /// Where: `input`, or a field below it such as `input.files[2].name`.
-    pub path: String,
-    /// The same as a JSON pointer into the input: `/files/2/name`.
-    pub pointer: String,
-    /// What is wrong there.
-    pub message: String,
-}
-
-impl fmt::Display for InputProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` {}", self.path, self.message)
-    }
-}
+pub use problems::InputProblem;
+use problems::{PROBLEMS, listed, violations};
 
 /// Why an input is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -44,10 +26,6 @@ pub enum InputError {
     /// The schema itself is wrong: its author has to mend it.
     #[error("the workflow's input schema can't be used: {0}")]
     Schema(String),
-}
-
-fn listed(problems: &[InputProblem]) -> String {
-    problems.iter().map(InputProblem::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl InputError {
@@ -70,61 +48,73 @@ impl InputError {
     }
 }
 
-/// Checks an input against a JSON schema. Nothing is fetched for it: references lead within the schema.
+/// Completes an input with the defaults of its schema, and checks the result. A schema without a word about other
+/// properties takes only those that it lists. Nothing is fetched: references lead within the schema.
 ///
 /// # Errors
 /// [`InputError`] says which fields are wrong and how, or what is wrong with the schema.
-pub fn check_input(schema: &Value, input: &Value) -> Result<(), InputError> {
-    let validator = validator_for(schema).map_err(|error| InputError::Schema(error.to_string()))?;
-    let mut problems: Vec<InputProblem> =
-        validator.iter_errors(input).flat_map(|error| problems(&error)).take(PROBLEMS).collect();
-    // In an order of ours, not the validator's.
-    problems.sort_by(|one, other| one.path.cmp(&other.path));
-    if problems.is_empty() { Ok(()) } else { Err(InputError::Invalid(problems)) }
+pub fn accept_input(schema: Option<&Value>, mut input: Value) -> Result<Value, InputError> {
+    // An input that is too large is not worth a look, and its fields are not worth quoting.
+    check_size(&input)?;
+    let Some(schema) = schema else { return Ok(input) };
+    defaults::complete(schema, &mut input)?;
+    check_size(&input)?;
+    let mut found = violations(schema, &input, "input").map_err(InputError::Schema)?;
+    let unknown = names::unknown(schema, &input).into_iter();
+    found.extend(unknown.map(|name| InputProblem::below(("input", ""), name, "is not known")));
+    // In an order of ours, not the validator's, and each field once.
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found.dedup();
+    found.truncate(PROBLEMS);
+    if found.is_empty() { Ok(input) } else { Err(InputError::Invalid(found)) }
 }
 
-/// A field that is missing or unknown is named itself, and not the object around it.
-fn problems(error: &ValidationError<'_>) -> Vec<InputProblem> {
-    let pointer = error.instance_path().as_str().to_owned();
-    let path = path(&pointer);
-    let below = |name: &str, message: &str| InputProblem {
-        path: format!("{path}.{name}"),
-        pointer: format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")),
-        message: message.to_owned(),
+/// Why an agent's answer is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AnswerError {
+    /// It does not fit the schema.
+    #[error("the answer does not fit the schema: {}", listed(.0))]
+    Invalid(Vec<InputProblem>),
+    /// The schema itself is wrong.
+    #[error("{0}")]
+    Schema(String),
+}
+
+/// Checks what an agent has answered against the schema that it was given. Nothing is added to an answer.
+///
+/// # Errors
+/// [`AnswerError`] says what is wrong.
+pub fn check_answer(schema: &Value, answer: &Value) -> Result<(), AnswerError> {
+    let mut found = violations(schema, answer, "answer").map_err(AnswerError::Schema)?;
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    if found.is_empty() { Ok(()) } else { Err(AnswerError::Invalid(found)) }
+}
+
+/// Refuses an input that no log takes, and names its largest field.
+fn check_size(input: &Value) -> Result<(), InputError> {
+    let message = match value::check(input) {
+        Ok(()) => return Ok(()),
+        Err(ValueError::TooDeep) => {
+            let problem = InputProblem {
+                path: "input".to_owned(),
+                pointer: String::new(),
+                message: format!("nests deeper than {} levels", bounds::VALUE_DEPTH),
+            };
+            return Err(InputError::Invalid(vec![problem]));
+        }
+        Err(ValueError::TooLarge) => format!(
+            "is too large: all inputs of a run together may have {} bytes ({} MB); give large data as a file \
+             (`\"format\": \"file\"` in the schema)",
+            bounds::VALUE_BYTES,
+            bounds::VALUE_BYTES >> 20
+        ),
     };
-    match error.kind() {
-        ValidationErrorKind::Required { property } => {
-            vec![below(property.as_str().unwrap_or_default(), "is missing")]
-        }
-        ValidationErrorKind::AdditionalProperties { unexpected } => {
-            unexpected.iter().map(|name| below(name, "is not known")).collect()
-        }
-        _ => {
-            let message = format!("is wrong: {}", cut(error.to_string()));
-            vec![InputProblem { path, pointer, message }]
-        }
-    }
-}
-
-/// `/files/2/name` as a workflow's author would write it.
-fn path(pointer: &str) -> String {
-    let mut path = "input".to_owned();
-    for part in pointer.split('/').skip(1) {
-        let name = part.replace("~1", "/").replace("~0", "~");
-        if name.bytes().all(|byte| byte.is_ascii_digit()) {
-            path.push_str(&format!("[{name}]"));
-        } else {
-            path.push('.');
-            path.push_str(&name);
-        }
-    }
-    path
-}
-
-fn cut(mut text: String) -> String {
-    if text.len() > MESSAGE_BYTES {
-        text.truncate(text.floor_char_boundary(MESSAGE_BYTES));
-        text.push('…');
-    }
-    text
+    let largest = input.as_object().and_then(|fields| {
+        fields.iter().max_by_key(|(name, value)| name.len() + value.to_string().len())
+    });
+    let problem = match largest {
+        Some((name, _)) => InputProblem::below(("input", ""), name, &message),
+        None => InputProblem { path: "input".to_owned(), pointer: String::new(), message },
+    };
+    Err(InputError::Invalid(vec![problem]))
 }

@@ -145,7 +145,7 @@ pub use combine::{
 };
 pub use ctx::Ctx;
 pub use error::{Error, Result};
-pub use input::{InputError, InputProblem, check_input};
+pub use input::{AnswerError, InputError, InputProblem, accept_input, check_answer};
 pub use notes::Log;
 pub use program::RustProgram;
 pub use run::RunInfo;

@@ -20,7 +20,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use crate::body::{self, BodyFuture};
 use crate::ctx::{Ctx, millis};
 use crate::error::Result;
-use crate::input::{InputError, check_input};
+use crate::input::{InputError, accept_input};
 use crate::json;
 use crate::program::RustProgram;
 use crate::run::RunInfo;
@@ -133,7 +133,8 @@ impl Workflow {
         self
     }
 
-    /// A JSON schema for the input. A run is started only with an input that fits.
+    /// A JSON schema for the input. A run is started only with an input that fits. Defaults are applied first; a property
+    /// that the schema does not list is refused, unless it says `additionalProperties`.
     ///
     /// Help and forms ask for its properties in the order of their letters, unless the schema says another: a map of
     /// `serde_json` does not remember how it was written. `"x-order": ["title", "folder"]` beside `"properties"` does.
@@ -170,12 +171,12 @@ impl Workflow {
         self
     }
 
-    /// Checks an input against the schema, if there is one.
+    /// Completes an input with the schema's defaults and checks it, if there is a schema.
     ///
     /// # Errors
-    /// As [`check_input`].
-    pub fn check_input(&self, input: &Value) -> Result<(), InputError> {
-        self.config.input.as_ref().map_or(Ok(()), |schema| check_input(schema, input))
+    /// As [`accept_input`].
+    pub fn accept_input(&self, input: Value) -> Result<Value, InputError> {
+        accept_input(self.config.input.as_ref(), input)
     }
 
     /// The definition's hash, for whoever knows a better one than that of name and version (a hash of the binary, say).

@@ -3,6 +3,7 @@
 pub(crate) mod carry;
 pub(crate) mod commands;
 mod copies;
+pub(crate) mod counterpart;
 pub(crate) mod folders;
 pub(crate) mod litter;
 pub(crate) mod locks;

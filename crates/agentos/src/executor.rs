@@ -10,7 +10,7 @@ use agentos_core::id::OwnerId;
 use agentos_engine::background::{Attended, Depart, IDLE_FOR, Seat, Standby, attend_for};
 use agentos_engine::clock::SystemClock;
 use agentos_engine::engine::{Builder, Engine, Limits};
-use agentos_engine::held::{Held, Unheld};
+use agentos_engine::held::Unheld;
 use agentos_process::detached::{Detached, leave_the_terminal};
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store;
@@ -170,7 +170,7 @@ pub(crate) async fn attend_until(
 
 /// What was stopped on purpose is not gone on with.
 fn unheld(store: &SqliteStore) -> Unheld {
-    Unheld::new(Arc::new(store.clone()), Held::of(store.path()))
+    Unheld::new(Arc::new(store.clone()), store.path())
 }
 
 /// An engine that drives whatever is due in the store, and the tasks that see to what it leaves behind: documents, directories
@@ -186,6 +186,7 @@ fn engine(
     let engine = Builder::new(Arc::new(unheld(store)), owner, library)
         .performers(supervise::performers(session, store, lines.clone())?)
         .lines(lines)
+        .records(store.clone())
         .homes(DeskHomes { desk: Desk::open(session, store).ok(), store: store.clone() })
         .snapshots(DeskSnapshots::new(session, store))
         .slots(limits::slots(session, store))

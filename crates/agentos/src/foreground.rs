@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use uuid::Uuid;
 
+use crate::databases::counterpart::refuse_elsewhere;
 use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::lines::{FileLines, Said, WAITING};
 use crate::scribe;
@@ -150,6 +151,7 @@ pub(crate) async fn drive(
 
 /// Takes the run, or says who has it.
 async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
+    refuse_elsewhere(store, run).await?;
     let begun = Instant::now();
     loop {
         match store.claim(run, owner.id(), ClaimMode::IfFree).await {
@@ -268,7 +270,8 @@ fn start(
         .snapshots(DeskSnapshots::new(session, store))
         .slots(limits::slots_awaited(session, store))
         .homes(DeskHomes { desk, store: store.clone() });
-    Ok(builder.performers(performers).lines(lines).bell(store.watch()?).limits(bounds).start()?)
+    let builder = builder.performers(performers).lines(lines).records(store.clone());
+    Ok(builder.bell(store.watch()?).limits(bounds).start()?)
 }
 
 /// Stops what runs; whoever asks a second time does not want to wait for that.

@@ -29,7 +29,7 @@ pub(crate) struct Given {
     pub(crate) flags: Vec<(String, Vec<String>)>,
 }
 
-/// Makes one value of everything that was given.
+/// Makes one value of everything that was given; `null` if nothing was.
 pub(crate) fn assemble(schema: Option<&Value>, given: Given) -> Result<Value> {
     let mut input = None;
     for (name, text) in given.file.into_iter().chain(given.stdin.map(|text| (STDIN.into(), text))) {
@@ -51,10 +51,7 @@ pub(crate) fn assemble(schema: Option<&Value>, given: Given) -> Result<Value> {
     if !named.is_empty() {
         input = Some(merged(input, Value::Object(named), "the flags")?);
     }
-    Ok(input.unwrap_or_else(|| match schema {
-        Some(schema) if wants_object(schema) => Value::Object(Map::new()),
-        _ => Value::Null,
-    }))
+    Ok(input.unwrap_or_default())
 }
 
 const STDIN: &str = "standard input";
@@ -77,10 +74,6 @@ fn merged(earlier: Option<Value>, later: Value, name: &str) -> Result<Value> {
         .because(Cause::Input)
         .field("/input")),
     }
-}
-
-fn wants_object(schema: &Value) -> bool {
-    schema.get("properties").is_some() || types_of(schema).contains(&"object")
 }
 
 /// The types that a schema names.
@@ -203,8 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_the_input_is_what_the_schema_wants() {
-        assert_eq!(assemble(Some(&schema()), Given::default()), Ok(json!({})));
+    fn an_input_can_be_given_as_a_whole_or_not_at_all() {
         assert_eq!(assemble(None, Given::default()), Ok(Value::Null));
         let whole = Given { stdin: Some("\"text\"".into()), ..Given::default() };
         assert_eq!(assemble(None, whole), Ok(json!("text")));

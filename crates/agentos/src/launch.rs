@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentos_core::id::RunId;
 use agentos_core::value::Value;
-use agentos_sdk::{InputError, InputProblem, check_input};
+use agentos_sdk::{InputError, InputProblem, accept_input};
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::{Owner, SqliteStore};
 use uuid::Uuid;
@@ -23,7 +23,7 @@ pub(crate) struct Order<'a> {
     pub(crate) workflow: &'a Listed,
     /// The run's id, if it was decided before.
     pub(crate) run: Option<RunId>,
-    /// It has been [checked](check).
+    /// It has been [accepted](accept).
     pub(crate) input: Value,
     /// The files that the input names.
     pub(crate) files: Vec<FileInput>,
@@ -94,10 +94,9 @@ async fn begin(session: &Session, store: &SqliteStore, run: RunId, placed: Place
     }
 }
 
-/// Refuses an input that is not what the workflow takes.
-pub(crate) fn check(workflow: &str, schema: Option<&Value>, input: &Value) -> Result<()> {
-    let Some(schema) = schema else { return Ok(()) };
-    check_input(schema, input).map_err(|error| {
+/// Completes an input with the defaults of the workflow's schema. Refuses one that is not what the workflow takes.
+pub(crate) fn accept(workflow: &str, schema: Option<&Value>, input: Value) -> Result<Value> {
+    accept_input(schema, input).map_err(|error| {
         let mut wrong = CommandError::usage(error.to_string())
             .because(Cause::Input)
             .cli_hint(format!("`agentos run {workflow} --help` lists the inputs"))

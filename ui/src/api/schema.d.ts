@@ -903,6 +903,11 @@ export interface components {
             /** @description It was at something and nobody who lives has it: it can be resumed. */
             interrupted: boolean;
             waiting?: components["schemas"]["Waiting"] | null;
+            /**
+             * Format: uuid
+             * @description The id of the step that it is at, or was at last.
+             */
+            current_workflow_step_id?: string | null;
             current_step?: components["schemas"]["Step"] | null;
             /**
              * Format: date-time
@@ -1305,6 +1310,11 @@ export interface components {
                 /** @description It was at something and nobody who lives has it: it can be resumed. */
                 interrupted: boolean;
                 waiting?: components["schemas"]["Waiting"] | null;
+                /**
+                 * Format: uuid
+                 * @description The id of the step that it is at, or was at last.
+                 */
+                current_workflow_step_id?: string | null;
                 current_step?: components["schemas"]["Step"] | null;
                 /**
                  * Format: date-time
@@ -2423,7 +2433,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["Problem408"];
-            /** @description `run-has-ended`: The run has ended. `nothing-to-answer`: The run asks nothing. `already-answered`: The question has another answer already. `project-unusable`: The project or its configuration can't be used as it is. */
+            /** @description `run-is-elsewhere`: The run goes on in another database. `run-has-ended`: The run has ended. `nothing-to-answer`: The run asks nothing. `already-answered`: The question has another answer already. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2431,7 +2441,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:nothing-to-answer" | "urn:agentos:problem:already-answered" | "urn:agentos:problem:project-unusable";
+                        type?: "urn:agentos:problem:run-is-elsewhere" | "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:nothing-to-answer" | "urn:agentos:problem:already-answered" | "urn:agentos:problem:project-unusable";
                     };
                 };
             };
@@ -2593,7 +2603,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["Problem408"];
-            /** @description `project-unusable`: The project or its configuration can't be used as it is. */
+            /** @description `run-is-elsewhere`: The run goes on in another database. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2601,7 +2611,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:project-unusable";
+                        type?: "urn:agentos:problem:run-is-elsewhere" | "urn:agentos:problem:project-unusable";
                     };
                 };
             };
@@ -3231,7 +3241,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["Problem408"];
-            /** @description `run-has-ended`: The run has ended. `run-is-driven`: Somebody drives the run. `latest-does-not-fit`: The run can't go on with the workflow as it is now. `workflow-not-startable`: The workflow can't be started as it is. `workspace-in-use`: Somebody works in the workspace. `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
+            /** @description `run-is-elsewhere`: The run goes on in another database. `run-has-ended`: The run has ended. `run-is-driven`: Somebody drives the run. `latest-does-not-fit`: The run can't go on with the workflow as it is now. `workflow-not-startable`: The workflow can't be started as it is. `workspace-in-use`: Somebody works in the workspace. `workspace-unusable`: The workspace can't be used as it is. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3239,7 +3249,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:run-is-driven" | "urn:agentos:problem:latest-does-not-fit" | "urn:agentos:problem:workflow-not-startable" | "urn:agentos:problem:workspace-in-use" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
+                        type?: "urn:agentos:problem:run-is-elsewhere" | "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:run-is-driven" | "urn:agentos:problem:latest-does-not-fit" | "urn:agentos:problem:workflow-not-startable" | "urn:agentos:problem:workspace-in-use" | "urn:agentos:problem:workspace-unusable" | "urn:agentos:problem:project-unusable";
                     };
                 };
             };
@@ -3467,7 +3477,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["Problem408"];
-            /** @description `run-has-ended`: The run has ended. `key-used-otherwise`: The key was used for another request. `project-unusable`: The project or its configuration can't be used as it is. */
+            /** @description `run-is-elsewhere`: The run goes on in another database. `run-has-ended`: The run has ended. `key-used-otherwise`: The key was used for another request. `project-unusable`: The project or its configuration can't be used as it is. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3475,7 +3485,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:key-used-otherwise" | "urn:agentos:problem:project-unusable";
+                        type?: "urn:agentos:problem:run-is-elsewhere" | "urn:agentos:problem:run-has-ended" | "urn:agentos:problem:key-used-otherwise" | "urn:agentos:problem:project-unusable";
                     };
                 };
             };

@@ -15,7 +15,8 @@ export function nameOfNode(node: Pick<Node, 'operation' | 'name' | 'args'>): str
 export function nameOfStep(step: Pick<Step, 'name' | 'path' | 'input'>): string {
   const part = partOf(step.path);
   const input = typeof step.input === 'object' && step.input !== null ? (step.input as Record<string, unknown>) : null;
-  return plainly(called(part.operation, step.name, input));
+  // The document's name of an operation says its kind, too; that is shown beside it here.
+  return plainly(called(part.operation, part.operation === null ? step.name : part.name, input));
 }
 
 const HASH = /^[0-9a-f]{16}$/;

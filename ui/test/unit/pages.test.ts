@@ -24,6 +24,7 @@ describe('how a run stands', () => {
 test('operations are called by what they do', () => {
   expect(nameOfStep({ name: 'ac2b89f15be89acf', path: '/approve:ac2b89f15be89acf#1', input: { question: 'Open it?' } })).toBe('Open it?');
   expect(nameOfStep({ name: 'ac2b89f15be89acf', path: '/shell:ac2b89f15be89acf#1', input: { command: 'make' } })).toBe('make');
+  expect(nameOfStep({ name: 'shell: make', path: '/shell:ac2b89f15be89acf#1', input: { command: 'make' } })).toBe('make');
   expect(nameOfStep({ name: 'build', path: '/shell:build#1', input: { command: 'make' } })).toBe('build');
   expect(nameOfStep({ name: 'plan', path: '/plan#1', input: null })).toBe('plan');
 });

@@ -116,7 +116,13 @@ impl Cursor {
         }
     }
 
-    pub(crate) fn log(&mut self, scope: ScopeId, level: LogLevel, message: String) {
+    pub(crate) fn log(
+        &mut self,
+        scope: ScopeId,
+        level: LogLevel,
+        message: String,
+        is_warning: bool,
+    ) {
         self.drain_requests += 1;
         self.lines_here += 1;
         let ordinal = line_number(self.delivered, self.lines_here);
@@ -125,7 +131,8 @@ impl Cursor {
             let scope = self.scopes[scope.0].path.clone();
             let around = self.journal.step_around(&scope);
             let step = around.map(|(path, number)| LineStep { path, number });
-            self.lines.push(LogLine { ordinal, at: self.now, scope, step, level, message });
+            let at = self.now;
+            self.lines.push(LogLine { ordinal, at, scope, step, level, message, is_warning });
         }
     }
 }

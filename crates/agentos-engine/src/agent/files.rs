@@ -14,6 +14,7 @@ use agentos_store::folder::RunFolder;
 use agentos_store::ids::step_id;
 use serde_json::json;
 
+use crate::artifact::step_around;
 use crate::room::{IsWanted, wait_for_room};
 use crate::shell::{Whose, directory_name};
 
@@ -168,7 +169,8 @@ fn name(whose: &Whose, r#try: Try, extension: &str) -> String {
 /// Nothing is kept of runs that have no project.
 fn relative(whose: &Whose, r#try: Try, extension: &str) -> Option<PathBuf> {
     let project = Some(&whose.home.project_path).filter(|project| !project.is_empty())?;
-    let step = whose.step.as_ref().map(|(_, path)| step_id(whose.run, path));
+    let step = step_around(whose.step.as_ref(), &whose.operation);
+    let step = step.map(|path| step_id(whose.run, path));
     let folder = RunFolder::new(Path::new(project), whose.run);
     folder.artifact_file(step, &name(whose, r#try, extension)).ok()
 }

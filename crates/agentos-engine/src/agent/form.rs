@@ -3,7 +3,7 @@
 use agentos_core::failure::Failure;
 use agentos_core::value::{self, Value};
 use agentos_process::secret::Secrets;
-use agentos_sdk::{InputError, check_input};
+use agentos_sdk::{AnswerError, check_answer};
 
 use super::refused;
 use super::request::Asked;
@@ -13,8 +13,8 @@ const TOLD: usize = 4 << 10;
 
 /// Checks that the schema is one, before anything costs money.
 pub(super) fn check_schema(asked: &Asked) -> Result<(), Failure> {
-    match asked.schema.as_ref().map(|schema| check_input(schema, &Value::Null)) {
-        Some(Err(InputError::Schema(why))) => {
+    match asked.schema.as_ref().map(|schema| check_answer(schema, &Value::Null)) {
+        Some(Err(AnswerError::Schema(why))) => {
             Err(refused(format!("`schema` is no JSON Schema: {why}")))
         }
         _ => Ok(()),
@@ -49,7 +49,7 @@ pub(super) fn json_of(asked: &Asked, text: &str) -> Result<Value, String> {
         .ok_or_else(|| "there is no JSON in it.".to_owned())?;
     value::check(&found).map_err(|error| error.to_string())?;
     if let Some(schema) = &asked.schema {
-        check_input(schema, &found).map_err(|error| error.to_string())?;
+        check_answer(schema, &found).map_err(|error| error.to_string())?;
     }
     Ok(found)
 }

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use agentos_core::failure::{Failure, FailureKind};
+use agentos_core::id::StepNumber;
+use agentos_core::path::OperationId;
 use agentos_store::folder::RunFolder;
 use agentos_store::ids::step_id;
 use agentos_workspace::contained::ContainedError;
@@ -33,7 +35,8 @@ impl Place {
         let run = RunFolder::new(project, order.run);
         let name = order.operation.name();
         let name = name.map(|name| name.to_string()).unwrap_or_default();
-        let step = order.step.as_ref().map(|(_, path)| step_id(order.run, path));
+        let step = step_around(order.step.as_ref(), &order.operation);
+        let step = step.map(|path| step_id(order.run, path));
         let mut relative =
             run.artifact_file(step, &name).map_err(|error| refused(error.to_string()))?;
         if !is_first(order) {
@@ -68,14 +71,22 @@ impl Place {
     }
 }
 
-/// Whether no other operation of the step can have kept something under the same name.
+/// The path of the step around an operation; none if it is outside of all steps, and so forms one by itself.
+pub(crate) fn step_around<'a>(
+    step: Option<&'a (StepNumber, String)>,
+    operation: &OperationId,
+) -> Option<&'a str> {
+    step.map(|(_, path)| path.as_str()).filter(|path| *path != operation.as_str())
+}
+
+/// Whether no other operation of the step, or outside of all steps, can have kept something under the same name.
 fn is_first(order: &Order) -> bool {
-    let operation = order.operation.as_str();
-    order.step.as_ref().is_none_or(|(_, step)| {
-        let forms_step = step == operation;
-        let is_direct = order.operation.scope().as_str() == format!("{step}@1");
-        forms_step || (is_direct && operation.ends_with("#1"))
-    })
+    let scope = order.operation.scope();
+    let is_direct = match step_around(order.step.as_ref(), &order.operation) {
+        Some(step) => scope.as_str() == format!("{step}@1"),
+        None => scope.is_root(),
+    };
+    is_direct && order.operation.as_str().ends_with("#1")
 }
 
 /// The same name in the folder beside.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use agentos_core::codec::Chunk;
 use agentos_core::id::InboxKey;
 use agentos_core::standing::Standing;
-use agentos_core::turn::Outgoing;
+use agentos_core::turn::{LogLine, Outgoing};
 use agentos_store::backend::BackendError;
 use agentos_store::claim::{ClaimError, ClaimMode};
 use agentos_store::commit::{self, CommitError, TurnCommit};
@@ -23,7 +23,7 @@ impl Drive {
         &mut self,
         chunk: Chunk,
         consumed: Vec<InboxKey>,
-        outgoing: Vec<Outgoing>,
+        (outgoing, lines): (Vec<Outgoing>, &[LogLine]),
         standing: Standing,
     ) -> Result<(), Left> {
         let receivers: Vec<_> = outgoing.iter().map(|sent| sent.to).collect();
@@ -48,6 +48,8 @@ impl Drive {
             }
         }
         receivers.into_iter().for_each(|run| self.shared.ring(run));
+        // Before anybody hears of the commit: a document that is written of the run's end has its warnings.
+        self.keep_warnings(lines).await;
         self.shared.events.tell(Event::Committed { run, chunk: Arc::new(chunk), standing });
         Ok(())
     }

@@ -15,6 +15,7 @@ use agentos_process::token::Token;
 use agentos_process::tool::killed_by;
 use agentos_workspace::surroundings::Surroundings;
 use agentos_workspace::version_control::{self, Halt, Mark, VersionControlError};
+use agentos_workspace::workspace::guard;
 
 use super::check::{self, Prospect};
 use super::errand::Errand;
@@ -136,6 +137,12 @@ impl Visit {
             }
             errand => errand.run(&*repository, &self.mark).map(Done::Answer).map_err(Trouble::from),
         };
+        if done.is_ok()
+            && let Some(branch) = self.errand.branch()
+            && let Err(error) = guard::own_branch(&self.ground.path, branch)
+        {
+            tracing::warn!(%error, branch, "the branch is not known as the run's own");
+        }
         if self.errand.starts_programs()
             && let Err(error) = end()
         {

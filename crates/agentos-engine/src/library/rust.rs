@@ -40,7 +40,7 @@ impl RustLibrary {
             Failure::new(FailureKind::NonRetryable, message)
         };
         let workflow = self.workflows.find(workflow).ok_or_else(unknown)?;
-        workflow.check_input(&input).map_err(InputError::into_failure)?;
+        let input = workflow.accept_input(input).map_err(InputError::into_failure)?;
         // Chance that is the same whoever creates the run.
         let seed = Seed(run.0.as_u64_pair().0 ^ run.0.as_u64_pair().1);
         let start = workflow.run_started(run, input, seed, self.clock.now());

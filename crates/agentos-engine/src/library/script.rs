@@ -17,7 +17,7 @@ use agentos_script::definition::Definition;
 use agentos_script::limits::Limits;
 use agentos_script::run::RunInfo;
 use agentos_script::sources::Sources;
-use agentos_sdk::{InputError, check_input};
+use agentos_sdk::{InputError, accept_input};
 use agentos_store::backend::BackendError;
 use agentos_store::records::{NewDefinition, RecordError, Records};
 use async_trait::async_trait;
@@ -125,9 +125,8 @@ impl ScriptLibrary {
         let found = self.find(workflow);
         let definition =
             found.ok_or_else(|| refused(format!("there is no workflow `{workflow}`")))?;
-        if let Some(schema) = &definition.config().input {
-            check_input(schema, &input).map_err(InputError::into_failure)?;
-        }
+        let input = accept_input(definition.config().input.as_ref(), input)
+            .map_err(InputError::into_failure)?;
         // Chance that is the same whoever creates the run.
         let seed = Seed(run.0.as_u64_pair().0 ^ run.0.as_u64_pair().1);
         let start = definition.run_started(run, input, seed, self.clock.now());

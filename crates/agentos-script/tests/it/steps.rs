@@ -188,3 +188,36 @@ fn the_log_knows_where_everything_was_asked_for() {
         .collect();
     assert_eq!(sites, ["templates/test.ts:3:7", "templates/test.ts:4:9"]);
 }
+
+#[test]
+fn what_nobody_awaits_is_warned_of_once_for_each_place() {
+    let driven = Bench::body(
+        r#"
+        const helper = async () => { await ctx.sleep(86_400_000); };
+        await ctx.run("a", async () => {
+            for (let i = 0; i < 3; i += 1) ctx.waitFor(`never ${i}`);
+            helper();
+            ctx.run("inner", async () => { await ctx.waitFor("never again"); });
+            await ctx.sleep(5);
+        });
+        await ctx.run("race", async () => {
+            await Promise.race([ctx.sleep(1), ctx.waitFor("late"), ctx.run("slow", async () => ctx.waitFor("x"))]);
+        });
+        await ctx.run("handled", async () => {
+            ctx.waitFor("y").catch(() => {});
+            await ctx.sleep(1);
+        });
+        return "done";
+        "#,
+    )
+    .run();
+    assert_eq!(*driven.output(), json!("done"));
+    let places: Vec<&str> =
+        driven.warnings.iter().filter_map(|warning| warning.split("` (or").next()).collect();
+    let expected = [
+        "Warn templates/test.ts:6:44: `ctx.waitFor",
+        "Warn templates/test.ts:8:13: `ctx.run",
+        "Warn templates/test.ts:4:44: `ctx.sleep",
+    ];
+    assert_eq!(places, expected, "{:#?}", driven.warnings);
+}

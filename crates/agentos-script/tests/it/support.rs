@@ -45,6 +45,8 @@ pub(crate) struct Driven {
     pub(crate) commits: Vec<usize>,
     pub(crate) outcome: Option<RunOutcome>,
     pub(crate) lines: Vec<String>,
+    /// What was warned of.
+    pub(crate) warnings: Vec<String>,
     /// The operations that were performed, in order.
     pub(crate) performed: Vec<String>,
 }
@@ -158,7 +160,7 @@ impl Bench {
         let (mut execution, mut turn) = self.replay(&log);
         let mut commits = vec![log.len()];
         let mut world = World::new(self.chance);
-        let mut lines = Vec::new();
+        let (mut lines, mut warnings) = (Vec::new(), Vec::new());
         loop {
             let chunk = decode(&encode(&turn.chunk)).expect("what was written is read");
             assert_eq!(chunk, turn.chunk);
@@ -167,8 +169,10 @@ impl Bench {
                 commits.push(log.len());
             }
             world.order(turn.effects.drain(..));
-            let said = turn.lines.iter().map(|line| format!("{:?} {}", line.level, line.message));
-            lines.extend(said);
+            for line in &turn.lines {
+                let said = format!("{:?} {}", line.level, line.message);
+                if line.is_warning { warnings.push(said) } else { lines.push(said) }
+            }
             if turn.standing.is_ended() {
                 break;
             }
@@ -182,7 +186,7 @@ impl Bench {
             turn = execution.advance(happenings, Timestamp(at)).expect("the turn can be taken");
         }
         let outcome = execution.outcome().cloned();
-        Driven { log, commits, outcome, lines, performed: world.performed }
+        Driven { log, commits, outcome, lines, warnings, performed: world.performed }
     }
 
     /// What happens next, if anything: something in the world, or else a timer or message. It depends on the log alone,

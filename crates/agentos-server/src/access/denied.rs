@@ -92,7 +92,10 @@ impl Denied {
             Self::UnknownProcess => Some("use `agentos` in a terminal, or send a token"),
             Self::NoRegistry => Some("the log of the server says why"),
             Self::Busy => Some("try again in a moment"),
-            Self::UnclearHost | Self::TooLarge { .. } | Self::TooSlow => None,
+            Self::TooLarge { .. } => {
+                Some("write large data into a file of the project and give its path")
+            }
+            Self::UnclearHost | Self::TooSlow => None,
         }
     }
 }

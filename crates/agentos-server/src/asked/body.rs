@@ -63,8 +63,10 @@ fn unread(error: axum::Error) -> Problem {
     let is_too_long =
         causes.into_iter().any(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
     match is_too_long {
-        true => Problem::new(ProblemKind::BodyTooLarge, "the body is longer than is taken here")
-            .hint("write large data into a file of the project and give its path"),
+        true => {
+            Problem::new(ProblemKind::BodyTooLarge, format!("the body is larger than {BODY} bytes"))
+                .hint("write large data into a file of the project and give its path")
+        }
         false => Problem::bad_request(format!("the body can't be read: {error}")),
     }
 }

@@ -119,7 +119,9 @@ pub struct Execution {
     pub interrupted: bool,
     /// What it waits for, while it only waits.
     pub waiting: Option<Waiting>,
-    /// The step that it is at, or was at last.
+    /// The id of the step that it is at, or was at last.
+    pub current_workflow_step_id: Option<Uuid>,
+    /// That step.
     pub current_step: Option<Step>,
     /// When somebody first drove it.
     #[schema(format = DateTime)]

@@ -91,6 +91,7 @@ kinds! {
         ProjectInUse "project-in-use" "The project's runs are still needed",
         RunHasEnded "run-has-ended" "The run has ended",
         RunIsDriven "run-is-driven" "Somebody drives the run",
+        RunIsElsewhere "run-is-elsewhere" "The run goes on in another database",
         LatestDoesNotFit "latest-does-not-fit" "The run can't go on with the workflow as it is now",
         NotRetryable "not-retryable" "There is nothing to be mended in the run",
         NotForkable "not-forkable" "The run can't be forked there",

@@ -18,6 +18,7 @@ use agentos_core::path::OperationId;
 use agentos_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::operation_title;
 use super::step::{NewStep, StepPatch, phase_of};
 use super::{Changes, Projection, SessionStatus, StepStatus, to_value};
 
@@ -62,11 +63,11 @@ impl OpenOperation {
     }
 }
 
-/// The longest text about a wait, in characters: it stands in every row of a list.
+/// The longest text about an operation, in characters: it stands in every row of a list.
 const ABOUT: usize = 200;
 
 /// The beginning of a text, on one line; none if there is nothing in it.
-fn about(text: &str) -> Option<String> {
+pub(super) fn about(text: &str) -> Option<String> {
     let mut words = String::new();
     for word in text.split_whitespace() {
         if !words.is_empty() {
@@ -187,7 +188,7 @@ impl Projection {
         let number = number.map(|number| number.0);
         if let Some(number) = number {
             let new = NewStep {
-                name: name_of(operation),
+                name: operation_title(operation, args),
                 path: operation.as_str().to_owned(),
                 phase: phase_of(&operation.scope()),
                 max_attempts: 1,
@@ -450,10 +451,10 @@ fn artifact(
     }
 }
 
-fn text(value: &Value, field: &str) -> Option<String> {
+pub(super) fn text(value: &Value, field: &str) -> Option<String> {
     value.get(field).and_then(Value::as_str).map(str::to_owned)
 }
 
-fn name_of(operation: &OperationId) -> String {
+pub(super) fn name_of(operation: &OperationId) -> String {
     operation.name().map_or_else(|| operation.as_str().to_owned(), |name| name.as_str().to_owned())
 }

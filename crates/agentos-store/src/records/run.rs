@@ -37,7 +37,9 @@ pub struct RunRecord {
     /// What it waits for, while it only waits.
     #[serde(serialize_with = "waiting::serialize")]
     pub waiting: Option<Waiting>,
-    /// The step that it is at, or was at last.
+    /// The id of the step that it is at, or was at last.
+    pub current_workflow_step_id: Option<Uuid>,
+    /// That step.
     pub current_step: Option<StepRecord>,
     /// When somebody first drove it. A fork begins when it is created, however old its history is.
     #[serde(serialize_with = "crate::moment::serialize_some")]
@@ -156,7 +158,7 @@ pub struct StepRecord {
     pub execution_id: RunId,
     /// Counted from 1.
     pub step_number: u32,
-    /// Its name.
+    /// Its name. An operation outside of a step is named by what it does: `shell: make test`.
     pub name: String,
     /// Where in the run it stands: `/implement#1@2/test#1` belongs to the second attempt at `/implement#1`.
     pub path: String,

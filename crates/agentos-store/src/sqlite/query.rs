@@ -7,6 +7,7 @@ mod totals;
 use std::path::Path;
 
 use agentos_core::id::{OwnerId, RunId};
+use agentos_core::path::OperationId;
 use agentos_core::time::Timestamp;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -22,7 +23,7 @@ use super::error::{Done, Fault};
 use super::owner::Owners;
 use super::row::{from_i64, uuid};
 use crate::folder::RunFolder;
-use crate::projection::WorkflowStatus;
+use crate::projection::{WorkflowStatus, operation_title};
 use crate::records::{RecordError, RunCounts, RunRecord, StepRecord};
 use crate::unified::{Census, NamedRun};
 
@@ -65,6 +66,10 @@ fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<R
         // Whoever left gave it back; one that only waits needs nobody until then.
         None => status == WorkflowStatus::Running && waiting.is_none(),
     };
+    let current_step = match has_step {
+        true => Some(step_record(connection, id, row, STEP_AT)?),
+        false => None,
+    };
     Ok(RunRecord {
         id,
         execution_id: id,
@@ -77,10 +82,8 @@ fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<R
         status,
         interrupted,
         waiting: waiting.and_then(|text| serde_json::from_str(&text).ok()),
-        current_step: match has_step {
-            true => Some(step_record(connection, id, row, STEP_AT)?),
-            false => None,
-        },
+        current_workflow_step_id: current_step.as_ref().map(|step| step.id),
+        current_step,
         started_at: time_at(row, 11)?,
         completed_at: time_at(row, 12)?,
         duration: row.get(13)?,
@@ -108,19 +111,27 @@ fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<R
 /// Reads a step whose columns begin at this one.
 fn step_record(connection: &Connection, run: RunId, row: &Row<'_>, at: usize) -> Done<StepRecord> {
     let status = row.get_ref(at + 4)?.as_str().map_err(rusqlite::Error::from)?;
-    let (step_number, name): (u32, String) = (row.get(at + 1)?, row.get(at + 2)?);
-    let log_file: Option<String> = row.get(at + 13)?;
+    let (step_number, mut name): (u32, String) = (row.get(at + 1)?, row.get(at + 2)?);
+    let (log_file, path): (Option<String>, String) = (row.get(at + 13)?, row.get(at + 16)?);
+    let input = value_at(connection, row, at + 8)?;
+    let operation: Option<OperationId> = path.parse().ok();
+    let file_name = operation.as_ref().and_then(OperationId::name).map(|name| name.to_string());
+    if let (Some(operation), Some(input)) = (&operation, &input) {
+        // Earlier versions wrote down the name in the path, which may be a hash.
+        name = operation_title(operation, input);
+    }
     Ok(StepRecord {
         id: uuid_at(row, at)?,
         execution_id: run,
         // It follows from the rest, so it is written down only where it differs.
         log_file_path: log_file.or_else(|| {
-            let file = RunFolder::new(Path::new(""), run).step_log_file(step_number, &name);
+            let file = RunFolder::new(Path::new(""), run)
+                .step_log_file(step_number, file_name.as_ref().unwrap_or(&name));
             Some(file.to_string_lossy().into_owned())
         }),
         step_number,
         name,
-        path: row.get(at + 16)?,
+        path,
         superseded: row.get(at + 17)?,
         phase: row.get(at + 3)?,
         status: crate::projection::StepStatus::parse(status)
@@ -128,7 +139,7 @@ fn step_record(connection: &Connection, run: RunId, row: &Row<'_>, at: usize) ->
         started_at: time_at(row, at + 5)?,
         completed_at: time_at(row, at + 6)?,
         duration: row.get(at + 7)?,
-        input: value_at(connection, row, at + 8)?,
+        input,
         output: value_at(connection, row, at + 9)?,
         error: value_at(connection, row, at + 10)?,
         attempt_number: row.get(at + 11)?,

@@ -5,12 +5,13 @@
 //! whoever did it: others work in the repository too. What makes the repository unusable and nobody wants is put right:
 //! `core.bare` and `core.worktree`, which programs set that run git with a `GIT_DIR` they have inherited.
 //!
-//! What AgentOS does itself is no news: the branches of workspaces, which other runs move, and what branches follow, which
-//! every first push sets.
+//! What AgentOS does itself is no news: the branches of workspaces, which other runs move, branches that the workflow has
+//! asked for ([`own_branch`]), and what branches follow, which every first push sets.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,13 @@ const REFS: usize = 20_000;
 /// How many changed ones are told by name.
 const NAMED: usize = 5;
 
+/// How many changed settings are told by name.
+const NAMED_SETTINGS: usize = 50;
+
 const FILE: &str = "shared.json";
+
+/// The branches that the workflow works on by its own wish, one a line.
+const OWN: &str = "branches";
 
 /// What is looked at often, by itself: the other file may be long.
 const BRIEF: &str = "config.json";
@@ -49,6 +56,9 @@ pub struct SharedState {
     /// A hash of what it says, but for what branches follow.
     #[serde(default)]
     settings: String,
+    /// The same setting by setting: hashes of their values, which may be secret. Earlier versions did not keep them.
+    #[serde(default)]
+    keys: Option<BTreeMap<String, String>>,
     /// Those of its settings that decide whether the repository can be used at all.
     vital: BTreeMap<String, String>,
     /// A hash of its hooks.
@@ -75,32 +85,33 @@ impl SharedState {
         before: &Self,
     ) -> Result<Self, CallError> {
         let config = hash([fs::read(repository.join("config")).unwrap_or_default()]);
-        let (settings, vital) = match config == before.config {
-            true => (before.settings.clone(), before.vital.clone()),
+        let Settings { all, keys, vital } = match config == before.config {
+            true => Settings {
+                all: before.settings.clone(),
+                keys: before.keys.clone(),
+                vital: before.vital.clone(),
+            },
             false => settings(surroundings, repository)?,
         };
         Ok(Self {
             config,
-            settings,
+            settings: all,
+            keys,
             vital,
             hooks: hash(hooks(&repository.join("hooks"))),
             refs: refs(surroundings, repository)?,
         })
     }
 
-    /// What is different afterwards, but for the branch of whoever worked there and those of other workspaces: one line each.
+    /// What is different afterwards, but for the branches of whoever worked there and those of other workspaces: one line
+    /// each.
     #[must_use]
-    pub fn changes(&self, after: &Self, own: Option<&str>) -> Vec<String> {
-        let mut told = Vec::new();
-        let mut is_config_told = false;
-        for key in VITAL {
-            let line = changed(key, self.vital.get(key), after.vital.get(key));
-            is_config_told |= line.is_some();
-            told.extend(line);
-        }
-        if self.settings != after.settings && !is_config_told {
-            told.push("the configuration of the repository has changed".to_owned());
-        }
+    pub fn changes(&self, after: &Self, own: &[String]) -> Vec<String> {
+        let vital = VITAL.iter();
+        let vital =
+            vital.filter_map(|key| changed(key, self.vital.get(*key), after.vital.get(*key)));
+        let mut told: Vec<String> = vital.collect();
+        told.extend(self.changed_settings(after, told.is_empty()));
         if self.hooks != after.hooks {
             told.push("the hooks of the repository have changed".to_owned());
         }
@@ -108,25 +119,73 @@ impl SharedState {
         told
     }
 
-    fn changed_refs(&self, after: &Self, own: Option<&str>) -> Option<String> {
-        let own = own.map(|branch| format!("refs/heads/{branch}"));
+    /// The settings that have changed, but for those that are told with their values.
+    fn changed_settings(&self, after: &Self, is_first: bool) -> Option<String> {
+        let (Some(old), Some(new)) = (&self.keys, &after.keys) else {
+            let has_changed = self.settings != after.settings && is_first;
+            return has_changed
+                .then(|| "the configuration of the repository has changed".to_owned());
+        };
+        let all = old.keys().chain(new.keys());
+        let mut changed: Vec<&str> = all
+            .filter(|key| old.get(*key) != new.get(*key) && !VITAL.contains(&key.as_str()))
+            .map(String::as_str)
+            .collect();
+        changed.sort_unstable();
+        changed.dedup();
+        let named = named(&changed, NAMED_SETTINGS)?;
+        Some(format!("changed in the configuration of the repository: {named}"))
+    }
+
+    fn changed_refs(&self, after: &Self, own: &[String]) -> Option<String> {
+        let is_own = |name: &str| {
+            name.strip_prefix("refs/heads/").is_some_and(|name| own.iter().any(|own| own == name))
+        };
         let workspaces = format!("refs/heads/{BRANCHES}");
         let names: Vec<&String> = self.refs.keys().chain(after.refs.keys()).collect();
         let mut changed: Vec<&str> = names
             .into_iter()
             .filter(|name| self.refs.get(*name) != after.refs.get(*name))
-            .filter(|name| Some(*name) != own.as_ref() && !name.starts_with(&workspaces))
+            .filter(|name| !is_own(name) && !name.starts_with(&workspaces))
             .map(String::as_str)
             .collect();
         changed.sort_unstable();
         changed.dedup();
-        let more = changed.len().saturating_sub(NAMED);
-        let mut text = changed.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-        if more > 0 {
-            let _written = write!(text, " and {more} more");
-        }
-        (!changed.is_empty()).then(|| format!("changed outside of its branch: {text}"))
+        Some(format!("changed outside of its branch: {}", named(&changed, NAMED)?))
     }
+}
+
+/// The first of these names, and how many more there are; nothing if there are none.
+fn named(names: &[&str], most: usize) -> Option<String> {
+    let mut text = names.iter().take(most).copied().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(most);
+    if more > 0 {
+        let _written = write!(text, " and {more} more");
+    }
+    (!names.is_empty()).then_some(text)
+}
+
+/// Notes that the workflow has asked for a branch in this workspace: what becomes of it is its own work.
+///
+/// # Errors
+/// [`std::io::Error`]
+pub fn own_branch(workspace: &Path, branch: &str) -> std::io::Result<()> {
+    let Some(folder) = identity::private_of(workspace).map(|private| folder_of(&private)) else {
+        return Ok(());
+    };
+    // Only where somebody looks at it in the end.
+    if branch.contains('\n') || !folder.join(FILE).exists() {
+        return Ok(());
+    }
+    let mut file = fs::OpenOptions::new().append(true).create(true).open(folder.join(OWN))?;
+    file.write_all(format!("{branch}\n").as_bytes())
+}
+
+/// The branches that are a workspace's own.
+fn own_branches(workspace: &Workspace, private: &Path) -> Vec<String> {
+    let asked = fs::read_to_string(folder_of(private).join(OWN)).unwrap_or_default();
+    let asked = asked.lines().map(str::to_owned);
+    workspace.branch.iter().cloned().chain(asked).collect()
 }
 
 /// Remembers how things are when somebody begins to work in a workspace.
@@ -149,20 +208,15 @@ pub fn check(surroundings: &Surroundings, workspace: &Workspace) -> Vec<String> 
     let config = fs::read(workspace.repository.join("config")).unwrap_or_default();
     let known: Option<Brief> = files::load_json(&path).ok().flatten();
     let Some(known) = known.filter(|known| known.hash != hash([config])) else { return Vec::new() };
-    let Ok((_, vital)) = settings(surroundings, &workspace.repository) else { return Vec::new() };
+    let Ok(Settings { vital, .. }) = settings(surroundings, &workspace.repository) else {
+        return Vec::new();
+    };
     let mut told: Vec<String> = VITAL[..2]
         .iter()
         .filter_map(|key| changed(key, known.vital.get(*key), vital.get(*key)))
         .collect();
     told.extend(heal(surroundings, &workspace.repository, &known.vital, &vital));
     let hash = hash([fs::read(workspace.repository.join("config")).unwrap_or_default()]);
-    if !told.is_empty()
-        && let Ok(Some(before)) = files::load_json::<SharedState>(&path_in(&private))
-    {
-        // What was put back is no change that has to be told of again.
-        let _kept =
-            files::write_json(&path_in(&private), &SharedState { config: hash.clone(), ..before });
-    }
     let _kept = files::write_json(&path, &Brief { hash, vital: known.vital });
     told
 }
@@ -185,13 +239,15 @@ fn changed(key: &str, old: Option<&String>, new: Option<&String>) -> Option<Stri
 /// How it was is forgotten then.
 #[must_use]
 pub fn end(surroundings: &Surroundings, workspace: &Workspace) -> Vec<String> {
-    let Some(path) = shared(workspace).map(|private| path_in(&private)) else { return Vec::new() };
+    let Some(private) = shared(workspace) else { return Vec::new() };
+    let path = path_in(&private);
     let before: Option<SharedState> = files::load_json(&path).ok().flatten();
     let Some(before) = before else { return Vec::new() };
     let after = SharedState::take_after(surroundings, &workspace.repository, &before);
     let Ok(after) = after else { return Vec::new() };
-    let _gone = fs::remove_file(path);
-    let mut told = before.changes(&after, workspace.branch.as_deref());
+    let own = own_branches(workspace, &private);
+    let _gone = (fs::remove_file(path), fs::remove_file(folder_of(&private).join(OWN)));
+    let mut told = before.changes(&after, &own);
     told.extend(heal(surroundings, &workspace.repository, &before.vital, &after.vital));
     told
 }
@@ -229,12 +285,17 @@ fn heal(
     told
 }
 
-/// A hash of all settings but for what branches follow, and those that decide whether the repository can be used: the last
-/// one of a name counts.
-fn settings(
-    surroundings: &Surroundings,
-    repository: &Path,
-) -> Result<(String, BTreeMap<String, String>), CallError> {
+/// What a repository's configuration says.
+struct Settings {
+    /// A hash of all settings but for what branches follow.
+    all: String,
+    /// Hashes of the values of each of them.
+    keys: Option<BTreeMap<String, String>>,
+    /// Those that decide whether the repository can be used: the last one of a name counts.
+    vital: BTreeMap<String, String>,
+}
+
+fn settings(surroundings: &Surroundings, repository: &Path) -> Result<Settings, CallError> {
     let file = repository.join("config");
     let file = file.to_string_lossy();
     let porcelain = Porcelain { surroundings, lock: None };
@@ -245,10 +306,17 @@ fn settings(
         .split_terminator('\0')
         .map(|setting| setting.split_once('\n').unwrap_or((setting, "")))
         .collect();
-    let others = all.iter().filter(|(key, _)| !is_upstream(key));
-    let hash = hash(others.flat_map(|(key, value)| [(*key).into(), (*value).into()]));
     let vital = all.iter().filter(|(key, _)| VITAL.contains(key));
-    Ok((hash, vital.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()))
+    let vital = vital.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let others: Vec<&(&str, &str)> = all.iter().filter(|(key, _)| !is_upstream(key)).collect();
+    let mut values: BTreeMap<&str, Vec<Vec<u8>>> = BTreeMap::new();
+    for (key, value) in &others {
+        values.entry(*key).or_default().push((*value).into());
+    }
+    let keys = values.into_iter().map(|(key, values)| (key.to_owned(), hash(values)));
+    let keys = Some(keys.collect());
+    let all = hash(others.iter().flat_map(|(key, value)| [(*key).into(), (*value).into()]));
+    Ok(Settings { all, keys, vital })
 }
 
 /// Whether a setting says what a branch follows.

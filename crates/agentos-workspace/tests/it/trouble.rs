@@ -259,6 +259,9 @@ fn what_breaks_the_repository_is_told_and_put_right() {
     let init = place.playground.folder("init");
     place.playground.run_with(&environment, "git", &init, ["init", "--quiet"]);
     place.git(&made.path, &["branch", "stray"]);
+    for key in ["user.name", "alias.hi"] {
+        place.git(&place.repo, &["config", "--file", ".git/config", key, "x"]);
+    }
     fs::create_dir_all(place.repo.join(".git/hooks")).unwrap();
     fs::write(place.repo.join(".git/hooks/pre-push"), "#!/bin/sh\n").unwrap();
     let bare = ["config", "--file", ".git/config", "core.bare"];
@@ -268,6 +271,7 @@ fn what_breaks_the_repository_is_told_and_put_right() {
         told,
         [
             "core.bare was false and is true",
+            "changed in the configuration of the repository: alias.hi, user.name",
             "the hooks of the repository have changed",
             "changed outside of its branch: refs/heads/stray",
             "core.bare was put back",
@@ -301,7 +305,7 @@ fn what_a_push_sets_and_what_other_runs_do_is_no_news() {
     upstream("remote", "elsewhere");
     place.git(&made.path, &["config", "alias.st", "status"]);
     let told = guard::end(&ground.surroundings, &made);
-    assert_eq!(told, ["the configuration of the repository has changed"]);
+    assert_eq!(told, ["changed in the configuration of the repository: alias.st"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod download;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use agentos_core::path::OperationId;
 use agentos_store::records::{ArtifactRecord, RunDetail, StepRecord};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -128,7 +129,12 @@ pub(crate) fn wanted(
 ) -> Result<Vec<ArtifactRecord>> {
     let steps = step.map(|step| {
         let number: Option<u32> = step.parse().ok();
-        let is_it = |found: &&StepRecord| number == Some(found.step_number) || found.name == step;
+        let is_it = |found: &&StepRecord| {
+            let operation = found.path.parse::<OperationId>().ok().and_then(|path| path.name());
+            let is_named =
+                found.name == step || operation.is_some_and(|name| name.as_str() == step);
+            is_named || number == Some(found.step_number)
+        };
         detail.steps.iter().filter(is_it).map(|found| found.id).collect::<Vec<_>>()
     });
     if let (Some(step), Some([])) = (step, steps.as_deref()) {

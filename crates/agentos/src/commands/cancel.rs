@@ -12,6 +12,7 @@ use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use uuid::Uuid;
 
+use crate::databases::counterpart::refuse_elsewhere;
 use crate::error::{CommandError, ErrorKind, Result};
 use crate::session::Session;
 use crate::view::Stream;
@@ -38,6 +39,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let opened = session.open_for(&args.run)?;
     let store = &opened.store;
     let run = names::find(store, &args.run).await?;
+    refuse_elsewhere(store, run).await?;
     let body = MessageBody::Cancel { reason: args.reason.clone() };
     let message = Message { key: InboxKey(format!("cancel:{}", Uuid::new_v4())), body };
     match store.send(run, message, SystemClock.now()).await {

@@ -253,8 +253,8 @@ fn with_input<'a>(
         values: args.values.clone(),
         ..Given::default()
     };
-    let mut input = assemble(schema.as_ref(), given)?;
-    launch::check(&old.workflow, schema.as_ref(), &input)?;
+    let given = assemble(schema.as_ref(), given)?;
+    let mut input = launch::accept(&old.workflow, schema.as_ref(), given)?;
     let project = PathBuf::from(old.work_dir.clone().unwrap_or_default());
     let found = if args.from_afar {
         files_within(&project, schema.as_ref(), &input)?

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use agentos_core::id::RunId;
 use agentos_engine::background::Attended;
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::counterpart::Counterparts;
 use agentos_engine::held::Held;
 use agentos_engine::takeover::{self, TakeOver};
 use agentos_store::due::Except;
@@ -15,6 +16,7 @@ use agentos_store::sqlite::{OwnerLife, SqliteStore};
 use agentos_store::store::Store as _;
 
 use super::report;
+use crate::databases::counterpart::refuse_elsewhere;
 use crate::error::{CommandError, ErrorKind, Result};
 use crate::session::{Opened, Session};
 use crate::view::Stream;
@@ -108,6 +110,7 @@ async fn prepare(session: &Session, name: &str, latest: bool) -> Result<(Opened,
     let opened = session.open_for(name)?;
     let store = &opened.store;
     let run = names::find(store, name).await?;
+    refuse_elsewhere(store, run).await?;
     if latest {
         latest::switch(session, &opened, run).await?;
     }
@@ -161,7 +164,8 @@ async fn resume_due(session: &Session, args: &Args) -> Result<ExitCode> {
         session.output.note("nothing is due: there is no database here yet");
         return Ok(ExitCode::SUCCESS);
     };
-    let due = look.due(SystemClock.now(), &Except::default(), 1_000).await?;
+    let elsewhere: Except = Counterparts::of(look.path()).all();
+    let due = look.due(SystemClock.now(), &elsewhere, 1_000).await?;
     drop(look);
     if due.is_empty() {
         session.output.note("nothing is due");

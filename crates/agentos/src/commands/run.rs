@@ -61,8 +61,8 @@ pub(crate) async fn run(
         session.output.note(&twin);
     }
     let flags = matches.map(given_flags).unwrap_or_default();
-    let value = assemble(workflow.input.as_ref(), gather(&args, flags)?)?;
-    launch::check(&workflow.name, workflow.input.as_ref(), &value)?;
+    let given = assemble(workflow.input.as_ref(), gather(&args, flags)?)?;
+    let value = launch::accept(&workflow.name, workflow.input.as_ref(), given)?;
     let folder = session.surroundings.cwd.clone().unwrap_or_default();
     let order = Order {
         files: files(workflow.input.as_ref(), &value, &folder)?,

@@ -17,6 +17,7 @@ use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use uuid::Uuid;
 
+use crate::databases::counterpart::refuse_elsewhere;
 use crate::error::{Cause, CommandError, Result};
 use crate::session::{Opened, Session};
 use crate::{foreground, names};
@@ -92,6 +93,7 @@ pub(crate) async fn send(opened: &Opened, name: &str, message: Message) -> Resul
 /// Puts a message into a run's inbox. Whoever says the same again under its key is heard; what says something else is never
 /// read by the run, and whoever sent it has to know.
 pub(super) async fn put(store: &SqliteStore, run: RunId, message: Message) -> Result<Sent> {
+    refuse_elsewhere(store, run).await?;
     let sent = match store.send(run, message.clone(), SystemClock.now()).await {
         Err(SendError::Ended { .. }) => return Err(foreground::ended(store, run, false).await),
         sent => sent?,

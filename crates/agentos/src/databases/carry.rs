@@ -2,12 +2,14 @@
 //!
 //! Files come first, rows second: whoever is killed in between has left a folder that nobody refers to, and finds it again
 //! the next time. A run that has ended becomes one of the checkout that it is copied into. One that has not goes on where
-//! its log says that it began, so it stays there, with its files.
+//! its log says that it began, so it stays there, with its files. It goes on from one database only: [`Unfinished`] says
+//! which, and [`Counterparts`] keeps that.
 
 use std::path::{Path, PathBuf};
 
 use agentos_core::id::RunId;
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_engine::counterpart::{Counterpart, Counterparts, Reason};
 use agentos_store::folder::{RunFolder, executions, make_self_ignoring};
 use agentos_store::records::{Project, RecordError, Records as _, Workspace};
 use agentos_store::sqlite::SqliteStore;
@@ -48,6 +50,8 @@ pub(crate) enum Outcome {
     AlreadyThere,
     /// All of it was there, and it has gone on.
     WentOn,
+    /// It is there, and goes on there and no longer here.
+    Moved,
     /// Somebody is at work with it.
     Skipped,
     /// It would be mixed with something else.
@@ -79,6 +83,8 @@ impl Outcome {
             (Self::Updated, true) => "would bring up to date",
             (Self::AlreadyThere, _) => "already there",
             (Self::WentOn, _) => "already there, and went on",
+            (Self::Moved, false) => "moved",
+            (Self::Moved, true) => "would move",
             (Self::Skipped, _) => "skipped",
             (Self::Refused, _) => "refused",
             (Self::Failed, _) => "failed",
@@ -97,6 +103,17 @@ pub(crate) struct Copied {
     pub(crate) files: Carried,
 }
 
+/// From which database a run goes on that has not ended, once it is in both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unfinished {
+    /// From the source: the copy is held.
+    InSource,
+    /// From the target: the source notes that the run was moved.
+    InTarget,
+    /// From the target: nobody uses the source any more.
+    SourceGoes,
+}
+
 /// From where to where.
 pub(crate) struct Carrier<'a> {
     pub(crate) source: &'a Source,
@@ -104,6 +121,7 @@ pub(crate) struct Carrier<'a> {
     pub(crate) target: Option<&'a SqliteStore>,
     /// None if runs stay where they are at home.
     pub(crate) home: Option<Home>,
+    pub(crate) unfinished: Unfinished,
     pub(crate) is_trial: bool,
 }
 
@@ -132,24 +150,107 @@ impl Carrier<'_> {
             None => Taken::New,
         };
         let outcome = Outcome::of(taken);
-        let stays = (!copy.is_ended() && self.moves(&copy)).then(|| {
-            let place = copy.work_dir().unwrap_or_default();
-            format!("it has not ended and goes on in {place}, where its files stay")
-        });
-        if self.is_trial {
-            return Ok((outcome, stays));
-        }
-        let Some(target) = self.target else { return Ok((outcome, stays)) };
+        let is_open = !copy.is_ended();
+        let moves = is_open && self.is_moved(candidate.run, outcome)?;
+        let stays = self.remains(&copy, moves, outcome);
+        let (Some(target), false) = (self.target, self.is_trial) else {
+            return Ok((if moves { Outcome::Moved } else { outcome }, stays));
+        };
         let copy = self.bring_home(copy, outcome, files)?;
-        if !copy.is_ended() {
+        let here = Counterparts::of(target.path());
+        if is_open {
             commands::carry(&self.source.path, target.path(), copy.run())?;
+            if outcome.is_new() && self.unfinished != Unfinished::SourceGoes {
+                // Before it is there: an executor of the target may be looking for something to do.
+                here.note(candidate.run, &Self::counterpart(Reason::Copy, &self.source.path))?;
+            }
+            // What did not go on from the source does not go on from the target either.
+            let known = Counterparts::of(&self.source.path).find(candidate.run);
+            if let Some(known) = known.filter(|known| {
+                self.unfinished == Unfinished::SourceGoes
+                    && !is_same(target.path(), &known.database)
+            }) {
+                here.note(candidate.run, &known)?;
+            }
         }
         let workspace = copy.workspace.clone();
         let taken = target.take_in(copy).await?;
         if let Some(workspace) = workspace {
             copy_workspaces(target, vec![workspace]).await?;
         }
+        if moves {
+            self.hand_over(candidate.run, target).await?;
+            return Ok((Outcome::Moved, stays));
+        }
+        if !is_open {
+            here.forget(candidate.run)?;
+        }
         Ok((Outcome::of(taken), stays))
+    }
+
+    /// What is to be said about a run that has not ended.
+    fn remains(&self, copy: &RunCopy, moves: bool, outcome: Outcome) -> Option<String> {
+        if copy.is_ended() {
+            return None;
+        }
+        if outcome.is_new() && !moves && self.unfinished == Unfinished::InSource {
+            let source = self.source.path.display();
+            return Some(format!(
+                "it has not ended: the copy is held, and it goes on from {source}; `--move` moves it"
+            ));
+        }
+        self.moves(copy).then(|| {
+            let place = copy.work_dir().unwrap_or_default();
+            format!("it has not ended and goes on in {place}, where its files stay")
+        })
+    }
+
+    /// Whether a run that has not ended goes on from the target and no longer from the source. One that does not go on from
+    /// the source anyway is left alone.
+    fn is_moved(&self, run: RunId, outcome: Outcome) -> Result<bool, Stop> {
+        if self.unfinished == Unfinished::SourceGoes {
+            return Ok(false);
+        }
+        let skipped = |reason: String| Err(Stop { outcome: Outcome::Skipped, reason });
+        match Counterparts::of(&self.source.path).find(run) {
+            None => Ok(self.unfinished == Unfinished::InTarget),
+            Some(Counterpart { reason: Reason::Moved, database })
+                if self.target.is_some_and(|target| is_same(target.path(), &database)) =>
+            {
+                // A process that was killed has not come to the end of it.
+                Ok(outcome.is_new()
+                    || self
+                        .target
+                        .is_some_and(|target| Counterparts::of(target.path()).find(run).is_some()))
+            }
+            Some(Counterpart { reason: Reason::Moved, database }) => {
+                skipped(format!("it was moved to {}; copy it from there", database.display()))
+            }
+            Some(Counterpart { reason: Reason::Copy, database }) => {
+                let from = database.display();
+                skipped(format!("it is only a copy of the one in {from}; copy it from there"))
+            }
+        }
+    }
+
+    /// Notes in the source that the run was moved, and lets it go on from the target.
+    async fn hand_over(&self, run: RunId, target: &SqliteStore) -> Result<(), Stop> {
+        let there = Counterparts::of(&self.source.path);
+        there.note(run, &Self::counterpart(Reason::Moved, target.path()))?;
+        // Whoever drives it there has enlisted before it looked for the note.
+        let again = Source::open(&self.source.path)?;
+        let taken = target.compare(again.store.copy_of(run).await?).await?;
+        if !again.owners.is_empty() || !matches!(taken, Taken::AlreadyThere | Taken::WentOn) {
+            there.forget(run)?;
+            let reason = "somebody has gone on with it meanwhile; the copy is held".to_owned();
+            return Err(Stop { outcome: Outcome::Skipped, reason });
+        }
+        Ok(Counterparts::of(target.path()).forget(run)?)
+    }
+
+    fn counterpart(reason: Reason, database: &Path) -> Counterpart {
+        let database = database.canonicalize().unwrap_or_else(|_| database.to_owned());
+        Counterpart { reason, database }
     }
 
     /// Why it can't be copied now: two who drive one run would do everything twice.
@@ -230,6 +331,11 @@ fn carry_folder(from: &Path, to: &Path, run: RunId, outcome: Outcome) -> Result<
     Ok(folders::copy(&before, &after)?)
 }
 
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    real(one) == real(other)
+}
+
 /// Why a run was left.
 struct Stop {
     outcome: Outcome,
@@ -247,6 +353,12 @@ impl From<TransferError> for Stop {
             | TransferError::Backend(_) => Outcome::Failed,
         };
         Self { outcome, reason: error.to_string() }
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        CommandError::from(error).into()
     }
 }
 

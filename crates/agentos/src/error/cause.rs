@@ -12,6 +12,8 @@ pub(crate) enum Cause {
     RunHasEnded,
     /// Somebody who lives has the run.
     RunIsDriven,
+    /// The run goes on in another database.
+    RunIsElsewhere,
     /// The workflow as it is now does other things than the run has done.
     LatestDoesNotFit,
     /// There is nothing to be mended in the run.

@@ -78,13 +78,16 @@ fn check(property: &str, path: &Path) -> Result<()> {
             .hint("give the path of a file that you can read")
             .field(pointer(property))
     };
-    let found = fs::metadata(path).map_err(|error| wrong(format!("can't be read: {error}")))?;
+    let unread = |error| wrong(format!("can't be read: {error}"));
+    let found = fs::metadata(path).map_err(unread)?;
     if !found.is_file() {
         return Err(wrong("is no file".to_owned()));
     }
     if found.len() > LARGEST {
         return Err(wrong(format!("is larger than {} MB", LARGEST >> 20)));
     }
+    // Before anything is made for the run: the copy is made when its folder and workspace are there.
+    fs::File::open(path).map_err(unread)?;
     Ok(())
 }
 

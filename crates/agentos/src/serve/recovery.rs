@@ -9,7 +9,6 @@ use agentos_store::store::Store as _;
 
 use super::room::Room;
 use crate::error::Result;
-use crate::terminal::title::title;
 use crate::terminal::wait;
 use crate::workspace;
 
@@ -60,7 +59,7 @@ async fn becomes(room: &Room, run: &RunRecord, is_held: bool) -> String {
         return format!("can't go on: {}", error.message);
     }
     match (&run.current_step, run.interrupted) {
-        (Some(step), true) => format!("was interrupted at step {}; it goes on", title(step)),
+        (Some(step), true) => format!("was interrupted at step {}; it goes on", step.name),
         (None, true) => "was interrupted; it goes on".to_owned(),
         (_, false) => "begins".to_owned(),
     }

@@ -69,12 +69,14 @@ told_apart! {
     }
     CancelError, else ProjectUnusable {
         NoSuchRun => UnknownRun,
+        RunIsElsewhere => RunIsElsewhere,
         Busy => Busy,
         Project => ProjectUnusable,
         DiskFull => DiskFull,
     }
     ResumeError, else ProjectUnusable {
         NoSuchRun => UnknownRun,
+        RunIsElsewhere => RunIsElsewhere,
         RunHasEnded => RunHasEnded,
         RunIsDriven => RunIsDriven,
         LatestDoesNotFit => LatestDoesNotFit,
@@ -119,6 +121,7 @@ told_apart! {
     }
     SignalError, else ProjectUnusable {
         NoSuchRun => UnknownRun,
+        RunIsElsewhere => RunIsElsewhere,
         RunHasEnded => RunHasEnded,
         Event => WrongEvent,
         KeyUsedOtherwise => KeyUsedOtherwise,
@@ -128,6 +131,7 @@ told_apart! {
     }
     ApproveError, else ProjectUnusable {
         NoSuchRun => UnknownRun,
+        RunIsElsewhere => RunIsElsewhere,
         RunHasEnded => RunHasEnded,
         NothingToAnswer => NothingToAnswer,
         OtherQuestion => WrongQuestion,

@@ -20,7 +20,7 @@ use super::rooms::Rooms;
 use crate::agents;
 use crate::catalog::Listed;
 use crate::error::{Cause, CommandError, Result};
-use crate::inputs::{FileInput, Given, assemble, files_within, is_inside};
+use crate::inputs::{FileInput, files_within, is_inside};
 use crate::launch;
 use crate::session::Session;
 use crate::workspace::{WorkspaceArgs, choose};
@@ -211,11 +211,7 @@ fn checked_input(
     input: Option<Value>,
 ) -> Result<(Value, Vec<FileInput>)> {
     let schema = workflow.input.as_ref();
-    let input = match input {
-        Some(input) => input,
-        None => assemble(schema, Given::default())?,
-    };
-    launch::check(&workflow.name, schema, &input)?;
+    let input = launch::accept(&workflow.name, schema, input.unwrap_or_default())?;
     let files = files_within(project, schema, &input)?;
     Ok((input, files))
 }

@@ -105,6 +105,7 @@ pub(crate) fn family(short: &str, steps: Vec<StepRecord>) -> FamilyView {
         status: WorkflowStatus::Running,
         interrupted: false,
         waiting: None,
+        current_workflow_step_id: current.as_ref().map(|step| step.id),
         current_step: current,
         started_at: Some(START),
         completed_at: None,

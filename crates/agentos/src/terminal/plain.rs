@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 
 use super::note::notes;
 use super::text::{brief, harmless};
-use super::title::{changed, question, skip_reason, title};
+use super::title::{changed, question, skip_reason};
 use super::{FamilyView, duration, moment};
 use crate::lines::Said;
 
@@ -47,7 +47,7 @@ impl News {
     }
 
     fn of_step(run: &RunRecord, step: &StepRecord, at: Timestamp, what: &str) -> Self {
-        Self::of(run, at, format!("step {} {}: {what}", step.step_number, title(step)))
+        Self::of(run, at, format!("step {} {}: {what}", step.step_number, step.name))
     }
 
     fn line(&self, zone: &TimeZone) -> String {

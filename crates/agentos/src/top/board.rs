@@ -9,7 +9,6 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::terminal::paint::Tone;
 use crate::terminal::question::Question;
 use crate::terminal::text::Line;
-use crate::terminal::title::title;
 
 /// How far a page leads.
 const PAGE: isize = 10;
@@ -139,7 +138,8 @@ impl Board {
 
     fn is_shown(&self, found: &UnifiedRun) -> bool {
         let wanted = self.filter.to_lowercase();
-        let step = found.run.current_step.as_ref().map(title).unwrap_or_default();
+        let step =
+            found.run.current_step.as_ref().map(|step| step.name.clone()).unwrap_or_default();
         let status = if found.run.interrupted { "INTERRUPTED" } else { found.run.status.as_str() };
         let text =
             format!("{} {} {status} {step}", found.run.run_id, found.worktree).to_lowercase();

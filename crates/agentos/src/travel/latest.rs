@@ -38,9 +38,9 @@ impl Latest {
 
     /// What the new run starts with under this source. The input has to be one that the workflow takes now.
     pub(crate) fn start(&self, old: &RunStarted, input: Option<&Value>) -> Result<RunStarted> {
-        let input = input.unwrap_or(&old.input);
-        launch::check(&self.workflow.name, self.workflow.input.as_ref(), input)?;
-        self.workflow.start(old.run, input.clone(), SystemClock.now())
+        let input = input.unwrap_or(&old.input).clone();
+        let input = launch::accept(&self.workflow.name, self.workflow.input.as_ref(), input)?;
+        self.workflow.start(old.run, input, SystemClock.now())
     }
 }
 

@@ -3,6 +3,8 @@
 //! They are those of the first snapshot from there on. What a run began with, because it mends another run or was forked
 //! from one, was done by that one: it is looked for there.
 
+use std::collections::BTreeMap;
+
 use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, Record, RunStarted};
 use agentos_core::id::{RunId, Seq, StepNumber};
@@ -35,6 +37,8 @@ pub(crate) struct Past {
     pub(crate) history: History,
     /// The numbers of steps that its present source does not ask for.
     superseded: Vec<u32>,
+    /// What its steps are called, by their numbers.
+    names: BTreeMap<u32, String>,
 }
 
 impl Past {
@@ -42,9 +46,10 @@ impl Past {
         let detail = store.run_detail(run).await?;
         let log = load_whole_log(store, run).await?;
         let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
-        let superseded = detail.steps.into_iter().filter(|step| step.superseded);
+        let superseded = detail.steps.iter().filter(|step| step.superseded);
         let superseded = superseded.map(|step| step.step_number).collect();
-        Ok(Self { run: detail.run, history: History::of(&log), superseded })
+        let names = detail.steps.into_iter().map(|step| (step.step_number, step.name)).collect();
+        Ok(Self { run: detail.run, history: History::of(&log), superseded, names })
     }
 
     /// Whether the run's present source does not ask for this step.
@@ -65,8 +70,11 @@ impl Past {
             let found = self.history.numbered(StepNumber(number)).filter(|_| number > 0);
             return found.ok_or_else(|| none(number.to_string()));
         }
-        let mut named: Vec<&Asked> =
-            all.iter().filter(|asked| asked.name == said && asked.number.0 > 0).collect();
+        let is_named = |asked: &&Asked| {
+            let shown = self.names.get(&asked.number.0).is_some_and(|name| name == said);
+            (asked.name == said || shown) && asked.number.0 > 0
+        };
+        let mut named: Vec<&Asked> = all.iter().filter(is_named).collect();
         // Of several, those that the run still asks for are meant.
         if named.iter().any(|asked| !self.is_superseded(asked)) {
             named.retain(|asked| !self.is_superseded(asked));

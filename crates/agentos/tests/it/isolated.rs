@@ -332,8 +332,11 @@ fn a_child_run_works_where_its_parent_does_or_in_a_workspace_of_its_own() {
 #[test]
 fn what_a_run_changes_in_the_repository_is_remarked_on_it_and_put_right() {
     let yard = Yard::new();
-    let script = "git config core.bare true; git tag mine";
-    let body = format!("await ctx.shell({script:?});");
+    let script = "git config user.name Mallory; git config user.email m@example.org; git config remote.evil.url /tmp/evil; git config core.bare true; git tag mine";
+    let body = format!("await ctx.git.ensureBranch('feature/own'); await ctx.shell({script:?});");
+    let body = format!(
+        "{body} await ctx.files.write('a.txt', 'a'); await ctx.git.commit('a', {{ all: true }});"
+    );
     let text = format!(
         "import {{ createWorkflow }} from \"agentos\";\n\
          export default createWorkflow({{ name: \"break\" }}, async (ctx) => {{ {body} }});\n"
@@ -351,6 +354,7 @@ fn what_a_run_changes_in_the_repository_is_remarked_on_it_and_put_right() {
     let expected = [
         "core.bare was false and is true",
         "core.bare was put back",
+        "changed in the configuration of the repository: remote.evil.url, user.email, user.name",
         "changed outside of its branch: refs/tags/mine",
     ];
     assert_eq!(comments, expected.map(|line| format!("{begin}{line}")));

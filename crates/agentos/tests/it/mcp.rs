@@ -1,7 +1,7 @@
 //! `agentos mcp`, driven by a real client of the protocol, and by bytes that no client would send.
 
 mod acting;
-mod client;
+pub(crate) mod client;
 mod guarded;
 mod protocol;
 mod reading;

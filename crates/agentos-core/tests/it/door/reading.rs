@@ -239,6 +239,7 @@ fn log_lines_are_numbered_and_written_once() {
         step: None,
         level,
         message: message.to_owned(),
+        is_warning: false,
     };
     let mut bench = Bench::start(play());
     let first = line(0, 0, "", LogLevel::Info, "one");

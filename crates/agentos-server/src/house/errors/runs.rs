@@ -5,6 +5,8 @@ super::refusals! {
     CancelError {
         /// The run was deleted meanwhile.
         UnknownRun,
+        /// It goes on in another database.
+        RunIsElsewhere,
         /// Where it was started, nothing can be used any more.
         ProjectUnusable,
         /// Too much waits for the run.
@@ -17,6 +19,8 @@ super::refusals! {
     ResumeError {
         /// The run was deleted meanwhile.
         UnknownRun,
+        /// It goes on in another database.
+        RunIsElsewhere,
         /// What has ended stays so.
         RunHasEnded,
         /// Somebody who lives drives it, or can't be ended.
@@ -93,6 +97,8 @@ super::refusals! {
     SignalError {
         /// The run was deleted meanwhile.
         UnknownRun,
+        /// It goes on in another database.
+        RunIsElsewhere,
         /// What has ended hears nothing.
         RunHasEnded,
         /// It can't have this name, or carries too much.
@@ -111,6 +117,8 @@ super::refusals! {
     ApproveError {
         /// The run was deleted meanwhile.
         UnknownRun,
+        /// It goes on in another database.
+        RunIsElsewhere,
         /// What has ended asks nothing.
         RunHasEnded,
         /// It asks nothing.

@@ -27,7 +27,8 @@ const COMPARED: [Compared; 5] = [
     Compared {
         table: "workflow_steps",
         rows: "execution_id = ?1 ORDER BY step_number",
-        columns: "id, step_number, name, path, phase, status, started_at, completed_at, attempt_number, max_attempts, superseded",
+        // Names of operations are told in another way by each version; the path and the input decide.
+        columns: "id, step_number, path, phase, status, started_at, completed_at, attempt_number, max_attempts, superseded",
         values: "input, output, error",
     },
     Compared {

@@ -313,7 +313,7 @@ fn nul_and_four_byte_characters_are_read_back() {
     assert_eq!(run.comments[0].message, strange);
     assert_eq!(
         (run.steps[0].input.clone(), run.steps[0].name.as_str()),
-        (Some(json!(strange)), "x 𝄞")
+        (Some(json!(strange)), "shell: x 𝄞")
     );
     assert_eq!(run.run.worktree_id.as_deref(), Some(strange));
 }

@@ -166,7 +166,7 @@ fn a_run_under_another_source_is_shown_as_if_it_had_always_had_it() {
     );
     let run = detail(&store, held.run);
     let shown: Vec<_> = run.steps.iter().map(|step| (step.name.as_str(), step.status)).collect();
-    assert_eq!(shown, [("done", StepStatus::Completed), ("go", StepStatus::Running)]);
+    assert_eq!(shown, [("done", StepStatus::Completed), ("wait: go", StepStatus::Running)]);
     assert_eq!(run.steps[0].output, Some(json!(7)));
     assert_eq!(run.steps[0].completed_at, Some(Timestamp(1_000)), "steps keep their times");
     assert_eq!(run.run.state, Some(json!({ "b": 1 })));

@@ -13,7 +13,7 @@ use agentos_store::transfer::Candidate;
 use agentos_workspace::checkout::Checkout;
 use agentos_workspace::link::{self, Link};
 
-use crate::databases::carry::{Carrier, Copied, Outcome, copy_workspaces};
+use crate::databases::carry::{Carrier, Copied, Outcome, Unfinished, copy_workspaces};
 use crate::databases::source::Source;
 use crate::databases::{checkout, counted, target};
 use crate::error::{CommandError, Result};
@@ -83,7 +83,9 @@ async fn hand_over(place: &HeldPlace, target: &SqliteStore, merge: bool) -> Resu
     place.make_whole().map_err(not_now)?;
     let source = Source::open(place.path())?;
     let candidates = source.store.candidates().await?;
-    let trial = Carrier { source: &source, target: Some(target), home: None, is_trial: true };
+    let unfinished = Unfinished::SourceGoes;
+    let trial =
+        Carrier { source: &source, target: Some(target), home: None, unfinished, is_trial: true };
     let mut missing = Vec::new();
     for candidate in &candidates {
         let found = trial.carry(candidate).await;

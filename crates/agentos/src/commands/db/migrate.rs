@@ -1,4 +1,7 @@
 //! `agentos db migrate`: runs of another database are copied into this one, with their files. The other is only read.
+//!
+//! A run that has not ended goes on from one database: the copy is held, or with `--move` the other database notes beside
+//! itself that the run was moved.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,7 +15,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::link::failed;
-use crate::databases::carry::{Carrier, Copied, Home, Outcome};
+use crate::databases::carry::{Carrier, Copied, Home, Outcome, Unfinished};
 use crate::databases::source::Source;
 use crate::databases::{counted, named, target};
 use crate::error::{CommandError, ErrorKind, Result};
@@ -33,6 +36,10 @@ pub(super) struct Args {
     /// Only this run: its id, its short name, or the beginning of one (can be said several times)
     #[arg(long, value_name = "RUN")]
     run: Vec<String>,
+
+    /// Continue unfinished runs in the target, and no longer in the source (default: hold their copies)
+    #[arg(long = "move")]
+    moves: bool,
 
     /// Only say what would be copied
     #[arg(long)]
@@ -64,8 +71,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (candidates, unreadable) = chosen(&source, &args.run).await?;
     let home = home(session, args, &to)?;
     let target = open_target(session, args, &to)?;
-    let carrier =
-        Carrier { source: &source, target: target.as_ref(), home, is_trial: args.dry_run };
+    let unfinished = if args.moves { Unfinished::InTarget } else { Unfinished::InSource };
+    let (target, is_trial) = (target.as_ref(), args.dry_run);
+    let carrier = Carrier { source: &source, target, home, unfinished, is_trial };
     if !args.json {
         let told = unreadable.iter().map(|run| format!("{}: failed ({})", run.run_id, run.reason));
         session.output.lines(told)?;
@@ -184,6 +192,10 @@ fn summary(report: &Report) -> String {
     let verb = if report.dry_run { "would be copied" } else { "copied" };
     let mut line = format!("{} {verb} from {} to {}", counted(new, "run"), report.from, report.to);
     let others = [
+        (
+            count(report, |it| it == Outcome::Moved),
+            if report.dry_run { "to be moved" } else { "moved" },
+        ),
         (
             count(report, |it| matches!(it, Outcome::AlreadyThere | Outcome::WentOn)),
             "already there",

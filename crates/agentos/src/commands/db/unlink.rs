@@ -10,7 +10,7 @@ use agentos_workspace::identity::Identity;
 use agentos_workspace::link::{self, Link};
 
 use super::link::{failed, not_now, refuse_in_workspace};
-use crate::databases::carry::{Carrier, Outcome};
+use crate::databases::carry::{Carrier, Outcome, Unfinished};
 use crate::databases::source::Source;
 use crate::databases::{checkout, counted, target};
 use crate::error::{CommandError, Result};
@@ -95,7 +95,8 @@ async fn take_along(
         candidate.work_dir.as_deref() == Some(&*root)
             || (worktree.is_some() && candidate.worktree_id.as_deref() == worktree)
     };
-    let carrier = Carrier { source, target: Some(target), home: None, is_trial: false };
+    let unfinished = Unfinished::InSource;
+    let carrier = Carrier { source, target: Some(target), home: None, unfinished, is_trial: false };
     for candidate in source.store.candidates().await?.iter().filter(is_ours) {
         if !candidate.is_ended {
             let (name, shared) = (&candidate.run_id, source.path.display());

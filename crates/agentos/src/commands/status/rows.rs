@@ -11,7 +11,6 @@ use crate::terminal::mark::tone_of_run;
 use crate::terminal::paint::Tone;
 use crate::terminal::table::{Column, Table};
 use crate::terminal::text::Line;
-use crate::terminal::title::title;
 use crate::terminal::{duration, moment, wait};
 
 /// Whoever attends to a run notices within so many milliseconds that its time has come.
@@ -62,7 +61,7 @@ pub(crate) fn status_line(run: &RunRecord, now: Timestamp) -> Line {
 }
 
 fn row(run: &RunRecord, now: Timestamp) -> Vec<Line> {
-    let step = run.current_step.as_ref().map(title).unwrap_or_default();
+    let step = run.current_step.as_ref().map(|step| step.name.clone()).unwrap_or_default();
     let started = run.started_at.map(|at| moment::seen_from(at, now)).unwrap_or_default();
     let taken = run.started_at.map(|at| run.completed_at.unwrap_or(now).0 - at.0);
     let taken = taken.map(duration::span).unwrap_or_default();

@@ -27,7 +27,6 @@ use crate::terminal::moment;
 use crate::terminal::paint::{Paint, Tone};
 use crate::terminal::size::Size;
 use crate::terminal::text::Line;
-use crate::terminal::title::title;
 
 /// A picture is drawn at most so often, and lines are told at most so late.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -166,7 +165,7 @@ fn told_line(found: &UnifiedRun, paint: Paint, now: Timestamp) -> String {
         .with(Tone::Strong, &format!("{}  ", run.run_id));
     line.append(rows::status_line(run, now));
     if let Some(step) = &run.current_step {
-        line.push(Tone::Plain, &format!("  {}", title(step)));
+        line.push(Tone::Plain, &format!("  {}", step.name));
     }
     line.painted(paint)
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{Deed, Scene, Tool};
 use crate::error::{CommandError, Result};
-use crate::inputs::{FileInput, Given, assemble, files};
+use crate::inputs::{FileInput, files};
 use crate::launch::{self, Order};
 use crate::mcp::answer::Answer;
 use crate::mcp::permission::Permission;
@@ -51,11 +51,8 @@ impl Tool for StartWorkflow {
         let session = &scene.session;
         let workflow = session.catalog.find(&wanted.workflow)?;
         session.catalog.twins(&wanted.workflow).iter().for_each(|twin| session.output.note(twin));
-        let input = match wanted.input {
-            Some(input) => input,
-            None => assemble(workflow.input.as_ref(), Given::default())?,
-        };
-        launch::check(&workflow.name, workflow.input.as_ref(), &input)?;
+        let given = wanted.input.unwrap_or_default();
+        let input = launch::accept(&workflow.name, workflow.input.as_ref(), given)?;
         let place = WorkspaceArgs {
             workspace: wanted.workspace,
             workspace_id: wanted.workspace_id,

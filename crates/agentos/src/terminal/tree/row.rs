@@ -58,7 +58,7 @@ fn step_line(
     let (tone, sign) = mark::of_step(step.status, frame.paint);
     line.push(tone, sign);
     line.push(Tone::Faint, &format!(" {:>digits$} ", step.step_number));
-    line.push(Tone::Plain, &title::title(step));
+    line.push(Tone::Plain, &step.name);
     if step.attempt_number > 1 {
         let attempt = format!("  (attempt {}/{})", step.attempt_number, step.max_attempts);
         line.push(Tone::Warning, &attempt);

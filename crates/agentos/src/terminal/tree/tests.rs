@@ -119,6 +119,7 @@ fn a_narrow_terminal_cuts_lines_and_breaks_none() {
 #[test]
 fn an_approval_is_asked_for_where_it_is_needed() {
     let mut question = running(step(2, "/approve:00ff#1"), 5_000);
+    question.name = "approve: Deploy to production?".to_owned();
     question.input = Some(json!({ "question": "Deploy to production?" }));
     let mut view = family("release-abcdef", vec![done(1, "/build#1"), question]);
     view.run.run.waiting = Some(Waiting::new(WaitKind::Approval, after(5_000), None));
@@ -167,7 +168,9 @@ fn a_child_run_stands_below_the_step_that_invoked_it() {
         child
     };
     let path = "/invoke:review#1";
-    let steps = vec![running(step(1, path), 0), running(step(2, "/last#1"), 0)];
+    let mut invoking = running(step(1, path), 0);
+    invoking.name = "invoke: review".to_owned();
+    let steps = vec![invoking, running(step(2, "/last#1"), 0)];
     let mut view = family("feature-abcdef", steps);
     view.children = vec![
         family("other-mnopqr", vec![]),

@@ -15,7 +15,6 @@ use super::{Look, NARROW, block};
 use crate::commands::status::{is_overdue, status_line};
 use crate::terminal::paint::Tone;
 use crate::terminal::text::{Line, width};
-use crate::terminal::title::title;
 use crate::terminal::{duration, moment, wait};
 use crate::top::board::Board;
 use crate::top::style::{cells, mark, style};
@@ -119,7 +118,7 @@ impl Columns {
         let mut row = vec![Cell::from(mark(run, paint)), cell(Tone::Strong, &run.run_id)];
         row.extend(self.worktree.map(|_| cell(Tone::Plain, &found.worktree)));
         row.push(Cell::from(cells(&standing(run, look), paint)));
-        let step = run.current_step.as_ref().map(title).unwrap_or_default();
+        let step = run.current_step.as_ref().map(|step| step.name.clone()).unwrap_or_default();
         row.push(cell(Tone::Plain, &step));
         if self.has_start {
             let started = run.started_at.map(|at| moment::seen_from(at, look.now));

@@ -11,7 +11,6 @@ use crate::terminal::duration;
 use crate::terminal::mark;
 use crate::terminal::paint::Tone;
 use crate::terminal::text::Line;
-use crate::terminal::title::title;
 use crate::top::board::{Board, Detail};
 use crate::top::style::cells;
 
@@ -52,7 +51,7 @@ fn line(step: &StepRecord, look: &Look) -> Line {
     let taken = step.started_at.map(|at| step.completed_at.unwrap_or(look.now).0 - at.0);
     let mut line = Line::of(tone, &format!("{sign} "))
         .with(Tone::Faint, &format!("{:>2}  ", step.step_number))
-        .with(Tone::Plain, &title(step));
+        .with(Tone::Plain, &step.name);
     if let Some(taken) = taken {
         line.push(Tone::Faint, &format!("  {}", duration::span(taken)));
     }

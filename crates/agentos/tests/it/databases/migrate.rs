@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use agentos_testing::repo::snapshot;
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::linked::foreign;
 use super::{DATABASE, numbers, own_runs};
-use crate::support::{Stand, Tally, name, sqlite, wait_until};
+use crate::server::stage::{Server, template};
+use crate::support::{Stand, Tally, name, remove_folder, sqlite, wait_until};
 
 /// A user with an old global database, in which a repository has kept its runs.
 struct Legacy {
@@ -76,13 +77,17 @@ fn work_of_the_old_global_database_goes_on_in_the_repository() {
     assert!(before == legacy.state(), "the source is as it was");
     let told = legacy.migrate(&[]).done().exits(0);
     assert!(told.out.contains("2 runs copied"), "{told:#?}");
+    assert!(told.out.contains("the copy is held"), "{told:#?}");
     assert!(before == legacy.state(), "the source is as it was");
     assert_eq!(own_runs(stand, root).len(), 2);
+    assert!(stand.executors().is_empty(), "nobody goes on with a copy");
     let again = legacy.migrate(&[]).done().exits(0);
     assert!(
         again.out.contains("0 runs copied") && again.out.contains("2 already there"),
         "{again:#?}"
     );
+    let moved = legacy.migrate(&["--move"]).done().exits(0);
+    assert!(moved.out.contains("1 moved"), "{moved:#?}");
     tally.go();
     stand.run(root, &["resume", "tally"]).exits(0);
     assert_eq!(stand.only(root, "tally")["status"], "COMPLETED");
@@ -168,7 +173,8 @@ fn a_run_that_differs_is_refused_and_the_others_are_copied() {
     process.send(Signal::INT);
     process.done().exits(130);
     legacy.migrate(&[]).done().exits(0);
-    // Both go on, each on its own.
+    // Both go on, each on its own, as they could after an earlier version had copied them.
+    fs::remove_dir_all(notes_of(&root.join(DATABASE))).expect("the copy was held");
     stand.run(root, &["cancel", "listen"]).exits(0);
     legacy.before(&["signal", "listen", "go"]).done().exits(0);
     wait_until("it ends", || {
@@ -260,4 +266,144 @@ fn whoever_is_killed_while_copying_can_copy_again() {
     stand.run(&new, &words).exits(0);
     assert_eq!(own_runs(&stand, &new).len(), 6);
     assert!(before == snapshot(&old), "the source is as it was");
+}
+
+/// Asks, and waits for a signal beside.
+const ASKING: &str = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "asking", workspace: "none" }, async (ctx) => {
+  const heard = ctx.waitFor("go");
+  const { approved } = await ctx.approve("Go on?");
+  return [approved, await heard];
+});"#;
+
+/// What would go on with a run, and has to be refused where it does not go on.
+fn refused(stand: &Stand, root: &Path, variable: Option<&Path>, both: [&Path; 2]) {
+    let real = |path: &Path| path.canonicalize().expect("it is there").display().to_string();
+    for words in [
+        &["resume", "asking"][..],
+        &["resume", "--detach", "asking"],
+        &["approve", "asking"],
+        &["signal", "asking", "go"],
+        &["cancel", "asking"],
+    ] {
+        let mut call = stand.call(root, words);
+        if let Some(database) = variable {
+            call = call.env("AGENTOS_WORKFLOW_DB", database);
+        }
+        let done = call.done().exits(4);
+        assert!(both.iter().all(|path| done.err.contains(&real(path))), "{words:?}: {done:#?}");
+    }
+}
+
+#[test]
+fn an_unfinished_run_goes_on_from_one_database_only() {
+    let legacy = Legacy::new();
+    let (stand, root, old) = (&legacy.stand, &legacy.root, &legacy.old);
+    template(root, "asking", ASKING);
+    let status = |folder: &Path, variable: bool| {
+        let call = stand.call(folder, &["show", "asking", "--json"]);
+        let call = if variable { call.env("AGENTOS_WORKFLOW_DB", old) } else { call };
+        call.done().exits(0).document()
+    };
+    legacy.before(&["run", "asking", "--detach"]).done().exits(0);
+    wait_until("it asks", || status(root, true)["waiting"]["kind"] == "approval");
+    stand.kill_executors();
+    wait_until("nobody is at work", || stand.processes().is_empty());
+    let new = root.join(DATABASE);
+    // Copied: it goes on from where it was.
+    let told = legacy.migrate(&[]).done().exits(0);
+    assert!(told.out.contains("the copy is held") && told.out.contains("--move"), "{told:#?}");
+    refused(stand, root, None, [old, &new]);
+    stand.run(root, &["resume", "--due"]).exits(0);
+    assert_eq!(status(root, false)["status"], "RUNNING");
+    let length = status(root, false)["seq"].clone();
+    legacy.before(&["signal", "asking", "go", "1"]).done().exits(0);
+    wait_until("it has heard", || status(root, true)["seq"] != length);
+    stand.kill_executors();
+    wait_until("nobody is at work", || stand.processes().is_empty());
+    assert_eq!(status(root, false)["seq"], length, "the copy is as it was");
+    // A server, which drives whatever is due, leaves it alone and says the same.
+    let server = Server::start(stand, root);
+    let path = format!("/api/executions/{}", name(&status(root, false)));
+    for (verb, body) in [
+        ("resume", json!({})),
+        ("approve", json!({ "approved": true })),
+        ("signal", json!({ "event": "go" })),
+        ("cancel", json!({})),
+    ] {
+        server.post(&format!("{path}/{verb}"), &body).refuses("run-is-elsewhere");
+    }
+    server.stop();
+    assert_eq!(status(root, false)["seq"], length, "the copy is as it was");
+    // A copy is not where it is copied from.
+    let back = ["db", "migrate", "--from", DATABASE, "--to", "~/.agentos/issue_workflow.db"];
+    let back = stand.call(root, &back).done().exits(0);
+    assert!(back.out.contains("it is only a copy"), "{back:#?}");
+    // Moved: it goes on from here, and is refused there.
+    let trial = legacy.migrate(&["--move", "--dry-run"]).done().exits(0);
+    assert!(trial.out.contains("would move"), "{trial:#?}");
+    refused(stand, root, None, [old, &new]);
+    let told = legacy.migrate(&["--move"]).done().exits(0);
+    assert!(told.out.contains("1 moved"), "{told:#?}");
+    refused(stand, root, Some(old), [old, &new]);
+    let again = legacy.migrate(&["--move"]).done().exits(0);
+    assert!(again.out.contains("1 already there"), "{again:#?}");
+    let elsewhere = stand.at("third.db");
+    let words = ["db", "migrate", "--from", "~/.agentos/issue_workflow.db", "--to"];
+    let third = [&words[..], &[elsewhere.to_str().expect("text")]].concat();
+    let third = stand.call(root, &third).done().exits(0);
+    assert!(third.out.contains("it was moved to"), "{third:#?}");
+    stand.run(root, &["approve", "asking"]).exits(0);
+    wait_until("it is done", || status(root, false)["status"] == "COMPLETED");
+    assert_eq!(status(root, false)["output"], json!([true, 1]));
+    assert_eq!(status(root, true)["status"], "RUNNING", "there it stays as it was");
+    wait_until("nobody is at work", || stand.processes().is_empty());
+}
+
+/// Where a database keeps which of its runs go on in another one.
+fn notes_of(database: &Path) -> PathBuf {
+    let mut folder = database.as_os_str().to_owned();
+    folder.push(".elsewhere");
+    folder.into()
+}
+
+#[test]
+fn whoever_is_killed_while_moving_leaves_a_run_that_goes_on_from_one_place_at_most() {
+    let legacy = Legacy::new();
+    let (stand, root, old) = (&legacy.stand, &legacy.root, &legacy.old);
+    let process = legacy.before(&["run", "listen", "--detach", "--json"]).done().exits(0);
+    let run = process.document()["id"].as_str().expect("an id").to_owned();
+    wait_until("it waits", || waits(&legacy.before(&["status", "--json"]).done().document()));
+    stand.kill_executors();
+    wait_until("nobody is at work", || stand.processes().is_empty());
+    let new = root.join(DATABASE);
+    let goes_on = |database: &Path| {
+        let is_known =
+            stand.call(root, &["show", &run]).env("AGENTOS_WORKFLOW_DB", database).done().code
+                == Some(0);
+        is_known && !notes_of(database).join(&run).exists()
+    };
+    let is_moved = || notes_of(old).join(&run).exists() && goes_on(&new);
+    for round in 0..numbers(12, 400) {
+        if is_moved() {
+            // Back to the beginning.
+            fs::remove_dir_all(notes_of(old)).expect("it was moved");
+            remove_folder(&root.join(".agentos"));
+        }
+        let mut process = legacy.migrate(&["--move"]).start();
+        let pause = rustix::thread::Timespec {
+            tv_sec: 0,
+            tv_nsec: i64::try_from(round % 40).unwrap_or(0) * 6_000_000,
+        };
+        let _slept = rustix::thread::nanosleep(&pause);
+        process.send(Signal::KILL);
+        process.done();
+        let places = [old.as_path(), &new].into_iter().filter(|path| goes_on(path)).count();
+        assert!(places <= 1, "round {round}: {places} places");
+    }
+    legacy.migrate(&["--move"]).done().exits(0);
+    assert!(is_moved(), "it is moved in the end");
+    stand.run(root, &["signal", "listen", "go", "1"]).exits(0);
+    stand.until_status(root, &run, "COMPLETED");
+    wait_until("nobody is at work", || stand.processes().is_empty());
 }

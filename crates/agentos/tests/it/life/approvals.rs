@@ -26,7 +26,7 @@ fn a_setup_is_the_first_step_of_a_run_and_waits_for_its_approval() {
     assert!(shown.contains("waits for approval") && shown.contains("setup"), "{shown}");
     site.run(&["approve", &id]).exits(0);
     let run = site.until_status(&id, "COMPLETED");
-    assert_eq!(steps(&run)[0], step("setup", "COMPLETED"));
+    assert_eq!(steps(&run)[0], step("shell: setup", "COMPLETED"));
     let first = &run["steps"][0];
     assert!(first["duration"].is_number() && first["output"]["exitCode"] == 0, "{first:#}");
     assert!(site.run(&["logs", &id]).exits(0).out.contains("set up"));
@@ -62,11 +62,11 @@ fn a_setup_that_fails_fails_the_run_and_a_retry_executes_it_again() {
     site.configure(&format!("[workspace]\nsetup = \"{command}\"\n"));
     let failed = site.run(&["run", "work", "--json", "--allow-setup"]).exits(1);
     let run = failed.document();
-    assert_eq!(steps(&run), [step("setup", "FAILED")]);
+    assert_eq!(steps(&run), [step("shell: setup", "FAILED")]);
     assert!(run["error"]["message"].as_str().expect("why").contains("why"), "{run:#}");
     fs::write(&mended, "").expect("a file");
     let retried = site.run(&["retry", &name_of(&failed), "--json"]).exits(0).document();
-    assert_eq!(steps(&retried)[0], step("setup", "COMPLETED"));
+    assert_eq!(steps(&retried)[0], step("shell: setup", "COMPLETED"));
     assert_eq!(retried["workspace_dir"], run["workspace_dir"]);
     assert_eq!(lines(&log), ["x", "x"]);
 }
@@ -85,7 +85,7 @@ fn a_setup_outlives_whoever_is_killed_and_is_executed_once() {
     let id = crate::support::name(&site.stand.only(&site.root, "work"));
     fs::write(&go, "").expect("a file");
     let run = site.run(&["resume", &id, "--json"]).exits(0).document();
-    assert_eq!(steps(&run)[0], step("setup", "COMPLETED"));
+    assert_eq!(steps(&run)[0], step("shell: setup", "COMPLETED"));
     assert_eq!(lines(&log), ["x"]);
 }
 

@@ -135,6 +135,18 @@ fn an_answer_that_stays_wrong_is_a_failure_that_says_so() {
 }
 
 #[test]
+fn an_answer_that_does_not_fit_its_schema_is_not_called_an_input() {
+    let schema = r#"schema: { type: "object", properties: { steps: { type: "integer" } }, required: ["steps"] }"#;
+    let stage = Stage::of_items(schema, r#"{ say = '{"setps": 3}' }"#);
+    let (reason, message) = super::stage::trouble(stage.run());
+    assert_eq!(reason, "answer");
+    assert!(message.contains("the answer does not fit the schema"), "{message}");
+    assert!(message.contains("`answer.steps` is missing"), "{message}");
+    let said = stage.said().join("\n");
+    assert!(!message.contains("input") && !said.contains("the input is not"), "{message}\n{said}");
+}
+
+#[test]
 fn a_retried_step_goes_on_with_its_session_or_begins_a_fresh_one() {
     for (mode, same) in [("continue", true), ("fresh", false)] {
         let body = format!(

@@ -1,0 +1,1 @@
+SELECT name FROM workflow_steps ORDER BY step_number
