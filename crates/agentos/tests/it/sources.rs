@@ -159,7 +159,10 @@ fn what_another_source_does_not_ask_for_stays_on_record_as_superseded() {
     assert_eq!(numbers, [1, 2, 3, 4]);
     let steps = named(&after["steps"], "superseded");
     let no = &json!(false);
-    assert_eq!(steps, [("plan", no), ("implement", &json!(true)), ("go", no), ("construct", no)]);
+    assert_eq!(
+        steps,
+        [("plan", no), ("implement", &json!(true)), ("wait: go", no), ("construct", no)]
+    );
     let of = |document: &Value, list: &str, number: usize| -> Vec<Value> {
         let step = &document["steps"][number - 1]["id"];
         let field = if list == "agent_sessions" { "workflow_step_id" } else { "step_id" };
@@ -208,7 +211,7 @@ fn a_step_that_comes_back_is_found_again_with_its_number() {
     let (yes, no) = (&json!(true), &json!(false));
     assert_eq!(
         named(&away["steps"], "superseded"),
-        [("plan", yes), ("implement", yes), ("go", no)]
+        [("plan", yes), ("implement", yes), ("wait: go", no)]
     );
     assert_eq!(away["cost_usd"], before["cost_usd"]);
     place.write(&work("implement", "again"));
@@ -221,7 +224,10 @@ fn a_step_that_comes_back_is_found_again_with_its_number() {
         };
         assert_eq!(ids(&back), ids(&before), "{list}");
     }
-    assert_eq!(named(&back["steps"], "superseded"), [("plan", no), ("implement", no), ("go", no)]);
+    assert_eq!(
+        named(&back["steps"], "superseded"),
+        [("plan", no), ("implement", no), ("wait: go", no)]
+    );
     assert_eq!(named(&back["steps"], "status"), named(&before["steps"], "status"));
     assert_eq!(lines(&place.root.join("counted")), ["plan", "implement"], "nothing is repeated");
     place.call(&["db", "check"]).exits(0);
@@ -328,7 +334,7 @@ fn a_source_that_has_nothing_left_to_do_completes_its_run() {
     let (yes, no) = (&json!(true), &json!(false));
     assert_eq!(
         named(&ended["steps"], "superseded"),
-        [("plan", no), ("implement", yes), ("go", yes)]
+        [("plan", no), ("implement", yes), ("wait: go", yes)]
     );
     assert_eq!(ended["cost_usd"], json!(0.75));
     place.call(&["db", "check"]).exits(0);

@@ -226,7 +226,7 @@ fn a_run_is_not_moved_to_a_workflow_that_fails() {
     let steps = shown()["steps"].as_array().expect("a list").clone();
     let steps: Vec<(&Value, &Value)> =
         steps.iter().map(|step| (&step["step_number"], &step["name"])).collect();
-    assert_eq!(steps, [(&json!(1), &json!("go")), (&json!(2), &json!("new"))]);
+    assert_eq!(steps, [(&json!(1), &json!("wait: go")), (&json!(2), &json!("new"))]);
     server.stop();
 }
 
