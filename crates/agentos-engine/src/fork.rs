@@ -167,7 +167,8 @@ fn execute(
         timeout_ms: limits.timeout_ms,
         deadline: limits.deadline,
         forked_from: Some(old.run),
-        input: input.unwrap_or_else(|| old.input.clone()),
+        // What another source starts with has that source's defaults.
+        input: input.filter(|_| source.is_none()).unwrap_or(limits.input),
         home: Home { agents, given_files, setup: old.home.setup.clone(), ..home }.into(),
         // Nobody waits for a fork.
         parent: None,

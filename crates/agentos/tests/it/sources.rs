@@ -279,6 +279,25 @@ fn a_fixed_workflow_mends_a_failed_run() {
 }
 
 #[test]
+fn a_run_that_goes_on_with_the_latest_workflow_has_the_defaults_of_that() {
+    let place = Place::new(BROKEN);
+    let arguments = [&Place::RUN[..], &["--workspace", "worktree", "--json"]].concat();
+    let run = name(&place.call(&arguments).exits(1).document());
+    place.write("return ctx.input.tag;");
+    let file = place.root.join(".agent/workflows/templates/work.ts");
+    let text = fs::read_to_string(&file).expect("it is there");
+    let input = "name: \"work\", input: { type: \"object\", properties: { tag: { type: \"string\", default: \"v1\" } }, required: [\"tag\"] }";
+    fs::write(&file, text.replace("name: \"work\"", input)).expect("a template");
+    let fork = ["fork", &run, "--latest", "--from-step", "prepare", "--json"];
+    let forked = place.call(&fork).exits(0).document();
+    assert_eq!(forked["output"], "v1");
+    let forked = place.call(&[&fork[..], &["--input", "tag=v2"]].concat()).exits(0).document();
+    assert_eq!(forked["output"], "v2");
+    let mended = place.call(&["retry", &run, "--latest", "--json"]).exits(0).document();
+    assert_eq!((&mended["output"], &mended["input"]["tag"]), (&json!("v1"), &json!("v1")));
+}
+
+#[test]
 fn an_input_that_the_latest_workflow_does_not_take_is_refused() {
     let place = Place::new(BROKEN);
     let arguments = [&Place::RUN[..], &["--workspace", "none", "--json"]].concat();
