@@ -2,7 +2,7 @@
 
 use agentos_process::exit::{Exit, Reason};
 
-use crate::bounds::{ANSWER_BYTES, DENIALS, MESSAGE_BYTES, cut};
+use crate::bounds::{ANSWER_BYTES, DENIALS, MESSAGE_BYTES, WHOLE_ANSWER_BYTES, cut};
 use crate::classify::kind_of;
 use crate::event::AgentEvent;
 use crate::usage::Usage;
@@ -13,7 +13,7 @@ use crate::verdict::{Trouble, TroubleKind, Verdict};
 pub(crate) struct Account {
     pub(crate) session_id: Option<String>,
     pub(crate) model: Option<String>,
-    /// What was said last.
+    /// What was said last, at most [`WHOLE_ANSWER_BYTES`] of it.
     pub(crate) text: String,
     pub(crate) usage: Usage,
     pub(crate) cost_usd: Option<f64>,
@@ -38,7 +38,7 @@ impl Account {
 
     /// The agent has said this; what it said before is not its last word.
     pub(crate) fn said(&mut self, text: &str) {
-        self.text = cut(text, ANSWER_BYTES);
+        self.text = cut(text, WHOLE_ANSWER_BYTES);
     }
 
     /// A tool was not allowed.
@@ -86,9 +86,15 @@ impl Account {
                 Some(Trouble::new(TroubleKind::Killed, "it was ended"))
             }
         };
+        let said = std::mem::take(&mut self.text);
+        let (text, whole_text) = match said.len() {
+            0..=ANSWER_BYTES => (said, None),
+            _ => (cut(&said, ANSWER_BYTES), Some(said)),
+        };
         Verdict {
             trouble,
-            text: std::mem::take(&mut self.text),
+            text,
+            whole_text,
             session_id: self.session_id.clone(),
             model: self.model.clone(),
             usage: self.usage,

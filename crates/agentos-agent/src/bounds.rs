@@ -3,8 +3,11 @@
 /// Longest line of a stream that is read, in bytes. A longer one is passed over.
 pub const LINE_BYTES: usize = 8 << 20;
 
-/// Longest answer of an agent that is kept, in bytes: it becomes part of the run's log.
+/// Longest answer of an agent that becomes part of the run's log, in bytes. A longer one is cut off there.
 pub const ANSWER_BYTES: usize = 1 << 20;
+
+/// Longest answer of an agent that is kept at all, in bytes.
+pub const WHOLE_ANSWER_BYTES: usize = 16 << 20;
 
 /// How much of a tool's arguments or output an event carries, in bytes.
 pub const TOOL_BYTES: usize = 4 << 10;

@@ -30,7 +30,7 @@ const WORDS: &[(TroubleKind, &[&str])] = &[
             "set an auth method",
         ],
     ),
-    // How Claude Code names an answer that ended too early, whatever came of asking again.
+    // How Claude Code names an answer that ended too early, however often it asked again.
     (TroubleKind::Dropped, &["stream_truncated"]),
     (TroubleKind::Malformed, &["malformed", "incomplete json", "unexpected token", "invalid json"]),
     (

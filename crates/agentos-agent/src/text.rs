@@ -4,7 +4,7 @@ use agentos_process::exit::Exit;
 
 use crate::account::Account;
 use crate::agent::Translator;
-use crate::bounds::{ANSWER_BYTES, TEXT_BYTES, cut};
+use crate::bounds::{TEXT_BYTES, WHOLE_ANSWER_BYTES, cut};
 use crate::event::AgentEvent;
 use crate::verdict::Verdict;
 
@@ -17,7 +17,7 @@ pub(crate) struct Text {
 
 impl Translator for Text {
     fn feed(&mut self, line: &str) -> Vec<AgentEvent> {
-        let room = ANSWER_BYTES.saturating_sub(self.answer.len() + 1);
+        let room = WHOLE_ANSWER_BYTES.saturating_sub(self.answer.len() + 1);
         self.answer.push_str(&line[..line.floor_char_boundary(room)]);
         if room > line.len() {
             self.answer.push('\n');

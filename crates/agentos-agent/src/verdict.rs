@@ -108,8 +108,11 @@ impl Trouble {
 pub struct Verdict {
     /// What was wrong, if anything.
     pub trouble: Option<Trouble>,
-    /// What the agent said last, as far as it is kept.
+    /// What the agent said last, as far as it becomes part of the run's log.
     pub text: String,
+    /// All of that, where it is longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole_text: Option<String>,
     /// Under which name the agent finds the session again.
     pub session_id: Option<String>,
     /// The model.

@@ -2,7 +2,7 @@
 //!
 //! A run that has not ended is driven from one database only: two processes that drive copies of it would do everything
 //! twice. So a file beside a database names each run in it that is only a copy, or that was moved away, with the other
-//! database. Such a run is never due here, and nobody can resume or answer it here. The file counts for as long as the
+//! database. Such a run is never due here, and can be neither resumed nor answered here. The file counts for as long as the
 //! other database exists.
 
 use std::collections::HashSet;
@@ -56,7 +56,7 @@ impl Counterparts {
         found.database.exists().then_some(found)
     }
 
-    /// Notes where a run goes on. Whoever reads sees the old note or the new one, never a part.
+    /// Notes where a run goes on. A reader sees the old note or the new one, never a part.
     ///
     /// # Errors
     /// The file can't be made.

@@ -32,11 +32,15 @@ use crate::points::Point;
 use crate::shared::Shared;
 use crate::travel::Track;
 use crate::worker::Assignment;
+use commit::may_pass;
 use effects::InFlight;
 use slots::Places;
 
 /// How many messages are taken out of the inbox at once.
 const INBOX_PAGE: usize = 100;
+
+/// How often giving a run back is tried again after an error that does not pass by itself.
+const RELEASES: u32 = 3;
 
 /// How a drive ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,21 +87,22 @@ pub(crate) async fn drive(
 /// Gives a run back, under whatever epoch it is held: whoever leaves a run that goes on has to, or it would wait for this
 /// process to die. Whether it was still ours.
 pub(crate) async fn give_back(shared: &Shared, run: RunId) -> bool {
-    let mut patience = Patience::new();
+    let (mut patience, mut tries) = (Patience::new(), 0);
     loop {
-        let error = match shared.store.head(run).await {
+        let (error, may_pass) = match shared.store.head(run).await {
             Ok(head) if head.owner != Some(shared.owner) => return false,
             Ok(head) => match shared.store.release(run, head.epoch).await {
                 Ok(()) => return true,
-                Err(ReleaseError::Backend(error)) => error.to_string(),
+                Err(ReleaseError::Backend(error)) => (error.to_string(), may_pass(&error)),
                 Err(_) => return false,
             },
             Err(ReadError::NotFound { .. }) => return false,
-            Err(error) => error.to_string(),
+            Err(error) => (error.to_string(), true),
         };
         tracing::warn!(%run, error, "the run can't be given back");
+        tries += u32::from(!may_pass);
         // A process that leaves is dead soon, and its runs are free then.
-        if shared.dead.is_cancelled() || !patience.pause(shared).await {
+        if tries > RELEASES || shared.dead.is_cancelled() || !patience.pause(shared).await {
             return false;
         }
     }
@@ -121,6 +126,8 @@ pub(super) struct Drive {
     load: Arc<AtomicUsize>,
     /// When progress was last told.
     told_at: Option<Instant>,
+    /// Why it stands still, as far as that was said.
+    trouble: Option<String>,
     /// Somebody has put something into the inbox.
     mail: Arc<Notify>,
     news: mpsc::UnboundedReceiver<News>,
@@ -288,7 +295,7 @@ impl Drive {
     }
 
     /// What waits in the inbox.
-    async fn inbox(&self) -> Result<Vec<Happening>, Left> {
+    async fn inbox(&mut self) -> Result<Vec<Happening>, Left> {
         let mut patience = Patience::new();
         let received = loop {
             match self.shared.store.inbox(self.run, INBOX_PAGE).await {

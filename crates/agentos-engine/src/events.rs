@@ -36,12 +36,14 @@ pub enum Event {
         /// How far.
         progress: Value,
     },
-    /// A run could not be driven, and will be tried again later.
+    /// A run can't be driven.
     Trouble {
         /// The run.
         run: RunId,
         /// What is wrong, for people.
         message: String,
+        /// The engine has left the run alone, and tries it again later. Otherwise it waits until that has passed.
+        is_left: bool,
     },
 }
 

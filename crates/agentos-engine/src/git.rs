@@ -192,7 +192,7 @@ impl GitPerformer {
         Ok(value)
     }
 
-    /// When a run was created; now, if nobody knows.
+    /// When a run was created; now, if that is not known.
     async fn created_at(&self, run: RunId) -> Timestamp {
         let known = match &self.settings.records {
             Some(records) => records.run_detail(run).await.ok(),

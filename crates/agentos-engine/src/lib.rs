@@ -31,6 +31,7 @@ mod patience;
 pub mod performer;
 pub mod points;
 mod progress;
+mod remark;
 mod reservation;
 mod room;
 mod scheduler;

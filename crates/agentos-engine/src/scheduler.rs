@@ -228,7 +228,7 @@ impl Scheduler {
             Left::Trouble(message) => {
                 tracing::warn!(%run, message, "the run can't be driven");
                 self.shared.troubled().add(run, Instant::now());
-                self.shared.events.tell(Event::Trouble { run, message });
+                self.shared.events.tell(Event::Trouble { run, message, is_left: true });
             }
             Left::Parked => {
                 // It has a time to be woken at, perhaps.

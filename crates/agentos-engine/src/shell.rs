@@ -230,7 +230,7 @@ pub(crate) fn is_begun(path: &Path) -> bool {
 }
 
 /// Ends a command, as often as it takes. Only where this process has no file to spare for it, and none becomes free, it is
-/// given up: the command ends by itself when nobody has waited for it for a while.
+/// given up: the command ends by itself when no process has waited for it for a while.
 pub(crate) async fn end(directory: Directory) {
     let mut without_files = 0;
     while without_files < WITHOUT_FILES {

@@ -131,7 +131,7 @@ impl Snapshots for NoSnapshots {
     }
 
     async fn roll_back(&self, rollback: Rollback) -> Result<(), Refusal> {
-        Err(refused(&rollback.step, "nobody keeps snapshots here").into())
+        Err(refused(&rollback.step, "no snapshots are kept here").into())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The clocks of this crate: the time of day for people, and steady ones that nobody sets.
+//! The clocks of this crate: the time of day for people, and steady ones that can't be set.
 //!
 //! Limits of time hold for real processes, so here time is read and not injected. The steady clock stands still while
 //! the machine is suspended: a command is not ended for a time in which it could not run.

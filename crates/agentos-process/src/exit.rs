@@ -13,6 +13,9 @@ pub struct Exit {
     pub signal: Option<i32>,
     /// How long it took.
     pub duration_ms: u64,
+    /// How much of that its output could not be written because there was no room.
+    #[serde(default)]
+    pub waited_ms: u64,
     /// How much it wrote to its standard output, masked, in bytes.
     pub stdout_bytes: u64,
     /// How much it wrote to its standard error, masked, in bytes.
@@ -61,6 +64,7 @@ impl Exit {
             exit_code: None,
             signal: None,
             duration_ms: 0,
+            waited_ms: 0,
             stdout_bytes: 0,
             stderr_bytes: 0,
             dropped_bytes: 0,

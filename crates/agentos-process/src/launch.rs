@@ -13,6 +13,7 @@ use crate::directory::Directory;
 use crate::outcome::Outcome;
 use crate::points::{NoPoints, Point, Points};
 use crate::recover::{clear_up, forbid};
+use crate::shell_word::quoted_path;
 use crate::spec::CommandSpec;
 use crate::{lock, memory, open_files, wake};
 
@@ -102,7 +103,7 @@ impl Launcher {
     /// What to say when supervisors die before they begin.
     #[must_use]
     pub fn no_supervisor(&self) -> FollowError {
-        FollowError::NoSupervisor { tries: STARTS, program: self.program.display().to_string() }
+        FollowError::NoSupervisor { tries: STARTS, program: quoted_path(&self.program) }
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is where supervisors are started")]

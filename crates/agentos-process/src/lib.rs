@@ -41,6 +41,7 @@ pub mod points;
 mod processes;
 mod recover;
 pub mod secret;
+pub mod shell_word;
 pub mod spec;
 pub mod started;
 pub mod supervisor;

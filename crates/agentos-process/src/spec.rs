@@ -47,9 +47,9 @@ pub enum Program {
 /// How long a command may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// In all.
+    /// In all, without the time in which its output could not be written.
     pub wall: Option<Duration>,
-    /// Without a word.
+    /// Without a word, while its output can be written.
     pub idle: Option<Duration>,
     /// While nobody is attached.
     pub orphan: Option<Duration>,

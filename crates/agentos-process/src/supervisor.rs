@@ -56,7 +56,7 @@ pub fn main_with(directory: &Path, points: &dyn Points) -> ExitCode {
     points.pass(Point::Begun);
     match supervise(directory, points) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever waits sees no start, or a start without an end.
+        // The client sees no start, or a start without an end.
         Err(error) if is_out_of_room(&error) => ExitCode::from(NO_ROOM),
         Err(_) => ExitCode::FAILURE,
     }

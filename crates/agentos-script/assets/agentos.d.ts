@@ -561,6 +561,8 @@ declare module "agentos" {
   export interface SessionResult<T = unknown> {
     /** What the agent said last. */
     readonly text: string;
+    /** Whether it said more than `text` has, which is 1 MiB at most. All of it is an artifact of the session. */
+    readonly truncated: boolean;
     /** The answer as JSON, if that was asked for. */
     readonly json: T;
     /** What the agent calls the session. */

@@ -161,7 +161,7 @@ impl Desk {
         self.warned.insert(site.clone())
     }
 
-    /// How many rejections nobody has handled so far.
+    /// How many rejections were not handled so far.
     pub(crate) const fn unhandled_count(&self) -> usize {
         self.unhandled.len()
     }

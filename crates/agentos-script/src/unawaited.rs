@@ -1,7 +1,7 @@
 //! Calls on `ctx` that were never awaited, and so were stopped when what they belong to ended.
 //!
-//! What a scope leaves open is cancelled, and its promise is rejected. Whoever awaits it, or has given it to `Promise.race`
-//! or `Promise.all`, handles that rejection. If nobody does, `await` was forgotten: the code looks as if the work was done,
+//! What a scope leaves open is cancelled, and its promise is rejected. Code that awaits it, or has given it to `Promise.race`
+//! or `Promise.all`, handles that rejection. Otherwise `await` was forgotten: the code looks as if the work was done,
 //! and it was stopped on the way.
 
 use agentos_core::failure::{Failure, FailureKind};
@@ -17,7 +17,7 @@ pub(crate) struct Unawaited {
     scope: ScopeNumber,
     kind: Option<OperationKind>,
     site: Site,
-    /// How many rejections nobody had handled before.
+    /// How many rejections were not handled before.
     before: usize,
 }
 
@@ -34,7 +34,7 @@ impl Unawaited {
         Some(Self { scope: pending.scope, kind: pending.kind, site, before })
     }
 
-    /// Warns if nobody has handled it.
+    /// Warns if it was not handled.
     pub(crate) fn warn(self, desk: &mut Desk, door: &mut Door<'_>) {
         if desk.unhandled_count() > self.before
             && let Some(scope) = desk.scope(self.scope)

@@ -103,7 +103,7 @@ impl RunFolder {
     }
 
     /// Makes the folder of a run that is about to be created. Until the run's document is in it, it is known that the run may
-    /// not have come to be: if this process dies before, somebody else removes the folder.
+    /// not have come to be: if this process dies before, another one removes the folder.
     ///
     /// # Errors
     /// [`FolderError`].

@@ -24,6 +24,7 @@ pub mod claim;
 pub mod commit;
 pub mod conformance;
 pub mod due;
+mod file_limit;
 pub mod folder;
 pub mod ids;
 pub mod inbox;

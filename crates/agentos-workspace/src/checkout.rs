@@ -10,6 +10,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use agentos_process::shell_word::quoted_path;
 use thiserror::Error;
 
 use crate::git::{self, Found, GitError, ListedWorktree};
@@ -49,9 +50,9 @@ pub enum CheckoutError {
     /// The git directory of a checkout that says it has none.
     #[error(
         "{} says that it is bare (core.bare), although it lies in a checkout; if it should not be: git config --file \
-         '{}' core.bare false",
+         {} core.bare false",
         git_dir.display(),
-        git_dir.join("config").display()
+        quoted_path(&git_dir.join("config"))
     )]
     BareByAccident {
         /// The git directory.

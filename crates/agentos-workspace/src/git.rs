@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agentos_process::shell_word::quoted_path;
 use agentos_process::tool::{Answer, Tool, ToolError};
 use thiserror::Error;
 
@@ -55,9 +56,9 @@ pub enum GitError {
     /// The repository belongs to another user, and git does not trust it.
     #[error(
         "git does not trust the repository at {}: it belongs to another user. If you trust it: \
-         git config --global --add safe.directory '{}'",
+         git config --global --add safe.directory {}",
         repository.display(),
-        repository.display()
+        quoted_path(repository)
     )]
     DubiousOwnership {
         /// The path that git names.

@@ -111,15 +111,7 @@ pub(crate) async fn drive(
     let presenter =
         Presenter::new(&session.output, stream, session.surroundings.environment.clone())
             .knows(known);
-    let mut watching = Watching {
-        store,
-        owner: owner.id(),
-        run,
-        family,
-        presenter,
-        lines,
-        events: engine.events(),
-    };
+    let mut watching = Watching { store, run, family, presenter, lines, events: engine.events() };
     let outcome = watching.until(&engine, &mut signals).await;
     match outcome {
         Outcome::Wish(Wish::Stop) => {
@@ -292,7 +284,6 @@ enum Outcome {
 /// Somebody who watches a run that is driven here.
 struct Watching<'a> {
     store: &'a SqliteStore,
-    owner: OwnerId,
     run: RunId,
     family: Arc<Family>,
     presenter: Presenter,
@@ -316,10 +307,8 @@ impl Watching<'_> {
                 ended = &mut ended => return Outcome::Ended(ended),
                 event = self.events.recv() => match event {
                     Ok(Event::Committed { .. }) | Err(RecvError::Lagged(_)) => is_stale = true,
-                    // What passes is gone on with; what does not is given back.
-                    Ok(Event::Trouble { run, message })
-                        if run == self.run && !self.is_ours().await =>
-                    {
+                    // What passes is gone on with; what does not is left.
+                    Ok(Event::Trouble { run, message, is_left: true }) if run == self.run => {
                         return Outcome::Trouble(message);
                     }
                     Ok(Event::Progress { progress, .. }) => self.presenter.note(progress),
@@ -337,12 +326,6 @@ impl Watching<'_> {
                 }
             }
         }
-    }
-
-    /// Whether somebody here still drives the run.
-    async fn is_ours(&self) -> bool {
-        let head = self.store.head(self.run).await;
-        head.is_ok_and(|head| head.owner == Some(self.owner))
     }
 
     async fn show(&mut self) {

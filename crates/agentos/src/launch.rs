@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use agentos_core::id::RunId;
 use agentos_core::value::Value;
+use agentos_process::shell_word::quoted;
 use agentos_sdk::{InputError, InputProblem, accept_input};
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::{Owner, SqliteStore};
@@ -99,7 +100,7 @@ pub(crate) fn accept(workflow: &str, schema: Option<&Value>, input: Value) -> Re
     accept_input(schema, input).map_err(|error| {
         let mut wrong = CommandError::usage(error.to_string())
             .because(Cause::Input)
-            .cli_hint(format!("`agentos run {workflow} --help` lists the inputs"))
+            .cli_hint(format!("`agentos run {} --help` lists the inputs", quoted(workflow)))
             .api_hint(format!("`GET /api/workflows/{workflow}` has the schema of its input"));
         if let InputError::Invalid(problems) = error {
             let field =

@@ -18,19 +18,17 @@ use crate::output::Output;
 use crate::terminal::live::{self, Live, room};
 use crate::terminal::note::notes;
 use crate::terminal::paint::Paint;
+use crate::terminal::plain::PlainLines;
 use crate::terminal::size::Size;
 use crate::terminal::text::harmless;
 use crate::terminal::tree::{self, Frame};
-use crate::terminal::{Environment, FamilyView, plain, session};
+use crate::terminal::{Environment, FamilyView, session};
 
 /// How many runs of a family are shown at most.
 const SHOWN: usize = 100;
 
 /// How many of the latest log lines are kept for the picture.
 const LATEST: usize = 20;
-
-/// How many log lines wait for the next look at what else has happened; beyond that some are left out. The file has them.
-const HEARD: usize = 10_000;
 
 /// Reads a family: the run, and those of the others that descend from it.
 pub(crate) async fn load(
@@ -112,7 +110,7 @@ pub(crate) struct Presenter {
 
 enum How {
     Live(Live<Box<dyn io::Write>>),
-    Plain { before: Option<Box<FamilyView>>, heard: Vec<Said> },
+    Plain(PlainLines),
     Silent,
 }
 
@@ -126,7 +124,7 @@ impl Presenter {
             Some(_) if output.is_quiet && live::is_possible(&environment, true) => {
                 How::Live(Live::new(out))
             }
-            _ => How::Plain { before: None, heard: Vec::new() },
+            _ => How::Plain(PlainLines::default()),
         };
         Self {
             stream,
@@ -141,8 +139,8 @@ impl Presenter {
 
     /// What is known of already is not told as news.
     pub(crate) fn knows(mut self, view: FamilyView) -> Self {
-        if let How::Plain { before, .. } = &mut self.how {
-            *before = Some(Box::new(view));
+        if let How::Plain(lines) = &mut self.how {
+            lines.knows(view);
         }
         self
     }
@@ -161,8 +159,8 @@ impl Presenter {
                     self.latest.remove(0);
                 }
             }
-            How::Plain { heard, .. } if heard.len() < HEARD => heard.push(said.clone()),
-            How::Plain { .. } | How::Silent => {}
+            How::Plain(lines) => lines.hear(said),
+            How::Silent => {}
         }
     }
 
@@ -188,10 +186,8 @@ impl Presenter {
                 let frame = Frame { now, size: Some(room(screen)), paint: self.paint };
                 live.draw(&tree::lines(&view, &frame), screen)
             }
-            How::Plain { before, heard } => {
-                let lines = plain::changes(before.as_deref(), &view, heard, &self.zone);
-                heard.clear();
-                *before = Some(Box::new(view));
+            How::Plain(lines) => {
+                let lines = lines.changes(view, (now, &self.zone));
                 self.write_lines(&lines);
                 Ok(())
             }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::account::Account;
 use crate::agent::Translator;
-use crate::bounds::{ANSWER_BYTES, MESSAGE_BYTES, TEXT_BYTES, TOOL_BYTES, cut};
+use crate::bounds::{MESSAGE_BYTES, TEXT_BYTES, TOOL_BYTES, WHOLE_ANSWER_BYTES, cut};
 use crate::classify::{is_denial, kind_of, kind_of_status};
 use crate::event::AgentEvent;
 use crate::json::{count, object, text};
@@ -92,7 +92,7 @@ impl Stream {
             return self.said();
         }
         let said = text(event, "/content").unwrap_or_default();
-        let room = ANSWER_BYTES.saturating_sub(self.saying.len());
+        let room = WHOLE_ANSWER_BYTES.saturating_sub(self.saying.len());
         self.saying.push_str(&said[..said.floor_char_boundary(room)]);
         if event.get("delta") == Some(&Value::Bool(true)) {
             return vec![AgentEvent::Text { text: cut(said, TEXT_BYTES), partial: true }];

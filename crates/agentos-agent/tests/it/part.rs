@@ -26,6 +26,7 @@ pub(crate) fn exited(code: i32) -> Exit {
         stdout_bytes: 0,
         stderr_bytes: 0,
         dropped_bytes: 0,
+        waited_ms: 0,
         leftovers: 0,
         message: None,
     }

@@ -66,6 +66,7 @@ impl Conduct {
         let files = files::listed(&self.whose);
         json!({
             "text": verdict.text,
+            "truncated": verdict.whole_text.is_some(),
             "agent": self.member.name,
             "session_id": verdict.session_id,
             "model": verdict.model.as_deref().or(self.model()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_agent::agent::Session;
+use agentos_agent::bounds::ANSWER_BYTES;
 use agentos_agent::roster::Member;
 use agentos_agent::usage::Baseline;
 use agentos_agent::verdict::{Trouble, TroubleKind, Verdict};
@@ -129,7 +130,8 @@ impl Conduct {
                 }
                 Err(error) => return Err(failed(spec.secrets.masked(&error.to_string())).into()),
             };
-            gone += Duration::from_millis(exit.duration_ms);
+            // What its output waited for room does not count for its `timeout`.
+            gone += Duration::from_millis(exit.duration_ms.saturating_sub(exit.waited_ms));
             let mut verdict = listener.finish(&mut round, &exit);
             self.name_session(&turn, &mut verdict);
             let heard = Heard { verdict: &verdict, exit: &exit, spent: listener.spent };
@@ -181,6 +183,9 @@ impl Conduct {
             }
             Some(trouble) => Next::Answer(Err(trouble.clone())),
             None if !self.asked.wants_json() => Next::Answer(Ok(None)),
+            None if heard.verdict.whole_text.is_some() => {
+                self.mend(turn, heard, &format!("it is longer than {ANSWER_BYTES} bytes."))
+            }
             None => match form::json_of(&self.asked, &heard.verdict.text) {
                 Ok(json) => Next::Answer(Ok(Some(json))),
                 Err(why) => self.mend(turn, heard, &why),

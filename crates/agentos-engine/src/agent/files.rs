@@ -25,19 +25,25 @@ const RAW_BYTES: u64 = 64 << 20;
 const TRANSCRIPT_BYTES: u64 = 16 << 20;
 
 /// What a file of a session is.
-const FILES: [(&str, &str); 2] = [("jsonl", "application/jsonl"), ("txt", "text/plain")];
+const FILES: [(&str, &str); 3] =
+    [("jsonl", "application/jsonl"), ("txt", "text/plain"), (ANSWER, "text/plain")];
+
+/// How the file of an answer ends that is too long for the run's log.
+const ANSWER: &str = "answer.txt";
 
 /// How much is gathered before it is written, in bytes.
 const BUFFER_BYTES: usize = 8 << 10;
 
 /// The files of one try. What is written to them waits for room on the disk.
 pub(super) struct Files<'a> {
-    raw: Kept<'a>,
-    transcript: Kept<'a>,
+    raw: SessionFile<'a>,
+    transcript: SessionFile<'a>,
+    answer: Option<PathBuf>,
+    is_wanted: IsWanted<'a>,
 }
 
 /// One file that does not grow for ever.
-struct Kept<'a> {
+struct SessionFile<'a> {
     is_wanted: IsWanted<'a>,
     file: Option<File>,
     /// How much of it is written.
@@ -46,7 +52,7 @@ struct Kept<'a> {
     left: u64,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> SessionFile<'a> {
     fn create(path: Option<PathBuf>, most: u64, is_wanted: IsWanted<'a>) -> Self {
         let file = path.and_then(|path| match wait_for_room(is_wanted, || create(&path)) {
             Ok(file) => Some(file),
@@ -104,8 +110,25 @@ impl<'a> Files<'a> {
     pub(super) fn create(whose: &Whose, is_wanted: IsWanted<'a>) -> Self {
         let path = |extension| absolute(whose, whose.r#try, extension);
         Self {
-            raw: Kept::create(path("jsonl"), RAW_BYTES, is_wanted),
-            transcript: Kept::create(path("txt"), TRANSCRIPT_BYTES, is_wanted),
+            raw: SessionFile::create(path("jsonl"), RAW_BYTES, is_wanted),
+            transcript: SessionFile::create(path("txt"), TRANSCRIPT_BYTES, is_wanted),
+            answer: path(ANSWER),
+            is_wanted,
+        }
+    }
+
+    /// Keeps the answer of a round that is too long for the run's log. There is no file of any other.
+    pub(super) fn keep_answer(&self, text: Option<&str>) {
+        let Some(path) = &self.answer else { return };
+        let kept = match text {
+            Some(text) => wait_for_room(self.is_wanted, || fs::write(path, text)),
+            None => match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+        };
+        if let Err(error) = kept {
+            tracing::warn!(path = %path.display(), %error, "a session's answer is not kept");
         }
     }
 

@@ -2,6 +2,7 @@
 //! watches.
 
 use agentos_agent::agent::Translator;
+use agentos_agent::bounds::ANSWER_BYTES;
 use agentos_agent::event::AgentEvent;
 use agentos_agent::lines::Lines;
 use agentos_agent::transcript::paragraph;
@@ -172,6 +173,14 @@ impl<'a> Listener<'a> {
         }
         let mut verdict = round.translator.finish(exit, &round.complaints);
         verdict.text = self.secrets.masked(&verdict.text);
+        if let Some(text) = &mut verdict.whole_text {
+            *text = self.secrets.masked(text);
+            self.say(&format!(
+                "its answer has {} bytes, of which the run gets {ANSWER_BYTES}; all of it is an artifact",
+                text.len()
+            ));
+        }
+        self.files.keep_answer(verdict.whole_text.as_deref());
         for tool in &mut verdict.denied {
             *tool = self.secrets.masked(tool);
         }

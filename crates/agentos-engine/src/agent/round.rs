@@ -128,7 +128,7 @@ impl Conduct {
             return Spent::default();
         };
         let text = std::fs::read(self.spent_path(Try(before))).unwrap_or_default();
-        // Where nothing is on record, nobody knows what it used.
+        // Where nothing is on record, it is not known what it used.
         serde_json::from_slice(&text).unwrap_or_else(|_| Spent::default().in_part())
     }
 

@@ -47,8 +47,9 @@ impl Drive {
                 return Err(Left::Leaving);
             }
         }
+        self.end_trouble();
         receivers.into_iter().for_each(|run| self.shared.ring(run));
-        // Before anybody hears of the commit: a document that is written of the run's end has its warnings.
+        // Before the commit is told of: a document that is written of the run's end has its warnings.
         self.keep_warnings(lines).await;
         self.shared.events.tell(Event::Committed { run, chunk: Arc::new(chunk), standing });
         Ok(())
@@ -72,7 +73,7 @@ impl Drive {
                 tracing::warn!(run = %self.run, message, "whether a commit was taken is not known");
                 self.find_out(end).await
             }
-            Some(Err(CommitError::Backend(error))) if can_help(&error) => {
+            Some(Err(CommitError::Backend(error))) if may_pass(&error) => {
                 self.tell_trouble(error.to_string());
                 Ok(false)
             }
@@ -96,7 +97,10 @@ impl Drive {
                     self.shared.die();
                     return Err(Left::Dead);
                 }
-                Err(ClaimError::Backend(error)) => self.tell_trouble(error.to_string()),
+                Err(ClaimError::Backend(error)) if may_pass(&error) => {
+                    self.tell_trouble(error.to_string());
+                }
+                Err(ClaimError::Backend(error)) => return Err(Left::Trouble(error.to_string())),
                 Err(_) => return Err(Left::Lost),
             }
             if !patience.pause(&self.shared).await {
@@ -105,13 +109,29 @@ impl Drive {
         }
     }
 
-    pub(super) fn tell_trouble(&self, message: String) {
+    /// Says why the run stands still: once, however often the same is tried.
+    pub(super) fn tell_trouble(&mut self, message: String) {
+        if self.trouble.as_ref() == Some(&message) {
+            return;
+        }
         tracing::warn!(run = %self.run, message, "the run stands still");
-        self.shared.events.tell(Event::Trouble { run: self.run, message });
+        self.shared.events.tell(Event::Trouble {
+            run: self.run,
+            message: message.clone(),
+            is_left: false,
+        });
+        self.trouble = Some(message);
+    }
+
+    /// What kept the run from going on has passed.
+    pub(super) fn end_trouble(&mut self) {
+        if self.trouble.take().is_some() {
+            tracing::warn!(run = %self.run, "the run goes on");
+        }
     }
 }
 
-/// Whether it can get better by itself, or by somebody's making room.
-fn can_help(error: &BackendError) -> bool {
+/// Whether it can get better by itself, or when a person makes room.
+pub(super) fn may_pass(error: &BackendError) -> bool {
     error.retry() == Retry::SameAgain
 }

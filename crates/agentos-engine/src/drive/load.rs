@@ -76,6 +76,7 @@ impl Drive {
             track,
             load,
             told_at: None,
+            trouble: None,
             mail,
             news,
             settings,

@@ -7,37 +7,23 @@ use agentos_core::id::RunId;
 use agentos_core::turn::LogLine;
 use agentos_store::records::NewComment;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
-use uuid::Uuid;
 
 use super::Drive;
-
-/// Who remarks it.
-const AUTHOR: &str = "agentos";
+use crate::remark::remark;
 
 impl Drive {
     /// Keeps the warnings among these lines. One that can't be kept is still in the log file.
     pub(super) async fn keep_warnings(&self, lines: &[LogLine]) {
         let (Some(records), run) = (&self.shared.records, self.run) else { return };
         for line in lines.iter().filter(|line| line.is_warning) {
-            if let Err(error) = records.add_comment(remark(run, line)).await {
+            if let Err(error) = records.add_comment(warning(run, line)).await {
                 tracing::warn!(%run, %error, "a warning is not kept on its run");
             }
         }
     }
 }
 
-fn remark(run: RunId, line: &LogLine) -> NewComment {
-    let digest = Sha256::digest(format!("{run} warning {}", line.ordinal));
-    let mut id = [0; 16];
-    id.copy_from_slice(&digest[..16]);
-    NewComment {
-        id: Uuid::from_bytes(id),
-        run,
-        step: None,
-        message: line.message.clone(),
-        metadata: Some(json!({ "level": "warning" })),
-        author: AUTHOR.to_owned(),
-        at: line.at,
-    }
+fn warning(run: RunId, line: &LogLine) -> NewComment {
+    let remark = remark(run, &format!("warning {}", line.ordinal), (line.message.clone(), line.at));
+    NewComment { metadata: Some(json!({ "level": "warning" })), ..remark }
 }

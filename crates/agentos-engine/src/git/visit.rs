@@ -91,7 +91,7 @@ impl Visit {
         }
         let done = self.call(is_recovered);
         if matches!(&done, Err(Trouble::History(error)) if self.is_killed(error)) {
-            // Whoever comes next has to clear up, too. A folder, which goes with the others of the run.
+            // The next visit has to clear up, too. A folder, which goes with the others of the run.
             if let Err(error) = fs::create_dir_all(&note) {
                 tracing::warn!(%error, "it can't be noted that a git was killed");
             }
@@ -152,7 +152,7 @@ impl Visit {
     }
 }
 
-/// Whatever came of it, no git was killed in the end.
+/// No git was killed in the end, whether or not it succeeded.
 fn settled(note: &Path, done: Result<Done, Trouble>) -> Result<Done, Trouble> {
     let _none = fs::remove_dir(note);
     done

@@ -10,16 +10,14 @@ use agentos_core::entry::{Home, OperationResult};
 use agentos_core::id::{RunId, Try};
 use agentos_core::path::OperationId;
 use agentos_core::time::Timestamp;
-use agentos_store::records::NewComment;
 use agentos_workspace::workspace::{Kind, Workspace, guard, setup};
 use async_trait::async_trait;
-use sha2::{Digest as _, Sha256};
-use uuid::Uuid;
 
 use super::CheckedWorkspaces;
 use crate::clock::{Clock as _, SystemClock};
 use crate::library::prelude;
 use crate::performer::{Order, Performed, Performer, Ticket};
+use crate::remark::remark;
 
 /// Performs what somebody else performs, and looks at the workspace afterwards.
 #[derive(Clone)]
@@ -44,7 +42,10 @@ impl<P: Performer> Watched<P> {
             setup::has_been_done(&workspace, &home.setup).map_err(|error| error.to_string())?;
         }
         for (number, line) in (0..).zip(self.mend(workspace).await?) {
-            let comment = remark(run, number, &line);
+            // One after the other.
+            let at = Timestamp(SystemClock.now().0.saturating_add(number));
+            let message = format!("While it ran, in the repository: {line}");
+            let comment = remark(run, &format!("{} {line}", at.0), (message, at));
             self.grounds.records().add_comment(comment).await.map_err(|error| error.to_string())?;
         }
         Ok(())
@@ -54,24 +55,6 @@ impl<P: Performer> Watched<P> {
         let surroundings = Arc::clone(self.grounds.surroundings());
         let looked = tokio::task::spawn_blocking(move || guard::check(&surroundings, &workspace));
         looked.await.map_err(|error| error.to_string())
-    }
-}
-
-/// What is remarked on a run about the repository.
-fn remark(run: RunId, number: i64, line: &str) -> NewComment {
-    // One after the other.
-    let at = Timestamp(SystemClock.now().0.saturating_add(number));
-    let digest = Sha256::digest(format!("{run} {} {line}", at.0));
-    let mut id = [0; 16];
-    id.copy_from_slice(&digest[..16]);
-    NewComment {
-        id: Uuid::from_bytes(id),
-        run,
-        step: None,
-        message: format!("While it ran, in the repository: {line}"),
-        metadata: None,
-        author: "agentos".to_owned(),
-        at,
     }
 }
 

@@ -151,7 +151,7 @@ async fn a_run_whose_workflow_is_missing_is_told_of_and_disturbs_nobody() {
     let run = life.start(1).await;
     life.ends(run).await;
     let message = loop {
-        if let Event::Trouble { run, message } = events.recv().await.expect("events come") {
+        if let Event::Trouble { run, message, .. } = events.recv().await.expect("events come") {
             assert_eq!(run, lost);
             break message;
         }

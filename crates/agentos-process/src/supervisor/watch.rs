@@ -60,6 +60,8 @@ pub(super) struct Watch<'a> {
     phase: Phase,
     reason: Reason,
     stall: Option<Stall>,
+    /// How long output could not be written, in all stalls that are over.
+    stalled: Duration,
     /// Why output was given up.
     lost: Option<String>,
     leftovers: u32,
@@ -91,6 +93,7 @@ impl<'a> Watch<'a> {
             phase: Phase::Running,
             reason: Reason::Exited,
             stall: None,
+            stalled: Duration::ZERO,
             lost: None,
             leftovers: 0,
             begun,
@@ -166,14 +169,12 @@ impl<'a> Watch<'a> {
         Ok(is_called)
     }
 
-    /// Writes what could not be written before; gives up where that takes too long, or nobody wants it any more.
+    /// Writes what could not be written before; gives up where that takes too long, or the command was stopped.
     fn write_again(&mut self, now: Moment) {
         let Some(stall) = self.stall.filter(|stall| now >= stall.next) else { return };
-        // A command that waits for us is not silent.
-        self.last_word = now;
         let log = &mut self.log;
         let Err(error) = self.pumps.iter_mut().try_for_each(|pump| pump.flush(log)) else {
-            self.stall = None;
+            self.end_stall(stall, now);
             if let Phase::Draining { until } = &mut self.phase {
                 *until = now + self.limits.drain;
             }
@@ -184,13 +185,20 @@ impl<'a> Watch<'a> {
             self.stall = Some(Stall { next: now + ROOM_ROUND, ..stall });
             return;
         }
-        self.stall = None;
+        self.end_stall(stall, now);
         self.lost = Some(format!("its output could not be kept: {error}"));
         if is_wanted && self.phase == Phase::Running {
             self.end_because(Reason::Lost, now);
         } else if is_wanted {
             self.reason = Reason::Lost;
         }
+    }
+
+    /// The command goes on, as if no time had passed since its output could not be written.
+    fn end_stall(&mut self, stall: Stall, now: Moment) {
+        self.stall = None;
+        self.stalled += now.saturating_sub(stall.since);
+        self.last_word = now;
     }
 
     /// Reads no further, and writes what is left.
@@ -205,17 +213,25 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// When the command will have taken too long, and when it will have said nothing for too long. While its output can't be
+    /// written, neither comes: what holds it up is the disk.
+    fn deadlines(&self) -> [Option<Moment>; 2] {
+        match self.stall {
+            Some(_) => [None, None],
+            None => [
+                self.limits.wall.map(|wall| self.begun + self.stalled + wall),
+                self.limits.idle.map(|idle| self.last_word + idle),
+            ],
+        }
+    }
+
     /// When something has to be done even if nothing happens.
     fn next_moment(&self) -> Moment {
         let of_phase = match self.phase {
-            Phase::Running => [
-                self.limits.wall.map(|wall| self.begun + wall),
-                self.limits.idle.map(|idle| self.last_word + idle),
-                self.limits.orphan.map(|orphan| self.last_attached + orphan),
-            ]
-            .into_iter()
-            .flatten()
-            .min(),
+            Phase::Running => {
+                let orphan = self.limits.orphan.map(|orphan| self.last_attached + orphan);
+                self.deadlines().into_iter().chain([orphan]).flatten().min()
+            }
             Phase::Draining { until } => Some(until),
             // Nobody tells when the last one is gone.
             Phase::Ending { kill_at } => Some(kill_at.min(moment() + KILL_ROUND)),
@@ -260,7 +276,7 @@ impl<'a> Watch<'a> {
                 self.phase = Phase::Draining { until: now + self.limits.drain };
             }
             Phase::Running => self.hold_to_limits(now),
-            // Whatever is held, and whatever may still be in the pipes, comes first.
+            // What is held, and what may still be in the pipes, comes first.
             Phase::Draining { .. } if self.stall.is_some() => {}
             Phase::Draining { until } if is_drained || now >= until => {
                 if self.reaper.is_empty() {
@@ -284,14 +300,13 @@ impl<'a> Watch<'a> {
     }
 
     fn hold_to_limits(&mut self, now: Moment) {
-        let is_over = |limit: Option<Duration>, since: Moment| {
-            limit.is_some_and(|limit| now.saturating_sub(since) >= limit)
-        };
-        if is_over(self.limits.wall, self.begun) {
+        let is_over = |deadline: Option<Moment>| deadline.is_some_and(|deadline| now >= deadline);
+        let [wall, idle] = self.deadlines();
+        if is_over(wall) {
             self.end_because(Reason::Timeout, now);
-        } else if is_over(self.limits.idle, self.last_word) {
+        } else if is_over(idle) {
             self.end_because(Reason::Idle, now);
-        } else if is_over(self.limits.orphan, self.last_attached) {
+        } else if is_over(self.limits.orphan.map(|orphan| self.last_attached + orphan)) {
             if self.is_attended() {
                 self.last_attached = now;
             } else {
@@ -324,6 +339,7 @@ impl<'a> Watch<'a> {
             exit_code: status.and_then(rustix::process::WaitStatus::exit_status),
             signal: status.and_then(rustix::process::WaitStatus::terminating_signal),
             duration_ms: millis(moment().saturating_sub(self.begun)),
+            waited_ms: millis(self.stalled),
             stdout_bytes: stdout.written(),
             stderr_bytes: stderr.written(),
             dropped_bytes: self.log.dropped(),

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use agentos_process::attached::Event;
+use agentos_process::clock::moment;
 use agentos_process::exit::Reason;
 use agentos_process::launch::{request_stop, stop};
 use agentos_process::spec::CommandSpec;
@@ -82,6 +83,14 @@ impl OnDisk {
         self.let_go();
     }
 
+    /// Leaves as many pages as a command needs to begin, and none for its output.
+    fn fill_but(&self, pages: u64) {
+        let free = statvfs(self.directory.parent().expect("a disk")).expect("a disk");
+        let bytes = free.f_bavail.saturating_sub(pages) * free.f_frsize;
+        let bytes = usize::try_from(bytes).expect("a small disk");
+        fs::write(&self.ballast, vec![0; bytes]).expect("there is room");
+    }
+
     fn let_go(&self) {
         fs::write(self.scene.path().join("go"), "").expect("a file elsewhere");
     }
@@ -129,6 +138,29 @@ fn a_disk_without_inodes_takes_nothing_away_from_an_answer() {
     waits_for_room(&disk, "echo 42", "42\n");
 }
 
+/// Its time and its silence are measured from the command's beginning, which is an instant before it waits for room.
+#[test]
+fn what_a_command_waits_for_room_does_not_count_for_its_limits() {
+    let name = "what_a_command_waits_for_room_does_not_count_for_its_limits";
+    let Some(disk) = disk(name, (SMALL_DISK, "size=256k")) else { return };
+    let on = OnDisk::new(&disk);
+    fs::create_dir(&on.directory).expect("there is room for a folder");
+    on.fill_but(1);
+    let mut spec =
+        on.scene.line("echo 42; touch said; until [ -e go ]; do sleep 0.01; done; echo 43");
+    let limit = Duration::from_secs(3);
+    (spec.limits.wall, spec.limits.idle) = (Some(limit), Some(limit));
+    let attached = launcher().start_or_attach(&on.directory, &spec).expect("it starts");
+    on.until_over();
+    let since = moment();
+    eventually("more time has passed than it may take", || moment() > since + limit * 2);
+    on.make_room();
+    on.let_go();
+    let outcome = attached.outcome(1 << 20).expect("it ends").expect("it began");
+    assert_eq!((outcome.exit.reason, outcome.exit.exit_code), (Reason::Exited, Some(0)));
+    assert_eq!(outcome.stdout, "42\n43\n");
+}
+
 #[test]
 fn what_is_left_in_the_pipes_of_a_command_that_has_exited_waits_too() {
     let name = "what_is_left_in_the_pipes_of_a_command_that_has_exited_waits_too";
@@ -143,14 +175,14 @@ fn a_command_whose_output_finds_no_room_is_lost_and_never_ends_well() {
     let name = "a_command_whose_output_finds_no_room_is_lost_and_never_ends_well";
     let Some(disk) = disk(name, (SMALL_DISK, "size=256k")) else { return };
     let on = OnDisk::new(&disk);
-    // It goes on after it has spoken: it is not left running without anybody who listens.
+    // It goes on after it has spoken: it is not left running while its output is thrown away.
     let mut spec = on.command("echo 42; touch said; sleep 1000");
     spec.limits.room = Duration::from_millis(300);
     let mut attached = launcher().start_or_attach(&on.directory, &spec).expect("it starts");
     on.until_begun();
     on.fill();
     on.until_over();
-    // The record of its end finds no room either, and then nobody is there any more.
+    // The record of its end finds no room either, and then the supervisor leaves.
     let refused = loop {
         match attached.next(Duration::from_millis(50)) {
             Ok(Event::Quiet) => {}

@@ -106,6 +106,7 @@ pub(super) fn answer(mut answer: Value) -> Value {
     let mut take = |field: &str| answer.get_mut(field).map(Value::take).unwrap_or_default();
     let mut known = json!({
         "text": take("text"),
+        "truncated": take("truncated").as_bool().unwrap_or_default(),
         "json": take("json"),
         "sessionId": take("session_id"),
         "agent": take("agent"),

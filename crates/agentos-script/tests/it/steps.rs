@@ -190,7 +190,7 @@ fn the_log_knows_where_everything_was_asked_for() {
 }
 
 #[test]
-fn what_nobody_awaits_is_warned_of_once_for_each_place() {
+fn what_is_not_awaited_is_warned_of_once_for_each_place() {
     let driven = Bench::body(
         r#"
         const helper = async () => { await ctx.sleep(86_400_000); };

@@ -48,6 +48,9 @@ pub struct SessionResult {
     /// What the agent said last.
     #[serde(default)]
     pub text: String,
+    /// Whether it said more than `text` has, which is 1 MiB at most. All of it is an artifact of the session.
+    #[serde(default)]
+    pub truncated: bool,
     /// The answer as JSON, if that was asked for.
     #[serde(default)]
     pub json: Value,

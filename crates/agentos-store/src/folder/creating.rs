@@ -2,10 +2,12 @@
 //!
 //! A run's folder is made before the run: its input files are copied there. A process that dies in between leaves a folder of
 //! a run that never came to be. So there is a file beside the folder, `.creating-{id}`, which that process has locked: if
-//! nobody has the lock and no database knows the run, nobody will ever create it.
+//! no process has the lock and no database knows the run, it will never be created. Databases are asked while the lock is held:
+//! a process that has let go of it has created the run, or never will.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use agentos_core::id::RunId;
@@ -21,9 +23,26 @@ pub struct Creating(#[expect(dead_code, reason = "it is locked")] File);
 impl Creating {
     pub(super) fn begin(folder: &Path) -> Result<Self, FolderError> {
         let path = beside(folder);
-        let locked = File::create(&path).and_then(|file| file.lock().map(|()| file));
-        locked.map(Self).map_err(FolderError::at(&path))
+        locked(&path).map(Self).map_err(FolderError::at(&path))
     }
+}
+
+/// Makes the file and locks it. A process that has found it in between, without a lock, may have removed it: then it is made
+/// again.
+fn locked(path: &Path) -> io::Result<File> {
+    loop {
+        let file = File::create(path)?;
+        file.lock()?;
+        if is_at(&file, path) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether the file is still found at this path.
+fn is_at(file: &File, path: &Path) -> bool {
+    let found = fs::metadata(path).and_then(|found| Ok((found, file.metadata()?)));
+    found.is_ok_and(|(found, file)| (found.dev(), found.ino()) == (file.dev(), file.ino()))
 }
 
 /// The run is there.
@@ -42,7 +61,7 @@ pub fn is_being_created(folder: &Path) -> bool {
     beside(folder).exists()
 }
 
-/// A run that a process was about to create which is dead. Nobody else looks at it while this is kept.
+/// A run that a process was about to create which is dead. No other process looks at it while this is kept.
 #[derive(Debug)]
 pub struct Left {
     /// The run, which may have been created all the same.
@@ -54,7 +73,7 @@ pub struct Left {
 }
 
 impl Left {
-    /// Removes what is left of a run that was never created. Only for a run that no database knows.
+    /// Removes what is left of a run that was never created. Only for a run that no database knew while this was kept.
     ///
     /// # Errors
     /// The file system refuses.
@@ -80,9 +99,8 @@ pub fn find_creating(executions: &Path) -> Vec<Left> {
         let id = name.to_str()?.strip_prefix(PREFIX)?;
         let run = id.parse().ok().map(RunId)?;
         let lock = File::open(entry.path()).ok()?;
-        // Whoever creates it has the lock; one that ends just now removes the file.
-        let is_dead = !matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
-        let is_left = is_dead && entry.path().exists();
+        // The process that creates it has the lock; once the run is there the file goes.
+        let is_left = lock.try_lock().is_ok() && is_at(&lock, &entry.path());
         is_left.then(|| Left { run, folder: executions.join(id), lock })
     });
     left.collect()

@@ -8,6 +8,8 @@
 //! Output of commands has no numbers; each piece says of which command it is and how much of its output is kept with it, so
 //! that whoever attaches to a command again goes on behind that. If writing fails, every file is
 //! cut back to what it was, so that all the lines can be given again.
+//!
+//! A file that may not become larger (`ulimit -f`) has every line up to a last one that says so. The other files go on.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -23,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{FolderError, RunFolder};
+use crate::file_limit::file_limit;
 use crate::ids::step_id;
 use crate::moment::written;
 
@@ -31,6 +34,9 @@ const OPEN_FILES: usize = 8;
 
 /// How much is read at once when the end of a file is looked at.
 const BLOCK: u64 = 64 * 1024;
+
+/// How much of a file that may not become larger is left for the line that says so, in bytes.
+const LAST_LINE_BYTES: u64 = 512;
 
 /// How the end of a numbered line begins: the number is the last field.
 const NUMBER: &[u8] = b",\"n\":";
@@ -223,6 +229,7 @@ impl RunLogs {
 struct End {
     length: u64,
     last: u64,
+    is_full: bool,
 }
 
 #[derive(Debug)]
@@ -232,6 +239,10 @@ struct LogFile {
     last: u64,
     /// Where the file has to be cut before anything else is written, if that failed.
     torn_at: Option<u64>,
+    /// How large the file may become, in bytes.
+    limit: Option<u64>,
+    /// It has come to that, and says so. Nothing more is written.
+    is_full: bool,
     /// How much is written before the disk is full.
     #[cfg(test)]
     room: Option<usize>,
@@ -251,6 +262,8 @@ impl LogFile {
             file,
             last,
             torn_at,
+            limit: file_limit(),
+            is_full: false,
             #[cfg(test)]
             room: None,
         })
@@ -258,36 +271,51 @@ impl LogFile {
 
     /// Answers with where the file ended before.
     fn append<'a>(&mut self, lines: impl Iterator<Item = &'a Line>) -> Result<End, FolderError> {
-        let mut text = Vec::new();
-        let mut last = self.last;
-        for line in lines {
-            match line.ordinal {
-                Some(ordinal) if ordinal <= last => continue,
-                Some(ordinal) => last = ordinal,
-                None => {}
-            }
-            let written = Written {
-                at: written(line.at),
-                level: line.level,
-                step_id: line.step.as_ref().map(|step| step.id),
-                stream: line.stream,
-                msg: &line.message,
-                piece: line.piece.as_ref(),
-                n: line.ordinal,
-            };
-            serde_json::to_writer(&mut text, &written).map_err(|error| FolderError::Io {
-                path: self.path.clone(),
-                source: error.into(),
-            })?;
-            text.push(b'\n');
-        }
         let before = self.end().map_err(FolderError::at(&self.path))?;
+        let mut text = Vec::new();
+        let (mut last, mut is_full) = (self.last, self.is_full);
+        for line in lines.take_while(|_| !self.is_full) {
+            if line.ordinal.is_some_and(|ordinal| ordinal <= last) {
+                continue;
+            }
+            let end = text.len();
+            self.add(line, &mut text)?;
+            if let Some(limit) = self.limit
+                && before.length + text.len() as u64 + LAST_LINE_BYTES > limit
+            {
+                text.truncate(end);
+                self.add(&last_line(line, limit), &mut text)?;
+                if before.length + text.len() as u64 > limit {
+                    text.truncate(end);
+                }
+                is_full = true;
+                break;
+            }
+            last = line.ordinal.unwrap_or(last);
+        }
         if let Err(error) = self.write(&text) {
             self.cut_back(before);
             return Err(FolderError::at(&self.path)(error));
         }
-        self.last = last;
+        (self.last, self.is_full) = (last, is_full);
         Ok(before)
+    }
+
+    /// Adds the text of a line.
+    fn add(&self, line: &Line, text: &mut Vec<u8>) -> Result<(), FolderError> {
+        let written = Written {
+            at: written(line.at),
+            level: line.level,
+            step_id: line.step.as_ref().map(|step| step.id),
+            stream: line.stream,
+            msg: &line.message,
+            piece: line.piece.as_ref(),
+            n: line.ordinal,
+        };
+        serde_json::to_writer(&mut *text, &written)
+            .map_err(|error| FolderError::Io { path: self.path.clone(), source: error.into() })?;
+        text.push(b'\n');
+        Ok(())
     }
 
     fn end(&mut self) -> io::Result<End> {
@@ -295,7 +323,8 @@ impl LogFile {
             self.cut(length)?;
             self.torn_at = None;
         }
-        Ok(End { length: self.file.metadata()?.len(), last: self.last })
+        let length = self.file.metadata()?.len();
+        Ok(End { length, last: self.last, is_full: self.is_full })
     }
 
     fn write(&mut self, text: &[u8]) -> io::Result<()> {
@@ -309,13 +338,23 @@ impl LogFile {
 
     /// Takes back what was written since. If that fails as well, it is done before anything else is written.
     fn cut_back(&mut self, to: End) {
-        self.last = to.last;
+        (self.last, self.is_full) = (to.last, to.is_full);
         self.torn_at = self.cut(to.length).is_err().then_some(to.length);
     }
 
     fn cut(&self, length: u64) -> io::Result<()> {
         if self.file.metadata()?.len() > length { self.file.set_len(length) } else { Ok(()) }
     }
+}
+
+/// Says, where this line would stand, that it and what comes after it are not in the file.
+fn last_line(missing: &Line, limit: u64) -> Line {
+    let message = format!(
+        "… the rest is not in this log: a file may not be larger than {limit} bytes here (`ulimit -f`)"
+    );
+    let (at, step) = (missing.at, missing.step.clone());
+    let (level, stream) = (LogLevel::Warn, Stream::Log);
+    Line { ordinal: None, at, level, step, stream, message, piece: None }
 }
 
 /// Cuts off what is left of an unfinished line, and finds the last number.
@@ -363,214 +402,4 @@ fn number_at_end(text: &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lines_of(path: &std::path::Path) -> Vec<String> {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
-    }
-
-    fn line(ordinal: u64, step: u32) -> Line {
-        let step =
-            StepName { id: Uuid::from_u128(step.into()), number: step, name: "Write Plan!".into() };
-        Line {
-            ordinal: Some(ordinal),
-            at: Timestamp(0),
-            level: LogLevel::Info,
-            step: (!ordinal.is_multiple_of(3)).then_some(step),
-            stream: Stream::Log,
-            message: format!("line {ordinal}\n𝄞"),
-            piece: None,
-        }
-    }
-
-    fn all_lines() -> Vec<Line> {
-        (1..=12).map(|ordinal| line(ordinal, if ordinal < 7 { 1 } else { 2 })).collect()
-    }
-
-    #[test]
-    fn a_crash_at_any_byte_loses_and_repeats_no_line() {
-        let project = tempfile::tempdir().unwrap();
-        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
-        folder.open_logs().unwrap().append(&all_lines()).unwrap();
-        let run = project.path().join(folder.log_file());
-        let step = project.path().join(folder.step_log_file(1, "Write Plan!"));
-        assert!(step.ends_with("step-1-write-plan.log"), "{step:?}");
-        let (whole, whole_step) = (lines_of(&run), lines_of(&step));
-        assert_eq!((whole.len(), whole_step.len()), (12, 4));
-        let bytes = std::fs::read(&run).unwrap();
-        let step_bytes = std::fs::read(&step).unwrap();
-        for cut in 0..bytes.len() {
-            std::fs::write(&run, &bytes[..cut]).unwrap();
-            // The step's file is never behind the run's.
-            let seen = bytes[..cut].iter().filter(|byte| **byte == b'\n').count();
-            if seen < 6 {
-                let lines = whole[..seen].iter().filter(|line| whole_step.contains(line)).count();
-                let kept = step_bytes.split_inclusive(|byte| *byte == b'\n').take(lines).flatten();
-                let torn = step_bytes.len().min(kept.clone().count() + cut % 40);
-                std::fs::write(&step, &step_bytes[..torn]).unwrap();
-            }
-            let mut logs = folder.open_logs().unwrap();
-            let last = logs.last_ordinal();
-            let missing: Vec<Line> =
-                all_lines().into_iter().filter(|line| line.ordinal > Some(last)).collect();
-            logs.append(&missing).unwrap();
-            assert_eq!(lines_of(&run), whole, "cut at {cut}");
-            assert_eq!(lines_of(&step), whole_step, "cut at {cut}");
-        }
-    }
-
-    #[test]
-    fn the_last_number_is_found_behind_a_flood_of_output() {
-        let project = tempfile::tempdir().unwrap();
-        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
-        let mut logs = folder.open_logs().unwrap();
-        let output = Line {
-            ordinal: None,
-            stream: Stream::Stdout,
-            message: "x".repeat(10_000),
-            ..line(1, 1)
-        };
-        logs.append(&[line(1, 1)]).unwrap();
-        logs.append(&vec![output; 50]).unwrap();
-        assert_eq!(folder.open_logs().unwrap().last_ordinal(), 1);
-    }
-
-    #[test]
-    fn a_run_of_many_steps_has_few_files_open_and_loses_no_line() {
-        let project = tempfile::tempdir().unwrap();
-        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
-        let mut logs = folder.open_logs().unwrap();
-        for round in 0..3 {
-            for step in 1..=50 {
-                logs.append(&[Line { step: line(1, step).step, ..output(&round.to_string()) }])
-                    .unwrap();
-                assert!(logs.steps.len() <= OPEN_FILES + 1, "{}", logs.steps.len());
-            }
-        }
-        assert_eq!(lines_of(&project.path().join(folder.step_log_file(7, "Write Plan!"))).len(), 3);
-        assert_eq!(lines_of(&project.path().join(folder.log_file())).len(), 150);
-    }
-
-    #[test]
-    fn output_is_gone_on_with_behind_what_is_kept() {
-        let project = tempfile::tempdir().unwrap();
-        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
-        let step = StepName::of(RunId(Uuid::from_u128(1)), StepNumber(1), "/shell:build#1");
-        assert_eq!(step.name, "build");
-        let piece = |command: &str, end| Line {
-            step: Some(step.clone()),
-            piece: Some(Piece { command: command.into(), end, goes_on: false }),
-            ..output("text")
-        };
-        let mut logs = folder.open_logs().unwrap();
-        assert_eq!(logs.kept_output(&step, "a").unwrap(), 0);
-        logs.append(&[piece("a", 5), piece("b", 7), piece("a", 11)]).unwrap();
-        let logs = folder.open_logs().unwrap();
-        assert_eq!(logs.kept_output(&step, "a").unwrap(), 11);
-        assert_eq!(logs.kept_output(&step, "b").unwrap(), 7);
-        assert_eq!(logs.kept_output(&step, "c").unwrap(), 0);
-    }
-
-    fn output(text: &str) -> Line {
-        Line { ordinal: None, stream: Stream::Stdout, message: text.into(), ..line(1, 1) }
-    }
-
-    /// Output without a number, as long as one likes. Counts what is read of it.
-    struct Flood(std::cell::Cell<usize>);
-
-    impl FileExt for Flood {
-        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-            self.0.set(self.0.get() + buffer.len());
-            for (at, byte) in (offset..).zip(buffer.iter_mut()) {
-                *byte = if at % 100 == 99 { b'\n' } else { b'}' };
-            }
-            Ok(buffer.len())
-        }
-
-        fn write_at(&self, _buffer: &[u8], _offset: u64) -> io::Result<usize> {
-            Err(io::ErrorKind::Unsupported.into())
-        }
-    }
-
-    #[test]
-    fn opening_a_log_reads_every_byte_of_its_output_once() {
-        let flood = Flood(std::cell::Cell::new(0));
-        let length = 4 * 1024 * 1024 + 17;
-        let (whole, last) = whole_lines(&flood, length).unwrap();
-        assert_eq!((whole, last), (length - length % 100, 0));
-        let once = usize::try_from(length).unwrap();
-        assert!((once..once + once / 100).contains(&flood.0.get()), "{:?}", flood.0);
-    }
-
-    #[test]
-    fn a_number_is_found_wherever_it_lies_in_its_block() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.log");
-        let block = usize::try_from(BLOCK).unwrap();
-        for behind in (block - 60..block + 10).chain(2 * block - 40..2 * block + 5) {
-            let flood = format!("{}\n", "x".repeat(behind));
-            let text = format!("{{\"n\":1}}\n{{\"msg\":\"\",\"n\":{}}}\n{flood}torn", u64::MAX);
-            std::fs::write(&path, &text).unwrap();
-            let file = OpenOptions::new().read(true).append(true).open(&path).unwrap();
-            assert_eq!(mend(&file).unwrap(), u64::MAX, "{behind}");
-            assert_eq!(file.metadata().unwrap().len() as usize, text.len() - "torn".len());
-        }
-    }
-
-    #[test]
-    fn what_a_message_says_is_no_number() {
-        let project = tempfile::tempdir().unwrap();
-        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
-        let mut logs = folder.open_logs().unwrap();
-        logs.append(&[line(7, 1), output(",\"n\":9}"), output("\",\"n\":9}\n")]).unwrap();
-        assert_eq!(folder.open_logs().unwrap().last_ordinal(), 7);
-    }
-
-    #[test]
-    fn lines_given_again_after_a_failure_are_written_once() {
-        let lines: Vec<Line> =
-            (1..=4).flat_map(|n| [line(n * 1_000 + 1, 1), output("said")]).collect();
-        let text = |room: Option<(bool, usize)>| {
-            let project = tempfile::tempdir().unwrap();
-            let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
-            let mut logs = folder.open_logs().unwrap();
-            logs.append(&lines[..2]).unwrap();
-            if let Some((of_run, room)) = room {
-                let file = if of_run { &mut logs.run } else { logs.steps.get_mut(&1).unwrap() };
-                file.room = Some(room);
-                assert!(logs.append(&lines[2..]).is_err());
-                assert_eq!(logs.last_ordinal(), 1_001);
-            }
-            logs.append(&lines[2..]).unwrap();
-            assert_eq!(logs.last_ordinal(), 4_001);
-            let files = [folder.log_file(), folder.step_log_file(1, "Write Plan!")];
-            files.map(|file| lines_of(&project.path().join(file)))
-        };
-        let expected = text(None);
-        for room in (0..700).step_by(23) {
-            for of_run in [true, false] {
-                assert_eq!(
-                    text(Some((of_run, room))),
-                    expected,
-                    "{room} bytes, the run's: {of_run}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn a_line_that_could_not_be_cut_off_is_cut_off_later() {
-        let project = tempfile::tempdir().unwrap();
-        let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
-        let mut logs = folder.open_logs().unwrap();
-        logs.append(&[output("whole")]).unwrap();
-        let length = logs.run.file.metadata().unwrap().len();
-        logs.run.file.write_all(b"{\"at\":\"to").unwrap();
-        logs.run.torn_at = Some(length);
-        logs.append(&[output("whole")]).unwrap();
-        let lines = lines_of(&project.path().join(folder.log_file()));
-        assert_eq!((lines.len(), &lines[0]), (2, &lines[1]));
-    }
-}
+mod tests;

@@ -153,9 +153,8 @@ impl Projection {
                     let is_same = |kind| kind == hold.kind && kind != HoldKind::Approval;
                     let before = open.was_held.filter(|(kind, _)| is_same(*kind));
                     let since = before.map_or(at, |(_, since)| since);
-                    let is_told = matches!(hold.kind, HoldKind::Slot | HoldKind::Tool);
-                    let why = is_told.then(|| hold.message.clone());
                     let is_question = hold.kind == HoldKind::Approval;
+                    let why = (!is_question).then(|| hold.message.clone());
                     let about = is_question.then(|| about(&hold.message)).flatten();
                     let (kind, until) = (hold.kind, hold.until);
                     open.held = Some(Held { kind, since, until, why, about });

@@ -22,7 +22,7 @@ pub(crate) fn operation_title(operation: &OperationId, args: &Value) -> String {
     said.map_or_else(|| kind.to_string(), |said| format!("{kind}: {said}"))
 }
 
-/// Whether a name was made of what is done, because nobody gave one.
+/// Whether a name was made of what is done, because none was given.
 fn is_hash(name: &str) -> bool {
     name.len() == 16 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

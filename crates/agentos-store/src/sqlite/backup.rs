@@ -1,6 +1,6 @@
 //! A copy of the database in another file, made while others may write.
 //!
-//! SQLite's backup copies one state of the database, as of one moment, whatever is in the write-ahead log. The copy is written beside
+//! SQLite's backup copies one state of the database, as of one moment, with what is in the write-ahead log. The copy is written beside
 //! its final name and gets that name when it is whole, checked and on disk: no one finds half a backup.
 
 use std::fs::{self, OpenOptions};

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 use crate::backend::{BackendError, BackendErrorKind};
 
@@ -43,6 +43,12 @@ impl Fault {
                     | ErrorCode::FileLockingProtocolFailed
             )
         )
+    }
+
+    /// Whether the system refused to write.
+    pub(super) fn is_failed_write(&self) -> bool {
+        let Self::Sqlite(rusqlite::Error::SqliteFailure(error, _)) = self else { return false };
+        error.extended_code == ffi::SQLITE_IOERR_WRITE
     }
 
     /// Whether a commit that failed so has certainly not been applied: SQLite could not write all of it down.
@@ -104,8 +110,6 @@ pub(super) type Done<T> = Result<T, Fault>;
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::ffi;
-
     use super::*;
 
     #[test]

@@ -4,6 +4,8 @@
 //! they are looked at before it and after it.
 
 use std::cell::{Cell, RefCell};
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -17,16 +19,22 @@ use super::migrate;
 use super::names::Names;
 use super::open::Notice;
 use super::owner::Owners;
+use super::probe::beside;
 use super::reader::History;
 use super::restore::{OpenFile, Whereabouts};
 use super::transaction::Tx;
 use super::writer::BatchFailure;
+use crate::backend::{BackendError, BackendErrorKind};
+use crate::file_limit::{file_limit, reached};
 
 /// After this many pages in the write-ahead log the database takes them over, while others go on writing.
 const WAL_PAGES: i32 = 4_000;
 
 /// After this many the log is to begin anew, if nobody reads from it: 64 MB.
 const WAL_PAGES_AT_MOST: i32 = 16_000;
+
+/// How large a page is, in bytes.
+const PAGE_BYTES: u64 = 4_096;
 
 thread_local! {
     /// How many pages the log has after the commit that this thread is about: SQLite tells a function, which knows nothing
@@ -45,6 +53,25 @@ pub(super) struct DatabaseFile {
     pages: i32,
     /// How long the write-ahead log has to be before the database takes it over the next time.
     next_taking: i32,
+    bounds: LogBounds,
+}
+
+/// How many pages the write-ahead log may have before something is done about it.
+#[derive(Debug, Clone, Copy)]
+struct LogBounds {
+    /// Before the database takes them over.
+    taken_over: i32,
+    /// Before it is to begin anew.
+    begun_anew: i32,
+}
+
+impl LogBounds {
+    /// Those that hold where a file may not become larger than this.
+    fn within(limit: Option<u64>) -> Self {
+        let pages = limit.and_then(|bytes| i32::try_from(bytes / PAGE_BYTES).ok());
+        let pages = pages.unwrap_or(i32::MAX);
+        Self { taken_over: WAL_PAGES.min(pages / 4), begun_anew: WAL_PAGES_AT_MOST.min(pages / 2) }
+    }
 }
 
 /// What is only to be touched under the writer lock.
@@ -54,6 +81,8 @@ struct Inside {
     memory: RefCell<Memory>,
     groups: Arc<Groups>,
     tell: Tell,
+    /// The write-ahead log has reached the limit of what a file may have. It is to begin anew.
+    is_log_full: bool,
 }
 
 impl DatabaseFile {
@@ -66,8 +95,9 @@ impl DatabaseFile {
     ) -> Done<Self> {
         let open = OpenFile::new(names, connection)?;
         let (memory, groups) = (RefCell::default(), Arc::default());
-        let inside = Inside { open, owners, memory, groups, tell };
-        Ok(Self { lock, inside, pages: 0, next_taking: WAL_PAGES })
+        let inside = Inside { open, owners, memory, groups, tell, is_log_full: false };
+        let bounds = LogBounds::within(file_limit());
+        Ok(Self { lock, inside, pages: 0, next_taking: bounds.taken_over, bounds })
     }
 
     /// What is in it, for those who read.
@@ -117,9 +147,12 @@ impl DatabaseFile {
     fn see_pages(&mut self) {
         if let Some(pages) = PAGES.take() {
             self.pages = pages;
-            if pages < WAL_PAGES {
-                self.next_taking = WAL_PAGES;
+            if pages < self.bounds.taken_over {
+                self.next_taking = self.bounds.taken_over;
             }
+        }
+        if std::mem::take(&mut self.inside.is_log_full) {
+            (self.pages, self.next_taking) = (self.bounds.begun_anew, self.bounds.taken_over);
         }
     }
 
@@ -150,7 +183,8 @@ impl DatabaseFile {
         }
         let pages = self.pages;
         let has_begun_anew = self.take_over_without_waiting(pages);
-        self.next_taking = if has_begun_anew { WAL_PAGES } else { pages.saturating_add(pages / 2) };
+        self.next_taking =
+            if has_begun_anew { self.bounds.taken_over } else { pages.saturating_add(pages / 2) };
     }
 
     /// Moves what the log holds into the database now, as far as no reader needs it there. The names of the file are looked at
@@ -177,7 +211,7 @@ impl DatabaseFile {
         // Most of the work is done while others write.
         let connection = &self.inside.open.connection;
         checkpoint(connection, "PASSIVE");
-        if pages < WAL_PAGES_AT_MOST {
+        if pages < self.bounds.begun_anew {
             return false;
         }
         self.lock.lock().is_ok_and(|_guard| checkpoint(connection, "RESTART"))
@@ -190,7 +224,7 @@ impl Inside {
         guard: &WriterGuard<'_>,
         act: impl FnOnce(&mut Tx<'_>) -> Done<()>,
     ) -> Result<(), BatchFailure> {
-        let Self { open, owners, memory, groups, tell } = self;
+        let Self { open, owners, memory, groups, tell, is_log_full } = self;
         settle(open, memory, tell)?;
         owners.restore()?;
         memory.borrow_mut().take_given();
@@ -205,6 +239,10 @@ impl Inside {
         }
         outcome.map_err(|failed| {
             memory.borrow_mut().clear();
+            if let Some(error) = log_at_limit(&failed.fault, open.names.path()) {
+                *is_log_full = true;
+                return BatchFailure { error, is_unknown: false, is_everybodys: false };
+            }
             open.is_suspect |= failed.fault.is_of_the_file();
             BatchFailure {
                 error: failed.fault.into(),
@@ -230,6 +268,15 @@ fn settle(open: &mut OpenFile, memory: &RefCell<Memory>, tell: &Tell) -> Done<()
         }
     }
     Ok(())
+}
+
+/// Whether a transaction failed because the write-ahead log may not become larger (`ulimit -f`). It is written from one end to
+/// the other, and the mark that a transaction is whole comes last: nothing of this one is applied.
+fn log_at_limit(fault: &Fault, path: &Path) -> Option<BackendError> {
+    let limit = file_limit().filter(|_| fault.is_failed_write())?;
+    let log = beside(path, "-wal");
+    let is_reached = fs::metadata(&log).is_ok_and(|found| found.len() >= limit);
+    is_reached.then(|| BackendError::new(BackendErrorKind::Permanent, reached(&log, limit)))
 }
 
 pub(super) fn count_pages(connection: &Connection) {
@@ -386,10 +433,10 @@ mod tests {
     fn whoever_has_committed_rings() {
         let folder = tempfile::tempdir().unwrap();
         let (path, mut file) = open(folder.path());
-        let lock = crate::sqlite::probe::beside(&path, ".lock");
-        assert_eq!(std::fs::read(&lock).unwrap(), b"");
+        let lock = beside(&path, ".lock");
+        assert_eq!(fs::read(&lock).unwrap(), b"");
         file.transact(|_| Ok(())).unwrap();
-        assert_eq!(std::fs::read(&lock).unwrap(), b"\n");
+        assert_eq!(fs::read(&lock).unwrap(), b"\n");
     }
 
     #[test]
@@ -414,7 +461,7 @@ mod tests {
             let table = format!("more{}", removed.len());
             file.transact(|tx| {
                 for suffix in removed {
-                    std::fs::remove_file(crate::sqlite::probe::beside(&path, suffix)).unwrap();
+                    fs::remove_file(beside(&path, suffix)).unwrap();
                 }
                 let sql = format!("CREATE TABLE {table} (x)");
                 tx.connection.execute_batch(&sql).map_err(Fault::from)

@@ -13,7 +13,7 @@ pub fn broken_rule(log: &[Record]) -> Option<String> {
     time_going_back(log).or_else(|| signal_to_closing_scope(log))
 }
 
-/// Time never goes back, whatever the clock of the machine does.
+/// Time never goes back, even if the clock of the machine does.
 fn time_going_back(log: &[Record]) -> Option<String> {
     let pair = log.windows(2).find(|pair| pair[1].at < pair[0].at)?;
     Some(format!(

@@ -9,24 +9,24 @@ use super::said::last_words;
 
 /// What a call may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum CallKind {
     /// It asks, or leaves the same however often it is made: one that a signal ends is made again.
     Question,
-    /// It changes something: one that a signal ends may have done so, and whoever makes it finds out before it is made again.
+    /// It changes something: one that a signal ends may have done so, and its caller finds out before it is made again.
     Change,
     /// The same, and it may start programs of other people.
     HookedChange,
 }
 
 /// Runs it. `call` is what it is to people: `git switch`.
-pub(super) fn run(call: &str, tool: &Tool, halt: &Halt, sort: Sort) -> Result<Answer> {
+pub(super) fn run(call: &str, tool: &Tool, halt: &Halt, kind: CallKind) -> Result<Answer> {
     if halt.is_now() {
         return Err(VersionControlError::Halted);
     }
-    let is_hooked = sort == Sort::HookedChange;
-    let answer = match sort {
-        Sort::Question => tool.run_until_answered(),
-        Sort::Change | Sort::HookedChange => {
+    let is_hooked = kind == CallKind::HookedChange;
+    let answer = match kind {
+        CallKind::Question => tool.run_until_answered(),
+        CallKind::Change | CallKind::HookedChange => {
             tool.run().and_then(|answer| match answer.killed_by() {
                 Some(signal) => Err(tool.killed(signal)),
                 None => Ok(answer),

@@ -39,7 +39,7 @@ use agentos_process::tool::{Answer, Tool};
 use super::alone::alone;
 use super::answer::{Branch, Committed, Diff, LoggedCommit, Staged, Status};
 use super::bounds::{READ, WRITE};
-use super::call::{self, Sort};
+use super::call::{self, CallKind};
 use super::error::VersionControlError;
 use super::halt::Halt;
 use super::mark::Mark;
@@ -136,7 +136,7 @@ impl GitRepository {
 
     /// Asks, and takes what git says for an answer however it ends.
     fn ask(&self, verb: &str, tool: &Tool) -> Result<Answer> {
-        self.run(verb, tool, Sort::Question)
+        self.run(verb, tool, CallKind::Question)
     }
 
     /// Asks a question that git can answer.
@@ -148,8 +148,8 @@ impl GitRepository {
         Err(refused(verb, &answer))
     }
 
-    fn run(&self, verb: &str, tool: &Tool, sort: Sort) -> Result<Answer> {
-        call::run(&format!("git {verb}"), tool, &self.halt, sort)
+    fn run(&self, verb: &str, tool: &Tool, kind: CallKind) -> Result<Answer> {
+        call::run(&format!("git {verb}"), tool, &self.halt, kind)
     }
 
     /// Waits until no other AgentOS changes this worktree. None does until the answer is dropped.

@@ -30,7 +30,7 @@ use agentos_process::tool::{Answer, Tool};
 use super::alone::alone;
 use super::answer::{Branch, Committed, Diff, LoggedCommit, Staged, Status};
 use super::bounds::{LIST_BYTES, READ, WRITE};
-use super::call::{self, Sort, refused};
+use super::call::{self, CallKind, refused};
 use super::error::VersionControlError;
 use super::git::GitRepository;
 use super::halt::Halt;
@@ -102,7 +102,7 @@ impl JjRepository {
 
     /// Asks, and takes what jj says for an answer however it ends.
     fn ask(&self, verb: &str, tool: &Tool) -> Result<Answer> {
-        call::run(&format!("jj {verb}"), tool, &self.halt, Sort::Question)
+        call::run(&format!("jj {verb}"), tool, &self.halt, CallKind::Question)
     }
 
     /// What jj says to something that it has no reason to refuse.
@@ -116,7 +116,7 @@ impl JjRepository {
 
     /// Changes something, and takes what jj says for an answer however it ends.
     fn alter(&self, verb: &str, tool: &Tool) -> Result<Answer> {
-        call::run(&format!("jj {verb}"), tool, &self.halt, Sort::Change)
+        call::run(&format!("jj {verb}"), tool, &self.halt, CallKind::Change)
     }
 
     /// The same for a change that jj has no reason to refuse.

@@ -103,7 +103,7 @@ impl SharedState {
         })
     }
 
-    /// What is different afterwards, but for the branches of whoever worked there and those of other workspaces: one line
+    /// What is different afterwards, but for the branches that were worked on there and those of other workspaces: one line
     /// each.
     #[must_use]
     pub fn changes(&self, after: &Self, own: &[String]) -> Vec<String> {
@@ -173,7 +173,7 @@ pub fn own_branch(workspace: &Path, branch: &str) -> std::io::Result<()> {
     let Some(folder) = identity::private_of(workspace).map(|private| folder_of(&private)) else {
         return Ok(());
     };
-    // Only where somebody looks at it in the end.
+    // Only where it is looked at in the end.
     if branch.contains('\n') || !folder.join(FILE).exists() {
         return Ok(());
     }

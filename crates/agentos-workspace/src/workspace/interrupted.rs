@@ -4,13 +4,15 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use agentos_process::shell_word::quoted_path;
+
 use super::id::WorkspaceId;
 use super::repository;
 use super::{State, Workspace};
 
 /// What was not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum Unfinished {
     /// It was being made.
     Making,
     /// It was being restored from the backup with this number.
@@ -29,7 +31,7 @@ pub struct Interrupted {
     /// Where it belongs.
     pub path: PathBuf,
     /// What was not finished.
-    pub what: What,
+    pub unfinished: Unfinished,
 }
 
 /// Looks through what is written down. What a process that lives is about to do is not told.
@@ -40,17 +42,19 @@ pub fn find(workspaces: &[Workspace]) -> Vec<Interrupted> {
 
 impl Interrupted {
     fn of(workspace: &Workspace) -> Option<Self> {
-        let what = match (workspace.state, workspace.owed) {
-            (State::Creating, Some(number)) => What::Restoring(number),
-            (State::Creating, None) => What::Making,
-            (State::Trashed, _) => What::Removing,
-            (State::Gone, Some(number)) if is_taken(&workspace.path) => What::PlaceTaken(number),
+        let unfinished = match (workspace.state, workspace.owed) {
+            (State::Creating, Some(number)) => Unfinished::Restoring(number),
+            (State::Creating, None) => Unfinished::Making,
+            (State::Trashed, _) => Unfinished::Removing,
+            (State::Gone, Some(number)) if is_taken(&workspace.path) => {
+                Unfinished::PlaceTaken(number)
+            }
             _ => return None,
         };
-        // Whoever makes or removes one has the repository's lock.
+        // A process that makes or removes one has the repository's lock.
         let is_told = !repository::is_locked(&workspace.repository);
         let (id, path) = (workspace.id.clone(), workspace.path.clone());
-        is_told.then_some(Self { id, path, what })
+        is_told.then_some(Self { id, path, unfinished })
     }
 }
 
@@ -65,29 +69,38 @@ fn is_taken(path: &Path) -> bool {
     }
 }
 
+/// Where what is in the way of a workspace may be moved to.
+fn away(path: &Path) -> PathBuf {
+    let mut away = path.as_os_str().to_owned();
+    away.push(".old");
+    away.into()
+}
+
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (id, path) = (&self.id, self.path.display());
-        match self.what {
-            What::Making => write!(
+        let (id, path) = (&self.id, &self.path);
+        match self.unfinished {
+            Unfinished::Making => write!(
                 f,
                 "the workspace {id} was being made when its process was killed; the next command that makes, removes or \
                  restores a workspace takes it back"
             ),
-            What::Restoring(number) => write!(
+            Unfinished::Restoring(number) => write!(
                 f,
                 "the workspace {id} was being restored when its process was killed; `agentos workspace restore {id} {number}` \
                  does it again"
             ),
-            What::Removing => write!(
+            Unfinished::Removing => write!(
                 f,
                 "the workspace {id} was being removed when its process was killed; the next command that makes, removes or \
                  restores a workspace finishes that"
             ),
-            What::PlaceTaken(number) => write!(
+            Unfinished::PlaceTaken(number) => write!(
                 f,
                 "the workspace {id} can't come back from its backup {number}, because something else is in its place; move \
-                 that away: mv '{path}' '{path}.old'"
+                 that away: mv {} {}",
+                quoted_path(path),
+                quoted_path(&away(path))
             ),
         }
     }

@@ -12,8 +12,8 @@ use std::path::Path;
 use agentos_core::time::Timestamp;
 use serde::Serialize;
 
-use super::Workspace;
 use super::id::WorkspaceId;
+use super::{State, Workspace};
 use crate::metadata;
 
 /// What workspaces may take.
@@ -97,7 +97,7 @@ pub fn next(
     alone.or_else(first).map(|(weighed, why)| (weighed.clone(), why))
 }
 
-/// The limits that are not kept by what is there.
+/// The limits that what is there exceeds.
 #[must_use]
 pub fn exceeded(limits: &Limits, all: &[Weighed], (now, free): (Timestamp, u64)) -> Vec<Why> {
     let mut found: Vec<Why> =
@@ -108,11 +108,25 @@ pub fn exceeded(limits: &Limits, all: &[Weighed], (now, free): (Timestamp, u64))
     found
 }
 
+/// Those among `all` that count for limits which are exceeded.
+#[must_use]
+pub fn counting(
+    limits: &Limits,
+    all: &[Weighed],
+    exceeded: &[Why],
+    now: Timestamp,
+) -> Vec<WorkspaceId> {
+    let is_of_all = exceeded.iter().any(|why| matches!(why, Why::MaxTotalSize | Why::MinFreeDisk));
+    let counts = |weighed: &&Weighed| is_of_all || limits.is_over(weighed, now).is_some();
+    all.iter().filter(counts).map(|weighed| weighed.workspace.id.clone()).collect()
+}
+
 impl Limits {
-    /// Why one has to go, whatever the others take.
+    /// Why one has to go, however much the others take. One that is in use is not old.
     fn is_over(&self, weighed: &Weighed, now: Timestamp) -> Option<Why> {
         let age = now.0.saturating_sub(weighed.used_at.0);
-        if self.max_age_ms.is_some_and(|most| age > most) {
+        let is_idle = weighed.workspace.state != State::InUse;
+        if is_idle && self.max_age_ms.is_some_and(|most| age > most) {
             Some(Why::MaxAge)
         } else if self.max_size.is_some_and(|most| weighed.bytes > most) {
             Some(Why::MaxSize)
@@ -134,15 +148,16 @@ impl Limits {
     }
 }
 
-/// Which of them have to go, and why, the first first, if all of them can.
+/// Which of them have to go, and why, the first first, if all but those in `stay` can.
 #[must_use]
 pub fn over(
     limits: &Limits,
     mut all: Vec<Weighed>,
+    stay: &BTreeSet<WorkspaceId>,
     (now, mut free): (Timestamp, u64),
 ) -> Vec<(Weighed, Why)> {
     let mut gone = Vec::new();
-    while let Some((weighed, why)) = next(limits, &all, &BTreeSet::new(), (now, free)) {
+    while let Some((weighed, why)) = next(limits, &all, stay, (now, free)) {
         all.retain(|other| other.workspace.id != weighed.workspace.id);
         free = free.saturating_add(weighed.bytes);
         gone.push((weighed, why));
@@ -164,10 +179,14 @@ fn disk_bytes(folder: &Path) -> io::Result<u64> {
     let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
     let mut seen = std::collections::HashSet::new();
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder)? {
+        let entries = match fs::read_dir(&folder) {
+            // It is being written to.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            entries => entries?,
+        };
+        for entry in entries {
             let entry = entry?;
             let about = match entry.metadata() {
-                // It is being written to.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 about => about?,
             };
@@ -185,7 +204,7 @@ fn disk_bytes(folder: &Path) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::{Kind, State};
+    use crate::workspace::Kind;
 
     fn weighed(id: &str, bytes: u64, used_at: i64) -> Weighed {
         let workspace = Workspace {
@@ -212,7 +231,7 @@ mod tests {
 
     fn chosen(limits: &Limits, free: u64) -> Vec<(String, Why)> {
         let all = vec![weighed("new", 10, 90), weighed("old", 20, 10), weighed("mid", 70, 50)];
-        let gone = over(limits, all, (Timestamp(100), free));
+        let gone = over(limits, all, &BTreeSet::new(), (Timestamp(100), free));
         gone.into_iter().map(|(gone, why)| (gone.workspace.id.to_string(), why)).collect()
     }
 

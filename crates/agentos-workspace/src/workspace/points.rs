@@ -70,7 +70,7 @@ impl Point {
     pub const OF_RESTORING: [Self; 5] =
         [Self::Recorded, Self::Made, Self::Filled, Self::Furnished, Self::Ready];
 
-    /// Those of taking back what somebody who was killed has left half made.
+    /// Those of taking back what a killed process has left half made.
     pub const OF_TAKING_BACK: [Self; 2] = [Self::Withdrawn, Self::Undone];
 
     /// Those of taking a snapshot.

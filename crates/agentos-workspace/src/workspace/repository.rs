@@ -10,7 +10,7 @@ use crate::identity;
 use crate::jj;
 use crate::surroundings::Surroundings;
 
-/// The file that is locked by whoever makes or removes workspaces.
+/// The file that a process locks while it makes or removes workspaces.
 const LOCK: &str = "workspaces.lock";
 
 /// A repository, and the checkout that it is looked at from.
@@ -74,7 +74,7 @@ impl Repository {
     }
 }
 
-/// Whether somebody makes or removes workspaces of a repository now.
+/// Whether a process makes or removes workspaces of a repository now.
 pub(super) fn is_locked(repository: &Path) -> bool {
     let lock = File::open(identity::folder_of(repository).join(LOCK));
     lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))

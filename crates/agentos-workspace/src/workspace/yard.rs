@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use agentos_core::time::Timestamp;
+use agentos_process::shell_word::quoted_path;
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -111,11 +112,11 @@ pub enum OpenError {
     },
     /// Its folder was moved by somebody.
     #[error(
-        "the workspace {id} is not in {} any more: it is now at {}; move it back: mv '{}' '{}'",
+        "the workspace {id} is not in {} any more: it is now at {}; move it back: mv {} {}",
         path.display(),
         found.display(),
-        found.display(),
-        path.display()
+        quoted_path(found),
+        quoted_path(path)
     )]
     Moved {
         /// Which.

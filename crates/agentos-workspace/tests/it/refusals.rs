@@ -70,10 +70,11 @@ fn a_damaged_repository_is_an_error() {
 #[test]
 fn a_repository_that_was_made_bare_by_accident_is_an_error() {
     let playground = Playground::new();
-    let root = playground.repository("project");
+    let root = playground.repository("it's mine");
     playground.git(&root, ["config", "core.bare", "true"]);
     let error = refusal(&standing_in(&playground, &root)).to_string();
-    assert!(error.contains("core.bare false"), "{error}");
+    // It can be pasted into a shell.
+    assert!(error.contains(r"/it'\''s mine/.git/config' core.bare false"), "{error}");
 }
 
 #[test]

@@ -120,7 +120,7 @@ async fn prepare(session: &Session, name: &str, latest: bool) -> Result<(Opened,
     Ok((opened, run))
 }
 
-/// Leaves it to whoever attends to the database. A run that was moved to its latest source may have ended by that.
+/// Leaves it to the process that attends to the database. A run that was moved to its latest source may have ended by that.
 async fn leave(session: &Session, opened: &Opened, (run, is_moved): (RunId, bool)) -> Result<()> {
     if is_moved && opened.store.head(run).await?.standing.is_ended() {
         return foreground::leave_if_ended(session, &opened.store, run).await;

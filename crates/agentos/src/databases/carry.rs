@@ -110,7 +110,7 @@ pub(crate) enum Unfinished {
     InSource,
     /// From the target: the source notes that the run was moved.
     InTarget,
-    /// From the target: nobody uses the source any more.
+    /// From the target: the source is no longer used.
     SourceGoes,
 }
 
@@ -237,12 +237,13 @@ impl Carrier<'_> {
     async fn hand_over(&self, run: RunId, target: &SqliteStore) -> Result<(), Stop> {
         let there = Counterparts::of(&self.source.path);
         there.note(run, &Self::counterpart(Reason::Moved, target.path()))?;
-        // Whoever drives it there has enlisted before it looked for the note.
+        // A process that drives it there has enlisted before it looked for the note.
         let again = Source::open(&self.source.path)?;
         let taken = target.compare(again.store.copy_of(run).await?).await?;
         if !again.owners.is_empty() || !matches!(taken, Taken::AlreadyThere | Taken::WentOn) {
             there.forget(run)?;
-            let reason = "somebody has gone on with it meanwhile; the copy is held".to_owned();
+            let reason =
+                "another process has gone on with it meanwhile; the copy is held".to_owned();
             return Err(Stop { outcome: Outcome::Skipped, reason });
         }
         Ok(Counterparts::of(target.path()).forget(run)?)

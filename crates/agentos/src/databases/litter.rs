@@ -19,6 +19,8 @@ use serde::Serialize;
 use super::commands;
 use super::others::Others;
 use crate::error::{CommandError, Result};
+use crate::never_created;
+use crate::session::Session;
 use crate::supervise::commands_folder;
 
 /// What a folder is called while its run is removed.
@@ -139,7 +141,7 @@ fn look_at_folders(
         if !known.contains_key(&name) && !others.may_know(run) {
             let kind = match left.contains(&run) {
                 true => Kind::NeverCreated,
-                // Somebody is about to create it.
+                // A process is about to create it.
                 false if is_being_created(&path) => continue,
                 false => Kind::FolderWithoutRun,
             };
@@ -178,7 +180,11 @@ async fn look_at_run(
 }
 
 /// Clears it away where that is safe. Answers with what was done; none if nothing could be.
-pub(crate) fn clear(litter: &Litter) -> Result<Option<String>> {
+pub(crate) async fn clear(
+    session: &Session,
+    store: &SqliteStore,
+    litter: &Litter,
+) -> Result<Option<String>> {
     let path = litter.path.display();
     let failed = |error: std::io::Error| CommandError::failed(format!("{path}: {error}"));
     match (litter.kind, litter.run) {
@@ -207,10 +213,9 @@ pub(crate) fn clear(litter: &Litter) -> Result<Option<String>> {
         }
         (Kind::NeverCreated, run) => {
             let executions = litter.path.parent().unwrap_or(&litter.path);
-            let left = find_creating(executions).into_iter().find(|left| Some(left.run) == run);
-            let Some(left) = left else { return Ok(None) };
-            left.remove().map_err(failed)?;
-            Ok(Some(format!("removed {path}")))
+            let Some(run) = run else { return Ok(None) };
+            let cleared = never_created::clear(session, store, (executions, run)).await;
+            Ok(cleared.map_err(failed)?.then(|| format!("removed {path}")))
         }
         (Kind::StaleLock, _) => {
             let removed = stale_lock::remove(&litter.path);

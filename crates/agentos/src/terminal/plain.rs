@@ -3,6 +3,8 @@
 //! A step that began and ended between two looks is told as if both had been seen, so the output does not depend on how
 //! often somebody looked. What runs have said meanwhile is told among it.
 
+mod room;
+
 use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
 use agentos_store::projection::{StepStatus, WaitKind, Waiting, WorkflowStatus};
@@ -14,15 +16,55 @@ use super::text::{brief, harmless};
 use super::title::{changed, question, skip_reason};
 use super::{FamilyView, duration, moment};
 use crate::lines::Said;
+use room::RoomWaits;
+
+/// How many log lines wait for the next look at what else has happened; beyond that some are left out. The file has them.
+const HEARD: usize = 10_000;
+
+/// What was told, and what is to be told.
+#[derive(Default)]
+pub(crate) struct PlainLines {
+    before: Option<Box<FamilyView>>,
+    /// What runs have said since.
+    heard: Vec<Said>,
+    room: RoomWaits,
+}
+
+impl PlainLines {
+    /// What is known of already is not told as news.
+    pub(crate) fn knows(&mut self, view: FamilyView) {
+        self.room.news(&view, view.run.run.updated_at);
+        self.before = Some(Box::new(view));
+    }
+
+    /// Takes in a log line, unless too many are waiting to be told.
+    pub(crate) fn hear(&mut self, said: &Said) {
+        if self.heard.len() < HEARD {
+            self.heard.push(said.clone());
+        }
+    }
+
+    /// The lines for all that is new.
+    pub(crate) fn changes(
+        &mut self,
+        view: FamilyView,
+        (now, zone): (Timestamp, &TimeZone),
+    ) -> Vec<String> {
+        let news = self.room.news(&view, now);
+        let lines = changes(self.before.as_deref(), &view, (news, &self.heard), zone);
+        self.heard.clear();
+        self.before = Some(Box::new(view));
+        lines
+    }
+}
 
 /// `12:03:05 implement-abcdef  step 3 implement: started (attempt 2/3)`, for all that is new since `before`.
-pub(crate) fn changes(
+fn changes(
     before: Option<&FamilyView>,
     after: &FamilyView,
-    said: &[Said],
+    (mut news, said): (Vec<News>, &[Said]),
     zone: &TimeZone,
 ) -> Vec<String> {
-    let mut news = Vec::new();
     family(before, after, &mut news);
     // Stable: what happened at one moment stays in the order in which it was found.
     news.sort_by_key(|news| news.at);
@@ -194,7 +236,12 @@ fn outcome(step: &StepRecord, waiting: Option<&Waiting>) -> Option<String> {
 /// What the run waits for from now on. The next attempt at a step was told with the step.
 fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
     let run = &after.run.run;
-    let told = |waiting: &&Waiting| waiting.kind != WaitKind::Retry || waiting.why.is_some();
+    let told = |waiting: &&Waiting| match waiting.kind {
+        WaitKind::Retry => waiting.why.is_some(),
+        // See `room`.
+        WaitKind::Disk => false,
+        _ => true,
+    };
     let Some(waiting) = run.waiting.as_ref().filter(told) else {
         return;
     };
@@ -224,9 +271,7 @@ fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
             let why = waiting.why.as_ref().map(|why| format!(": {}", harmless(why)));
             format!("waits for a slot{}", why.unwrap_or_default())
         }
-        (WaitKind::Disk, _) => {
-            format!("waits for room on the disk: `agentos show {}` tells how much", run.run_id)
-        }
+        (WaitKind::Disk, _) => return,
         (WaitKind::Retry, _) => {
             let why = waiting.why.as_ref().map(|why| format!(": {}", harmless(why)));
             format!("waits to try again{}", why.unwrap_or_default())

@@ -19,8 +19,8 @@ pub(crate) fn words(waiting: &Waiting, now: Timestamp) -> String {
         WaitKind::Approval => "approval",
         WaitKind::Signal => "a signal",
         WaitKind::Child => "another run",
-        WaitKind::Slot => return slot(waiting, now),
-        WaitKind::Disk => "room on the disk",
+        WaitKind::Slot => return held("a slot", waiting, now),
+        WaitKind::Disk => return held("room on the disk", waiting, now),
     };
     let since = duration::coarse(now.0.saturating_sub(waiting.since.0));
     let most = left.map(|left| format!(", {} left", duration::coarse(left))).unwrap_or_default();
@@ -28,10 +28,10 @@ pub(crate) fn words(waiting: &Waiting, now: Timestamp) -> String {
 }
 
 /// `waits for a slot since 3 m: 2 of 2 runs of …`. When it is looked at again is of no interest.
-fn slot(waiting: &Waiting, now: Timestamp) -> String {
+fn held(what: &str, waiting: &Waiting, now: Timestamp) -> String {
     let since = duration::coarse(now.0.saturating_sub(waiting.since.0));
     let why = waiting.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    format!("waits for a slot since {since}{}", harmless(&why))
+    format!("waits for {what} since {since}{}", harmless(&why))
 }
 
 fn soon(what: &str, left: Option<i64>) -> String {

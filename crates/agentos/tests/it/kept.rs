@@ -143,6 +143,38 @@ fn where_one_has_to_stay_the_next_goes_and_a_limit_that_is_not_reached_is_an_err
 }
 
 #[test]
+fn a_workspace_in_use_counts_for_the_limits_and_is_named_where_they_are_not_reached() {
+    let yard = Yard::new();
+    let text = "import { createWorkflow } from \"agentos\";\n\
+        export default createWorkflow({ name: \"busy\" }, async (ctx) => {\n\
+          await ctx.shell(\"head -c 3000000 /dev/zero > large.bin\");\n\
+          await ctx.waitFor(\"go\");\n\
+        });\n";
+    fs::write(yard.root.join(".agent/workflows/templates/busy.ts"), text).expect("a template");
+    let mut process = yard.call(&["run", "busy", "--json"]).start();
+    let mut run = Value::Null;
+    wait_until("it waits", || {
+        run = yard.run(&["status", "--json"]).document()["items"][0].clone();
+        run["waiting"]["kind"] == "signal"
+    });
+    let (id, run) = (run["workspace_id"].clone(), run["run_id"].as_str().expect("a name"));
+    let id = id.as_str().expect("a workspace");
+    for limit in ["max_size = \"1 MB\"", "max_total_size = \"1 MB\""] {
+        yard.configured(&format!("[workspace]\n{limit}\n"));
+        let told = yard.run(&["workspace", "gc", "--json"]).exits(4);
+        assert!(told.err.contains(&format!("could not be reached; in use: {id}")), "{told:#?}");
+        assert!(told.err.contains("end what works in the workspaces"), "{told:#?}");
+        assert_eq!(told.document()["in_use"], serde_json::json!([id]));
+    }
+    // It is used, so it is not old.
+    yard.configured("[workspace]\nmax_age = \"0m\"\nmax_size = \"1 GB\"\n");
+    yard.run(&["workspace", "gc"]).exits(0);
+    assert!(process.has_ended().is_none());
+    yard.run(&["signal", run, "go"]).exits(0);
+    process.done().exits(0);
+}
+
+#[test]
 fn limits_are_applied_and_without_any_nothing_goes() {
     let yard = Yard::new();
     let large = yard.inside("large", "head -c 3000000 /dev/zero > large.bin");

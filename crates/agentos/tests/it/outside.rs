@@ -78,7 +78,7 @@ fn operations_outside_of_a_step_are_named_in_json_and_sql_as_in_the_terminal() {
         "a step is found by the name it is shown by: {refused}"
     );
     run(&stand, &root, &["cancel", "outside"]).exits(0);
-    wait_until("nobody is at work", || stand.processes().is_empty());
+    wait_until("no process is at work", || stand.processes().is_empty());
     // Rows that an earlier version wrote.
     let database = root.join(".agentos/issue_workflow.db");
     sqlite(&database, include_str!("outside/earlier_names.sql"));

@@ -1,4 +1,4 @@
-//! A disk that is full while something is said: whatever was said is in the answer, however long it takes until there is
+//! A disk that is full while something is said: all of it is in the answer, however long it takes until there is
 //! room. Project, database, logs and transcripts are on that disk.
 
 use std::fs;
@@ -206,4 +206,54 @@ fn files_that_must_not_grow_take_nothing_away_from_what_a_command_said() {
     let output = run["output"].as_str().expect("text");
     assert!(output.starts_with("000000 ") && output.ends_with("0\nend\n"), "{run:#}");
     assert_eq!(lines(&root.join("count")).len(), 1, "it was done once");
+    // Its log has every line up to one that says that the rest is missing.
+    let id = run["id"].as_str().expect("an id");
+    let logs = root.join(".agent/workflows/executions").join(id).join("logs");
+    for log in fs::read_dir(logs).expect("a folder") {
+        let log = lines(&log.expect("an entry").path());
+        let log: Vec<Value> =
+            log.iter().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+        let (last, whole) = log.split_last().expect("a line");
+        let text: String = whole
+            .iter()
+            .map(|line| {
+                let end = if line["goes_on"] == true { "" } else { "\n" };
+                line["msg"].as_str().expect("text").to_owned() + end
+            })
+            .collect();
+        let numbers = text.split_terminator('\n').map(|line| line[..6].parse::<usize>());
+        assert!(numbers.enumerate().all(|(at, number)| number == Ok(at)), "there is a gap");
+        assert!(text.len() > 1_500_000, "{} bytes", text.len());
+        let said = last["msg"].as_str().expect("text");
+        assert!(said.contains("the rest is not in this log") && said.contains("2097152"), "{said}");
+    }
+}
+
+/// The database itself has no room: the run is left alone with the reason, and goes on where files may grow.
+#[test]
+fn a_run_whose_database_must_not_grow_is_left_with_the_reason_and_goes_on_later() {
+    let (stand, root) = Stand::with_repository();
+    let folder = root.join(".agent/workflows/templates");
+    fs::create_dir_all(&folder).expect("a folder");
+    let text = "import { createWorkflow } from \"agentos\";\n\
+         export default createWorkflow({ name: \"work\" }, async (ctx) => {\n\
+           for (let i = 0; i < 12; i++)\n\
+             await ctx.shell(`echo ${i} >> count; head -c 200000 /dev/zero | tr '\\\\0' x`);\n\
+           return \"done\";\n\
+         });\n";
+    fs::write(folder.join("work.ts"), text).expect("a template");
+    let program = env!("CARGO_BIN_EXE_agentos");
+    let line = format!("ulimit -f 1100; exec {program} run work --json");
+    let left = stand.call_program(Path::new("/bin/bash"), &root, &["-c", &line]).done().exits(1);
+    for words in ["-wal has reached 1126400 bytes", "`ulimit -f`", "ulimit -f unlimited"] {
+        assert!(left.err.contains(words), "{words}: {}", left.err);
+    }
+    assert!(!left.err.contains("is not known"), "{}", left.err);
+    let call = |words: &[&str]| stand.call_program(Path::new(program), &root, words).done();
+    let listed = call(&["status", "--json"]).exits(0).document();
+    let name = listed["items"][0]["run_id"].as_str().expect("a name").to_owned();
+    let run = call(&["resume", &name, "--json"]).exits(0).document();
+    assert_eq!(run["output"], "done", "{run:#}");
+    let done: Vec<String> = (0..12).map(|number: u32| number.to_string()).collect();
+    assert_eq!(lines(&root.join("count")), done, "each was done once");
 }

@@ -23,7 +23,7 @@ fn comes_to(agent: RealAgent, fault: Fault, kinds: &[TroubleKind]) {
 const BREAKS_OFF: [Fault; 3] = [Fault::Drop, Fault::Short, Fault::DropWithin];
 
 #[test]
-fn a_stream_that_breaks_off_is_dropped_whoever_reads_it() {
+fn a_stream_that_breaks_off_is_dropped_for_every_agent() {
     let faults = if is_soak() { &BREAKS_OFF[..] } else { &BREAKS_OFF[..2] };
     for agent in RealAgent::ALL {
         for fault in faults {

@@ -351,7 +351,7 @@ fn a_source_that_fails_over_what_the_run_has_done_is_refused() {
     };
     let refused = switched(&log, leaves).expect_err("it will have failed");
     assert!(matches!(&refused, RebaseError::Fails(_)), "{refused}");
-    // An attempt that fails will be tried again, and nobody has seen it fail before.
+    // An attempt that fails will be tried again, and is not seen to fail before.
     let retries = || {
         Play::new(|s| s.ask(s.run(), shell("x")))
             .then(|s| s.step(s.run(), "a", thrice()))

@@ -1,4 +1,4 @@
-//! Databases of the version before: looked at as they are, and migrated by whoever writes.
+//! Databases of the version before: looked at as they are, and migrated by the first process that writes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn fork_of(run: RunId) -> NewRun {
 }
 
 #[test]
-fn an_older_database_is_read_as_it_is_and_migrated_by_whoever_writes() {
+fn an_older_database_is_read_as_it_is_and_migrated_by_the_first_writer() {
     let fixture = SqliteFixture::new();
     let path = fixture.path();
     let store = open(&path);

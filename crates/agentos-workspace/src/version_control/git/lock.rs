@@ -12,7 +12,7 @@ use agentos_process::tool::{Answer, Tool};
 
 use super::super::Result;
 use super::super::bounds::{LOCK_LOOK, LOCK_PATIENCE};
-use super::super::call::Sort;
+use super::super::call::CallKind;
 use super::super::error::VersionControlError;
 use super::branch::HEADS;
 use super::{GitRepository, refused};
@@ -27,7 +27,7 @@ impl GitRepository {
         let begun = moment();
         let mut watched: Option<WatchedLock> = None;
         loop {
-            let answer = match self.run(verb, tool, Sort::HookedChange) {
+            let answer = match self.run(verb, tool, CallKind::HookedChange) {
                 Err(error) if error.is_timeout() => {
                     // It was killed, by ourselves.
                     self.remove_stale_locks(branch)?;

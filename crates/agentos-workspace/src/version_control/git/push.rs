@@ -12,7 +12,7 @@ use agentos_process::tool::Answer;
 
 use super::super::Result;
 use super::super::bounds::{LOCK_LOOK, LOCK_PATIENCE, POSITIONS, SAID_BYTES};
-use super::super::call::Sort;
+use super::super::call::CallKind;
 use super::super::error::VersionControlError;
 use super::super::remote::error::RemoteError;
 use super::super::remote::trouble::{is_of_the_moment, rejection, remote_words};
@@ -150,7 +150,7 @@ impl GitRepository {
         let words = ["push", "--porcelain", "--no-progress", &lease, "--", &remote.name, &what];
         let tool = self.exchange_tool(words)?.set("GIT_TRACE2_EVENT", record.as_os_str());
         let answer =
-            self.run("push", &tool.timeout(deadline.left("git push")?), Sort::HookedChange)?;
+            self.run("push", &tool.timeout(deadline.left("git push")?), CallKind::HookedChange)?;
         if answer.is_success() {
             return Ok(());
         }
@@ -197,7 +197,7 @@ impl GitRepository {
         let begun = moment();
         loop {
             let tool = self.tool(["config", "--replace-all", key, value]);
-            let answer = self.run("config", &tool, Sort::Question)?;
+            let answer = self.run("config", &tool, CallKind::Question)?;
             if answer.is_success() {
                 return Ok(());
             }

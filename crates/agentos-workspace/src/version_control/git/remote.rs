@@ -12,7 +12,7 @@ use agentos_process::tool::{Answer, Tool};
 
 use super::super::Result;
 use super::super::bounds::{EXCHANGE_PAUSE, EXCHANGE_TRIES, LOCK_LOOK};
-use super::super::call::Sort;
+use super::super::call::CallKind;
 use super::super::error::VersionControlError;
 use super::super::halt::Halt;
 use super::super::remote::error::RemoteError;
@@ -152,7 +152,7 @@ impl GitRepository {
         let words = ["ls-remote", "--symref", "--end-of-options", place];
         let tool = self.exchange_tool(words.iter().chain(names).copied())?;
         let tool = tool.timeout(deadline.left("git ls-remote")?);
-        let answer = self.run("ls-remote", &tool, Sort::Question)?;
+        let answer = self.run("ls-remote", &tool, CallKind::Question)?;
         if !answer.is_success() {
             return Err(trouble(remote, &answer));
         }
@@ -236,7 +236,7 @@ impl GitRepository {
         let tool = self.exchange_tool(words)?;
         patiently(&self.halt, || {
             let tool = tool.clone().timeout(until.left("git fetch")?);
-            let answer = self.run("fetch", &tool, Sort::Question)?;
+            let answer = self.run("fetch", &tool, CallKind::Question)?;
             if answer.is_success() { Ok(()) } else { Err(trouble(remote, &answer)) }
         })
     }

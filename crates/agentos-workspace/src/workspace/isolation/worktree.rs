@@ -225,7 +225,7 @@ fn is_unfinished(path: &Path, repository: &Path) -> bool {
     let private = link.strip_prefix("gitdir: ").map(|link| path.join(link.trim_end()));
     let is_ours = private.is_some_and(|private| private.starts_with(repository.join("worktrees")));
     if !is_ours {
-        // Whatever else it is, git has not made it for us, unless it is empty.
+        // Anything else was not made by git for us, unless it is empty.
         let _not_empty = fs::remove_dir(path);
     }
     is_ours

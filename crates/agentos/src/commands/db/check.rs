@@ -127,7 +127,7 @@ async fn mend(session: &Session, report: &mut Report) -> Result<()> {
                 Ok(false) => None,
                 Err(error) => return Err(error.into()),
             },
-            What::Beside(litter) => match litter::clear(litter) {
+            What::Beside(litter) => match litter::clear(session, &store, litter).await {
                 Ok(done) => done,
                 Err(error) if error.kind == ErrorKind::Failed => {
                     session.output.note(&error.message);

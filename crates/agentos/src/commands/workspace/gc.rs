@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use agentos_engine::clock::{Clock as _, SystemClock};
+use agentos_workspace::workspace::State;
+use agentos_workspace::workspace::id::WorkspaceId;
 use agentos_workspace::workspace::limits::{self, Limits, Weighed, Why};
 use agentos_workspace::workspace::verdict::size;
 use serde_json::{Value, json};
@@ -35,13 +37,13 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let limits = session.config.workspace.keeping.limits();
     let has_limits =
         limits != Limits::default() || session.config.workspace.keeping.keep_backups_ms().is_some();
-    let (mut items, mut unreached): (Vec<Value>, Vec<Why>) = (Vec::new(), Vec::new());
+    let (mut items, mut unreached) = (Vec::new(), Unreached::default());
     if has_limits && let Some(_) = session.look()? {
         let opened = session.open()?;
         let desk = Desk::open(session, &opened.store)?;
         let (weighed, free) = weigh(&desk).await?;
         (items, unreached) = match args.dry_run {
-            true => (foresee(session, args, limits, (weighed, free))?, Vec::new()),
+            true => (foresee(session, args, limits, (weighed, free))?, Unreached::default()),
             false => reduce(session, args, &desk, limits, (weighed, free)).await?,
         };
         items.extend(backups::remove_old(session, args, &desk).await?);
@@ -49,9 +51,12 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     } else if !args.json {
         session.output.note("no limits are set (workspace.max_size, max_total_size, max_age, min_free_disk, keep_backups): nothing goes");
     }
-    let keys: Vec<&str> = unreached.iter().map(|why| why.key()).collect();
+    let Unreached { limits, in_use } = unreached;
+    let keys: Vec<&str> = limits.iter().map(|why| why.key()).collect();
     if args.json {
-        let document = json!({ "items": items, "total": items.len(), "unreached": keys });
+        let total = items.len();
+        let document =
+            json!({ "items": items, "total": total, "unreached": keys, "in_use": in_use });
         session.output.document(&document)?;
     } else if items.is_empty() && keys.is_empty() && has_limits {
         session.output.note("all workspaces are within their limits");
@@ -59,20 +64,33 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if keys.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    let refused = CommandError::refused(format!("{} could not be reached", keys.join(", ")));
-    Err(if args.force {
-        refused.hint("what is left is said above; end what works there, or raise the limit")
+    let mut message = format!("{} could not be reached", keys.join(", "));
+    if !in_use.is_empty() {
+        let in_use: Vec<&str> = in_use.iter().map(WorkspaceId::as_str).collect();
+        message.push_str(&format!("; in use: {}", in_use.join(", ")));
+    }
+    let refused = CommandError::refused(message);
+    let is_left = items.iter().any(|item| item["is_removed"] == false);
+    Err(if args.force || !is_left {
+        refused.hint("end what works in the workspaces that are left, or raise the limit")
     } else {
         refused.hint("`--force` backs up what would be lost, and removes it")
     })
 }
 
-/// What those take that may go, and what is free on their disk.
+/// The limits that are exceeded in the end.
+#[derive(Default)]
+struct Unreached {
+    limits: Vec<Why>,
+    /// The workspaces that count for them and are in use.
+    in_use: Vec<WorkspaceId>,
+}
+
+/// What those take that count, and what is free on their disk.
 async fn weigh(desk: &Desk) -> Result<(Vec<Weighed>, u64)> {
     let mut there = desk.all().await?;
     there.retain(|workspace| {
-        let is_idle = workspace.state != agentos_workspace::workspace::State::InUse;
-        workspace.state.is_there() && is_idle && !workspace.is_adopted && workspace.path.is_dir()
+        workspace.state.is_there() && !workspace.is_adopted && workspace.path.is_dir()
     });
     let root = desk.root().to_owned();
     let weighed = tokio::task::spawn_blocking(move || -> std::io::Result<_> {
@@ -94,7 +112,8 @@ fn foresee(
     (weighed, free): (Vec<Weighed>, u64),
 ) -> Result<Vec<Value>> {
     let mut items = Vec::new();
-    for (weighed, why) in limits::over(&limits, weighed, (SystemClock.now(), free)) {
+    let stay = in_use(&weighed);
+    for (weighed, why) in limits::over(&limits, weighed, &stay, (SystemClock.now(), free)) {
         if !args.json {
             session.output.lines([told(&weighed, why)])?;
         }
@@ -102,6 +121,12 @@ fn foresee(
         items.push(json!({ "workspace_id": id, "is_removed": false, "reason": reason }));
     }
     Ok(items)
+}
+
+/// Those that are in use: they count, and stay.
+fn in_use(weighed: &[Weighed]) -> BTreeSet<WorkspaceId> {
+    let in_use = weighed.iter().filter(|weighed| weighed.workspace.state == State::InUse);
+    in_use.map(|weighed| weighed.workspace.id.clone()).collect()
 }
 
 /// Removes one after the other until the limits are kept, or none is left that can go; what became of each, and the limits that
@@ -112,8 +137,8 @@ async fn reduce(
     desk: &Desk,
     limits: Limits,
     (mut there, mut free): (Vec<Weighed>, u64),
-) -> Result<(Vec<Value>, Vec<Why>)> {
-    let (mut items, mut stay) = (Vec::new(), BTreeSet::new());
+) -> Result<(Vec<Value>, Unreached)> {
+    let (mut items, mut stay) = (Vec::new(), in_use(&there));
     while let Some((weighed, why)) = limits::next(&limits, &there, &stay, (SystemClock.now(), free))
     {
         let (told, reason) = (told(&weighed, why), reason(&weighed, why));
@@ -134,7 +159,11 @@ async fn reduce(
         document["reason"] = reason;
         items.push(document);
     }
-    Ok((items, limits::exceeded(&limits, &there, (SystemClock.now(), free))))
+    let now = SystemClock.now();
+    let exceeded = limits::exceeded(&limits, &there, (now, free));
+    there.retain(|weighed| weighed.workspace.state == State::InUse);
+    let in_use = limits::counting(&limits, &there, &exceeded, now);
+    Ok((items, Unreached { limits: exceeded, in_use }))
 }
 
 fn told(weighed: &Weighed, why: Why) -> String {

@@ -7,7 +7,7 @@ use super::super::fixture::{after, ended, failed, family, running, step};
 use super::*;
 
 fn told(before: Option<&FamilyView>, after: &FamilyView) -> String {
-    changes(before, after, &[], &TimeZone::UTC).join("\n")
+    changes(before, after, (Vec::new(), &[]), &TimeZone::UTC).join("\n")
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn every_change_is_told_once() {
     ];
     let all: Vec<String> = looks
         .windows(2)
-        .flat_map(|pair| changes(pair[0], pair[1].unwrap(), &[], &TimeZone::UTC))
+        .flat_map(|pair| changes(pair[0], pair[1].unwrap(), (Vec::new(), &[]), &TimeZone::UTC))
         .collect();
     insta::assert_snapshot!(all.join("\n"), @r#"
         12:03:05 ci-abcdef  started
@@ -129,12 +129,67 @@ fn what_a_run_says_is_told_by_its_name_and_before_its_end() {
     view.children = vec![greeting];
     let (level, message) = (LogLevel::Info, "hello\nthere".to_owned());
     let line = Said { at: after(1_000), run: child, level, message };
-    let told = changes(None, &view, &[line], &TimeZone::UTC).join("\n");
+    let told = changes(None, &view, (Vec::new(), &[line]), &TimeZone::UTC).join("\n");
     insta::assert_snapshot!(told, @r"
     12:03:05 ci-abcdef  started
     12:03:05 greet-abcdef  started
     12:03:05 ci-abcdef  step 1 build: started
     12:03:06 greet-abcdef  info: hello there
     12:03:06 greet-abcdef  completed in 0 ms
+    ");
+}
+
+/// What is told of looks at a run, each at a moment: what it waits for room for, if it does.
+fn told_of_room(looks: &[(i64, Option<&str>)]) -> String {
+    let mut lines = PlainLines::default();
+    let mut told = Vec::new();
+    for (at, why) in looks {
+        let mut view = family("ci-abcdef", vec![]);
+        let waiting = Waiting::new(WaitKind::Disk, after(0), Some(after(at + 5_000)));
+        view.run.run.waiting =
+            why.map(|why| Waiting { why: Some(why.to_owned()), ..waiting.clone() });
+        told.extend(lines.changes(view, (after(*at), &TimeZone::UTC)));
+    }
+    told.join("\n")
+}
+
+#[test]
+fn a_wait_for_room_is_told_when_it_begins_and_ends_however_often_it_is_tried_again() {
+    let record = Some("there is no room on the disk for the record of a command");
+    let (tried, over) = ([5_000, 10_000], [(15_100, None), (15_300, None), (19_000, None)]);
+    let tries = tried.map(|at| [(at, None), (at + 300, record)]);
+    let looks = [&[(0, record)], tries.as_flattened(), &over[..]].concat();
+    insta::assert_snapshot!(told_of_room(&looks), @r"
+    12:03:05 ci-abcdef  waits for room on the disk: there is no room on the disk for the record of a command
+    12:03:05 ci-abcdef  started
+    12:03:20 ci-abcdef  goes on: there is room on the disk
+    ");
+}
+
+#[test]
+fn a_wait_for_room_is_told_again_when_its_numbers_are_others() {
+    let why = |free: &str| format!("a workspace takes 3.2 GB, and {free} are free");
+    let (one, near, far) = (why("1.10 GB"), why("1.05 GB"), why("0.4 GB"));
+    let looks = [(0, &one), (5_000, &near), (10_000, &far), (15_000, &far)];
+    let looks = looks.map(|(at, why)| (at, Some(why.as_str())));
+    insta::assert_snapshot!(told_of_room(&looks), @r"
+    12:03:05 ci-abcdef  waits for room on the disk: a workspace takes 3.2 GB, and 1.10 GB are free
+    12:03:05 ci-abcdef  started
+    12:03:15 ci-abcdef  waits for room on the disk: a workspace takes 3.2 GB, and 0.4 GB are free
+    ");
+}
+
+#[test]
+fn a_run_that_ends_waits_no_longer_for_room() {
+    let mut lines = PlainLines::default();
+    let mut waits = family("ci-abcdef", vec![]);
+    waits.run.run.waiting = Some(Waiting::new(WaitKind::Disk, after(0), None));
+    lines.changes(waits, (after(0), &TimeZone::UTC));
+    let mut over = family("ci-abcdef", vec![]);
+    over.run.run.status = WorkflowStatus::Completed;
+    (over.run.run.completed_at, over.run.run.duration) = (Some(after(2_000)), Some(2_000));
+    insta::assert_snapshot!(lines.changes(over, (after(2_100), &TimeZone::UTC)).join("\n"), @r"
+    12:03:07 ci-abcdef  goes on: there is room on the disk
+    12:03:07 ci-abcdef  completed in 2.0 s
     ");
 }

@@ -80,7 +80,7 @@ fn work_of_the_old_global_database_goes_on_in_the_repository() {
     assert!(told.out.contains("the copy is held"), "{told:#?}");
     assert!(before == legacy.state(), "the source is as it was");
     assert_eq!(own_runs(stand, root).len(), 2);
-    assert!(stand.executors().is_empty(), "nobody goes on with a copy");
+    assert!(stand.executors().is_empty(), "no executor goes on with a copy");
     let again = legacy.migrate(&[]).done().exits(0);
     assert!(
         again.out.contains("0 runs copied") && again.out.contains("2 already there"),
@@ -308,7 +308,7 @@ fn an_unfinished_run_goes_on_from_one_database_only() {
     legacy.before(&["run", "asking", "--detach"]).done().exits(0);
     wait_until("it asks", || status(root, true)["waiting"]["kind"] == "approval");
     stand.kill_executors();
-    wait_until("nobody is at work", || stand.processes().is_empty());
+    wait_until("no process is at work", || stand.processes().is_empty());
     let new = root.join(DATABASE);
     // Copied: it goes on from where it was.
     let told = legacy.migrate(&[]).done().exits(0);
@@ -320,9 +320,9 @@ fn an_unfinished_run_goes_on_from_one_database_only() {
     legacy.before(&["signal", "asking", "go", "1"]).done().exits(0);
     wait_until("it has heard", || status(root, true)["seq"] != length);
     stand.kill_executors();
-    wait_until("nobody is at work", || stand.processes().is_empty());
+    wait_until("no process is at work", || stand.processes().is_empty());
     assert_eq!(status(root, false)["seq"], length, "the copy is as it was");
-    // A server, which drives whatever is due, leaves it alone and says the same.
+    // A server, which drives all that is due, leaves it alone and says the same.
     let server = Server::start(stand, root);
     let path = format!("/api/executions/{}", name(&status(root, false)));
     for (verb, body) in [
@@ -357,7 +357,7 @@ fn an_unfinished_run_goes_on_from_one_database_only() {
     wait_until("it is done", || status(root, false)["status"] == "COMPLETED");
     assert_eq!(status(root, false)["output"], json!([true, 1]));
     assert_eq!(status(root, true)["status"], "RUNNING", "there it stays as it was");
-    wait_until("nobody is at work", || stand.processes().is_empty());
+    wait_until("no process is at work", || stand.processes().is_empty());
 }
 
 /// Where a database keeps which of its runs go on in another one.
@@ -368,14 +368,14 @@ fn notes_of(database: &Path) -> PathBuf {
 }
 
 #[test]
-fn whoever_is_killed_while_moving_leaves_a_run_that_goes_on_from_one_place_at_most() {
+fn a_process_that_is_killed_while_moving_leaves_a_run_that_goes_on_from_one_place_at_most() {
     let legacy = Legacy::new();
     let (stand, root, old) = (&legacy.stand, &legacy.root, &legacy.old);
     let process = legacy.before(&["run", "listen", "--detach", "--json"]).done().exits(0);
     let run = process.document()["id"].as_str().expect("an id").to_owned();
     wait_until("it waits", || waits(&legacy.before(&["status", "--json"]).done().document()));
     stand.kill_executors();
-    wait_until("nobody is at work", || stand.processes().is_empty());
+    wait_until("no process is at work", || stand.processes().is_empty());
     let new = root.join(DATABASE);
     let goes_on = |database: &Path| {
         let is_known =
@@ -405,5 +405,5 @@ fn whoever_is_killed_while_moving_leaves_a_run_that_goes_on_from_one_place_at_mo
     assert!(is_moved(), "it is moved in the end");
     stand.run(root, &["signal", "listen", "go", "1"]).exits(0);
     stand.until_status(root, &run, "COMPLETED");
-    wait_until("nobody is at work", || stand.processes().is_empty());
+    wait_until("no process is at work", || stand.processes().is_empty());
 }

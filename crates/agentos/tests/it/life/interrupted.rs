@@ -89,7 +89,7 @@ fn doctor_tells_of_a_restore_that_was_killed_and_of_what_is_in_its_way() {
     site.run(&["workspace", "restore", "box"]).exits(0);
     assert!(!site.run(&["doctor"]).out.contains("box"));
     site.run(&["workspace", "clean", "box", "--force"]).exits(0);
-    // What an older version has left half deleted, or somebody has put there.
+    // What an older version has left half deleted, or another program has put there.
     fs::create_dir_all(path.join("part-0")).expect("a folder");
     let told = site.run(&["doctor"]).exits(1).out;
     assert!(told.contains("something else is in its place; move that away: mv '"), "{told}");

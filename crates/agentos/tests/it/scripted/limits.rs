@@ -1,5 +1,9 @@
 //! Agents that use too much, hang, flood, are not allowed to, or are cancelled.
 
+use std::fs;
+
+use serde_json::Value;
+
 use super::stage::{GATE, Stage, session, trouble};
 use crate::commands::site::{files_below, is_alive};
 use crate::support::wait_until;
@@ -45,6 +49,42 @@ fn an_agent_that_floods_fills_neither_memory_nor_log() {
     assert_eq!(run["output"]["text"], "done");
     let log = stage.remarks();
     assert!(log.len() < 100_000, "{} bytes in the step's log", log.len());
+}
+
+/// The artifact that has the whole answer of the only session.
+fn whole_answer(stage: &Stage) -> Option<Value> {
+    let run = stage.site.show(&stage.site.only_run());
+    let artifacts = run["artifacts"].as_array().expect("a list").clone();
+    artifacts.into_iter().find(|artifact| artifact["name"] == "build.answer.txt")
+}
+
+#[test]
+fn an_answer_that_is_too_long_for_the_log_says_so_and_is_an_artifact() {
+    let whole = format!("begin {} end", "é".repeat(700_000));
+    let stage = Stage::of_items("", &format!("{{ say = \"{whole}\" }}"));
+    let output = stage.run().exits(0).document()["output"].clone();
+    let text = output["text"].as_str().expect("text");
+    assert_eq!(output["truncated"], true);
+    assert!(text.len() <= (1 << 20) + "…".len() && text.ends_with("é…"), "{} bytes", text.len());
+    let artifact = whole_answer(&stage).expect("an artifact");
+    assert_eq!(artifact["type"], "SESSION_FILE");
+    let path = artifact["storage_path"].as_str().expect("a path");
+    let kept = fs::read_to_string(stage.site.repo.join(path)).expect("a file");
+    assert!(kept == whole, "{} bytes", kept.len());
+    assert!(stage.remarks().contains("of which the run gets 1048576"), "{}", stage.remarks());
+    let stage = Stage::of_items("", "{ say = \"short\" }");
+    let output = stage.run().exits(0).document()["output"].clone();
+    assert_eq!((&output["text"], &output["truncated"]), (&"short".into(), &false.into()));
+    assert_eq!(whole_answer(&stage), None);
+}
+
+#[test]
+fn an_answer_in_json_that_is_too_long_has_the_wrong_form() {
+    let long = format!("{{ say = '[\"{}\"]' }}", "x".repeat(1_200_000));
+    let stage = Stage::of_items("json: true", &long);
+    let (reason, message) = trouble(stage.run());
+    assert_eq!(reason, "answer");
+    assert!(message.contains("it is longer than 1048576 bytes"), "{message}");
 }
 
 #[test]
@@ -117,7 +157,7 @@ fn a_cancelled_session_is_no_answer_for_whoever_tries_the_run_again() {
     let run = stage.site.only_run();
     stage.site.call(&["cancel", &run]).exits(0);
     process.done().exits(1);
-    std::fs::write(stage.site.repo.join("go"), "").expect("a file");
+    fs::write(stage.site.repo.join("go"), "").expect("a file");
     let run = stage.site.call(&["retry", "--json", &run]).exits(0).document();
     assert_eq!(run["output"]["text"], "there", "{run:#}");
 }
@@ -137,7 +177,7 @@ fn a_key_that_json_writes_in_other_letters_is_masked_everywhere() {
     let kept = files_below(&stage.site.repo.join(".agent/workflows/executions"));
     assert!(kept.len() > 3, "{kept:?}");
     for path in kept {
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let text = fs::read_to_string(&path).unwrap_or_default();
         let shown = text.lines().filter(|line| line.contains("t-ü-key"));
         // What the workflow asked for is its own word.
         let shown: Vec<&str> = shown.filter(|line| !line.contains("ODD_KEY")).collect();
