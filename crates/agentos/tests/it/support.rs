@@ -12,7 +12,7 @@ use agentos_testing::repo::Playground;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-pub(crate) use agentos_testing::wait::{PATIENCE, wait_until};
+pub(crate) use agentos_testing::wait::{TIMEOUT, wait_until};
 
 /// A home, and room for repositories.
 pub(crate) struct Stand {

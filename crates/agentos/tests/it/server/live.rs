@@ -7,7 +7,7 @@ use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 
 use super::deeds::{lives, slow};
 use super::stage::{Server, id};
-use crate::support::{PATIENCE, Stand, lines, wait_until};
+use crate::support::{Stand, TIMEOUT, lines, wait_until};
 
 /// A client with a WebSocket.
 struct Client(WebSocket<TcpStream>);
@@ -15,7 +15,7 @@ struct Client(WebSocket<TcpStream>);
 impl Client {
     fn connect(server: &Server) -> Self {
         let stream = TcpStream::connect(&server.address).expect("somebody listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("a socket");
         let url = format!("ws://{}/ws", server.address);
         Self(tungstenite::client(url, stream).expect("it speaks WebSocket").0)
     }
