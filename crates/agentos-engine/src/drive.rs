@@ -26,7 +26,7 @@ use agentos_store::log::ReadError;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 
-use crate::patience::Patience;
+use crate::backoff::Backoff;
 use crate::performer::News;
 use crate::points::Point;
 use crate::shared::Shared;
@@ -87,7 +87,7 @@ pub(crate) async fn drive(
 /// Gives a run back, under whatever epoch it is held: whoever leaves a run that goes on has to, or it would wait for this
 /// process to die. Whether it was still ours.
 pub(crate) async fn give_back(shared: &Shared, run: RunId) -> bool {
-    let (mut patience, mut tries) = (Patience::new(), 0);
+    let (mut backoff, mut tries) = (Backoff::new(), 0);
     loop {
         let (error, may_pass) = match shared.store.head(run).await {
             Ok(head) if head.owner != Some(shared.owner) => return false,
@@ -102,7 +102,7 @@ pub(crate) async fn give_back(shared: &Shared, run: RunId) -> bool {
         tracing::warn!(%run, error, "the run can't be given back");
         tries += u32::from(!may_pass);
         // A process that leaves is dead soon, and its runs are free then.
-        if tries > RELEASES || shared.dead.is_cancelled() || !patience.pause(shared).await {
+        if tries > RELEASES || shared.dead.is_cancelled() || !backoff.pause(shared).await {
             return false;
         }
     }
@@ -296,13 +296,13 @@ impl Drive {
 
     /// What waits in the inbox.
     async fn inbox(&mut self) -> Result<Vec<Happening>, Left> {
-        let mut patience = Patience::new();
+        let mut backoff = Backoff::new();
         let received = loop {
             match self.shared.store.inbox(self.run, INBOX_PAGE).await {
                 Ok(received) => break received,
                 Err(error) => self.tell_trouble(error.to_string()),
             }
-            if !patience.pause(&self.shared).await {
+            if !backoff.pause(&self.shared).await {
                 return Err(Left::Leaving);
             }
         };

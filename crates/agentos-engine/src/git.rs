@@ -46,7 +46,7 @@ use crate::clock::{Clock as _, SystemClock};
 use crate::performer::{Order, Performed, Performer, Ticket};
 use crate::shell::{Ground, Grounds, NoOutput, OutputSink, Refusal, Whose, Workspaces, run_folder};
 use crate::tool_hold;
-pub use agentos_forge::{Kind as ForgeKind, Patience};
+pub use agentos_forge::{Kind as ForgeKind, RetryPolicy};
 pub use door::{ForgeSettings, GITHUB_API};
 use errand::Errand;
 use open::Request;

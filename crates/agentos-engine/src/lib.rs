@@ -13,6 +13,7 @@
 pub mod agent;
 pub mod artifact;
 pub mod background;
+mod backoff;
 pub mod clock;
 pub mod counterpart;
 mod drive;
@@ -27,7 +28,6 @@ pub mod homes;
 pub mod library;
 pub mod lines;
 mod panics;
-mod patience;
 pub mod performer;
 pub mod points;
 mod progress;

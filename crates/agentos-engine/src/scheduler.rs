@@ -13,11 +13,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::backoff::Backoff;
 use crate::clock::Clock;
 use crate::drive::{self, Left};
 use crate::events::Event;
 use crate::panics::caught;
-use crate::patience::Patience;
 use crate::reservation::Handed;
 use crate::shared::{NoSlot, Shared};
 use crate::worker::{Assignment, Report, Worker};
@@ -349,12 +349,12 @@ const fn is_not_ours(error: &ClaimError) -> bool {
 /// Claims a run. If nobody knows whether that was done, it is done again: otherwise the run would be ours and nobody
 /// would drive it.
 async fn claim_surely(shared: &Shared, run: RunId) -> Result<Claim, ClaimError> {
-    let mut patience = Patience::new();
+    let mut backoff = Backoff::new();
     loop {
         match shared.store.claim(run, shared.owner, ClaimMode::IfFree).await {
             Err(ClaimError::Backend(error)) => {
                 tracing::warn!(%run, %error, "the run can't be claimed");
-                if !patience.pause(shared).await {
+                if !backoff.pause(shared).await {
                     return Err(ClaimError::Backend(error));
                 }
             }

@@ -34,7 +34,7 @@ pub(crate) use ticket::Ticket;
 use watch::Watch;
 
 /// How long the queue may be busy with others. They need a moment; one that is stopped in it needs for ever.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Says what is limited.
 #[async_trait]
@@ -118,7 +118,7 @@ impl Slots {
 async fn patiently<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    match tokio::time::timeout(PATIENCE, tokio::task::spawn_blocking(work)).await {
+    match tokio::time::timeout(TIMEOUT, tokio::task::spawn_blocking(work)).await {
         Ok(Ok(done)) => done,
         Ok(Err(panicked)) => Err(io::Error::other(panicked)),
         Err(_) => {

@@ -10,7 +10,7 @@ use crate::wire::Wire;
 
 /// How long one waits for a forge, and how often one asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// For one answer.
     pub answer: Duration,
     /// How often something is asked for, if the forge has a problem that may pass.
@@ -19,7 +19,7 @@ pub struct Patience {
     pub between: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self { answer: Duration::from_secs(30), tries: 4, between: Duration::from_secs(1) }
     }
@@ -35,7 +35,7 @@ pub struct Access {
     /// Who asks.
     pub token: Option<String>,
     /// How long one waits.
-    pub patience: Patience,
+    pub retry_policy: RetryPolicy,
 }
 
 impl Access {
@@ -52,7 +52,7 @@ impl Access {
 pub struct Forge {
     wire: Wire,
     dialect: Box<dyn Dialect>,
-    patience: Patience,
+    retry_policy: RetryPolicy,
 }
 
 impl Forge {
@@ -62,7 +62,7 @@ impl Forge {
     /// [`ForgeError::NoToken`], [`ForgeError::Settings`].
     pub fn new(access: &Access, remote: &Remote) -> Result<Self, ForgeError> {
         let wire = Wire::new(access)?;
-        Ok(Self { wire, dialect: access.kind.dialect(remote), patience: access.patience })
+        Ok(Self { wire, dialect: access.kind.dialect(remote), retry_policy: access.retry_policy })
     }
 
     /// Looks whether the forge lets us in and shows us the repository. It is what can be known of a token before it is
@@ -105,7 +105,7 @@ impl Forge {
         &self,
         attempt: impl Fn() -> F,
     ) -> Result<T, ForgeError> {
-        let (mut pause, mut left) = (self.patience.between, self.patience.tries);
+        let (mut pause, mut left) = (self.retry_policy.between, self.retry_policy.tries);
         loop {
             left = left.saturating_sub(1);
             let error = match attempt().await {

@@ -8,7 +8,7 @@
 //! **One pull request for one request.** Whether the forge has taken a request is not known when the answer is lost. So
 //! each carries a mark in its body, and nothing is sent before the forge was asked for a pull request with that mark.
 //!
-//! Nothing in here starts a process, reads the environment or a repository: address, token and patience come from outside.
+//! Nothing in here starts a process, reads the environment or a repository: address, token and retry policy come from outside.
 
 mod dialect;
 mod error;
@@ -20,6 +20,6 @@ mod wire;
 
 pub use dialect::Kind;
 pub use error::ForgeError;
-pub use forge::{Access, Forge, Patience};
+pub use forge::{Access, Forge, RetryPolicy};
 pub use pull_request::{Mark, NewPullRequest, Opened, PullRequest, PullRequestState};
 pub use remote::{Remote, RemoteError};

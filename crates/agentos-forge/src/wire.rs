@@ -50,7 +50,7 @@ impl Wire {
         let _chosen = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .user_agent(concat!("agentos/", env!("CARGO_PKG_VERSION")))
-            .timeout(access.patience.answer)
+            .timeout(access.retry_policy.answer)
             // A request that opens something must not become another one on the way.
             .redirect(Policy::none())
             .build()

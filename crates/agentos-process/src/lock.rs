@@ -16,10 +16,10 @@ use crate::clock::{moment, pause};
 
 /// Takes the lock for us alone, if nobody holds it for longer than an instant. It is held until the file is dropped, or the
 /// process ends.
-pub(crate) fn take(path: &Path, patience: Duration) -> io::Result<Option<File>> {
+pub(crate) fn take(path: &Path, timeout: Duration) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     let file = options.create(true).truncate(false).write(true).mode(0o600).open(path)?;
-    let until = moment() + patience;
+    let until = moment() + timeout;
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(Some(file)),

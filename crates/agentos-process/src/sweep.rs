@@ -28,8 +28,8 @@ pub fn remove(path: &Path) -> Result<bool, FollowError> {
 
 fn held_and_removed(directory: &Directory) -> Result<bool, FollowError> {
     // A supervisor that has recorded the end is about to leave. Another process that looks at the lock has it for an instant.
-    let patience = if directory.load_exit()?.is_some() { LEAVING } else { LOOKING };
-    let Some(_lock) = lock::take(&directory.started(), patience)? else { return Ok(false) };
+    let timeout = if directory.load_exit()?.is_some() { LEAVING } else { LOOKING };
+    let Some(_lock) = lock::take(&directory.started(), timeout)? else { return Ok(false) };
     if let Case::Lost(started) = Case::unheld(directory)? {
         leftovers::end(&started, GRACE)?;
     }

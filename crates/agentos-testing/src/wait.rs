@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::time::{Duration, Instant};
 
 /// How long a test waits for something before it says that it never happened.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The pause between two looks.
 const LOOK: Duration = Duration::from_millis(10);
@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(10);
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "it never happened that {what}");
+        assert!(begun.elapsed() < TIMEOUT, "it never happened that {what}");
         std::thread::sleep(LOOK);
     }
 }
@@ -41,13 +41,13 @@ pub fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) -> impl Future<Ou
     async move {
         let begun = now();
         while !is_so().await {
-            assert!(begun.elapsed() < PATIENCE, "at {place}: it never happened that {what}");
+            assert!(begun.elapsed() < TIMEOUT, "at {place}: it never happened that {what}");
             tokio::time::sleep(LOOK).await;
         }
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the patience of a test is real time")]
+#[expect(clippy::disallowed_methods, reason = "the time limit of a test is real time")]
 fn now() -> Instant {
     Instant::now()
 }

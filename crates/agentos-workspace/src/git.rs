@@ -37,7 +37,7 @@ pub const WHERE_VARIABLES: [&str; 12] = [
 ];
 
 /// A question to git takes milliseconds; a file system that hangs should not hold up a command for ever.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Why git gave no answer that helps.
 #[derive(Debug, Error)]
@@ -228,7 +228,7 @@ fn ask<A: AsRef<OsStr>>(
         .set("LC_ALL", "C")
         .set("GIT_OPTIONAL_LOCKS", "0")
         .set("GIT_TERMINAL_PROMPT", "0")
-        .timeout(PATIENCE);
+        .timeout(TIMEOUT);
     for name in WHERE_VARIABLES {
         tool = tool.unset(name);
     }

@@ -29,7 +29,7 @@ fn default_folder() -> String {
 #[derive(Clone, Serialize, Deserialize)]
 struct Note {
     name: String,
-    text: String,
+    path: PathBuf,
 }
 
 /// The workflow, with the schema that its flags are made from.
@@ -58,7 +58,7 @@ async fn release_notes(ctx: Ctx, input: Input) -> Result<String> {
         .run("collect", move |ctx| {
             let folder = folder.clone();
             async move {
-                Ok(ctx.effect("read", move || async move { Ok(read_all(&folder).await?) }).await?)
+                Ok(ctx.effect("list", move || async move { Ok(list(&folder).await?) }).await?)
             }
         })
         .await?;
@@ -95,9 +95,10 @@ fn polish(ctx: &Ctx, note: Note, pause: Duration) -> agentos::sdk::Answer<String
         let note = note.clone();
         async move {
             let line = ctx.effect("polish", move || async move {
-                let lines = u32::try_from(note.text.lines().count()).unwrap_or(u32::MAX);
+                let text = tokio::fs::read_to_string(&note.path).await?;
+                let lines = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
                 tokio::time::sleep(pause.saturating_mul(lines)).await;
-                let first = note.text.lines().next().unwrap_or_default().trim().to_owned();
+                let first = text.lines().next().unwrap_or_default().trim().to_owned();
                 Ok(format!("- {first}"))
             });
             Ok(line.await?)
@@ -105,18 +106,16 @@ fn polish(ctx: &Ctx, note: Note, pause: Duration) -> agentos::sdk::Answer<String
     })
 }
 
-async fn read_all(folder: &Path) -> io::Result<Vec<Note>> {
+async fn list(folder: &Path) -> io::Result<Vec<Note>> {
     let mut entries = tokio::fs::read_dir(folder).await?;
     let mut paths: Vec<PathBuf> = Vec::new();
     while let Some(entry) = entries.next_entry().await? {
         paths.push(entry.path());
     }
     paths.sort();
-    let mut notes = Vec::new();
-    for path in paths {
-        let text = tokio::fs::read_to_string(&path).await?;
+    let note = |path: PathBuf| {
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
-        notes.push(Note { name: name.unwrap_or_default(), text });
-    }
-    Ok(notes)
+        Note { name: name.unwrap_or_default(), path }
+    };
+    Ok(paths.into_iter().map(note).collect())
 }

@@ -2,18 +2,19 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use agentos_testing::repo::Playground;
-use agentos_testing::wait::wait_until;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
-/// The notes, each with as many lines as it takes long.
-const NOTES: [(&str, usize); 4] = [("login", 1), ("search", 2), ("themes", 40), ("help", 60)];
+/// The notes that can be read from the beginning.
+const WRITTEN: [&str; 2] = ["login", "search"];
 
-/// How long each line takes, in milliseconds.
-const PAUSE: &str = "100";
+/// The notes that are pipes at first: reading them ends when the test has replaced them by files.
+const UNWRITTEN: [&str; 2] = ["help", "themes"];
 
 struct Desk {
     playground: Playground,
@@ -24,11 +25,21 @@ impl Desk {
         let playground = Playground::new();
         let root = playground.repository("repo");
         fs::create_dir(root.join("notes")).expect("a folder");
-        for (name, lines) in NOTES {
-            let text = format!("The {name} is better.\n{}", "More.\n".repeat(lines - 1));
-            fs::write(root.join(format!("notes/{name}.md")), text).expect("a note");
+        let desk = Self { playground };
+        WRITTEN.iter().for_each(|name| desk.write(name));
+        for name in UNWRITTEN {
+            mknodat(CWD, desk.note(name), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+                .expect("a pipe");
         }
-        Self { playground }
+        desk
+    }
+
+    fn note(&self, name: &str) -> PathBuf {
+        self.playground.at(format!("repo/notes/{name}.md"))
+    }
+
+    fn write(&self, name: &str) {
+        fs::write(self.note(name), format!("The {name} is better.\n")).expect("a note");
     }
 
     #[expect(
@@ -74,23 +85,24 @@ impl Desk {
 fn notes_that_were_finished_before_the_process_was_killed_are_not_done_again() {
     let desk = Desk::new();
     let arguments = ["run", "release-notes", "--workspace", "none", "--title", "Version 1.0"];
-    // It asks before it writes, so it can't come to its end before it is killed.
-    let arguments = [&arguments[..], &["--pause", PAUSE, "--ask"]].concat();
     let mut running = desk.program(&arguments).spawn().expect("it starts");
     let mut told = BufReader::new(running.stdout.take().expect("a pipe")).lines();
     let is_done = |line: &String| line.contains(" polish ") && line.contains(": completed");
     let done = told.by_ref().map(|line| line.expect("text")).filter(is_done).take(2);
     assert_eq!(done.count(), 2, "it ended before it could be killed");
     running.kill().expect("it is killed");
-    running.wait().expect("it is gone");
+    let status = running.wait().expect("it is gone");
+    assert_eq!(status.signal(), Some(9), "it ended before it was killed");
     let before = desk.polished();
-    assert!(before.len() >= 2, "two were told of: {before:?}");
-    desk.succeeds(&["resume", "release-notes", "--detach"]);
-    wait_until("it asks", || desk.run()["waiting"]["kind"] == "approval");
-    desk.succeeds(&["approve", "release-notes"]);
-    wait_until("it is over", || desk.run()["status"] == "COMPLETED");
+    assert_eq!(before.len(), WRITTEN.len(), "it was killed while it read the others: {before:?}");
+    for name in UNWRITTEN {
+        fs::remove_file(desk.note(name)).expect("a pipe");
+        desk.write(name);
+    }
+    desk.succeeds(&["resume", "release-notes"]);
+    assert_eq!(desk.run()["status"], "COMPLETED");
     let after = desk.polished();
-    assert_eq!(after.len(), NOTES.len());
+    assert_eq!(after.len(), WRITTEN.len() + UNWRITTEN.len());
     assert!(before.iter().all(|done| after.contains(done)), "{before:?} {after:?}");
     let written = fs::read_to_string(desk.playground.at("repo/CHANGES.md")).expect("the notes");
     let lines = "- The help is better.\n- The login is better.\n- The search is better.\n- The themes is better.\n";

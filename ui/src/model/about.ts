@@ -1,26 +1,35 @@
 /** What a run is about, in one line: what it was started with, what it asks, and what its agents have used. */
 
-import type { Run, RunDetail } from '../api/types';
+import type { AgentSession, Run, RunDetail } from '../api/types';
 import { needsPerson } from './standing';
 
 export interface About {
   /** Out of its input; null if that says nothing. */
   subject: string | null;
+  /** Of its own sessions. */
   tokens: number;
-  /** In dollars; null if nobody knows. */
+  /** What its own sessions cost, in dollars; null if nobody knows. */
   cost: number | null;
+  /** What of that superseded sessions cost. */
+  supersededCost: number | null;
+  /** What sessions cost that it has from the run that it was made out of: they count for that one. */
+  inheritedCost: number | null;
 }
 
 export function aboutOf(run: Pick<RunDetail, 'input' | 'agent_sessions'>): About {
-  // What a run has from the one that it was made out of was paid for there.
-  const sessions = run.agent_sessions.filter((one) => !one.inherited);
-  const costs = sessions.flatMap(({ cost_usd }) => (cost_usd === null ? [] : [cost_usd]));
+  const own = run.agent_sessions.filter((one) => !one.inherited);
   return {
     subject: subjectOf(run.input),
     // What was read from a cache is among what was read.
-    tokens: sessions.reduce((sum, one) => sum + (one.input_tokens ?? 0) + (one.output_tokens ?? 0), 0),
-    cost: costs.length > 0 ? costs.reduce((sum, cost) => sum + cost, 0) : null,
+    tokens: own.reduce((sum, one) => sum + (one.input_tokens ?? 0) + (one.output_tokens ?? 0), 0),
+    cost: costOf(own),
+    supersededCost: costOf(own.filter((one) => one.superseded)),
+    inheritedCost: costOf(run.agent_sessions.filter((one) => one.inherited)),
   };
+}
+
+function costOf(sessions: readonly AgentSession[]): number | null {
+  return sessions.reduce<number | null>((sum, { cost_usd: cost }) => (cost === null ? sum : (sum ?? 0) + cost), null);
 }
 
 /** What a person is asked, without the marks of Markdown; null if nobody is. */

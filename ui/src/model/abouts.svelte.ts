@@ -50,7 +50,7 @@ class Abouts {
     const begun = this.#known.get(run.id);
     if (begun) return begun;
     const { items } = await read<Page<{ entry: { input?: unknown } }>>(`/api/executions/${run.id}/events`, { limit: 1 });
-    return { subject: subjectOf(items[0]?.entry.input), tokens: 0, cost: null };
+    return { subject: subjectOf(items[0]?.entry.input), tokens: 0, cost: null, supersededCost: null, inheritedCost: null };
   }
 }
 

@@ -54,6 +54,8 @@ export interface Node {
   /** Which attempt of the parent asked for it. */
   within: number;
   depth: number;
+  /** Whether only an earlier source of the run has asked for it. */
+  isSuperseded: boolean;
 }
 
 /** A time in which there was no run: between what a fork was forked from and the fork itself. */
@@ -62,12 +64,31 @@ export interface Gap {
   to: number;
 }
 
+/** The path of the row under which everything is that is superseded; real paths begin with a slash. */
+export const SUPERSEDED = 'superseded';
+
+/** A row for what is superseded, to be shown behind everything else; null if there is nothing. */
+export function supersededGroup(children: Node[]): Node | null {
+  if (children.length === 0) return null;
+  const end = Math.max(...children.map((child) => child.end ?? child.start));
+  const start = Math.min(...children.map((child) => child.start));
+  const group: Node = {
+    path: SUPERSEDED, kind: 'phase', operation: null, name: 'Superseded', number: null, site: null, start, end, outcome: 'completed', failure: null,
+    reason: null, attempts: [], holds: [], args: null, value: undefined, child: null, due: null, tries: 1, parent: null, children, within: 1, depth: 0,
+    isSuperseded: true,
+  };
+  for (const child of children) child.parent = group;
+  return group;
+}
+
 /** Kinds that take no time and would only be noise in a timeline. */
 const NOTES = new Set(['set', 'comment']);
 
 export class Journal {
   readonly nodes = new Map<string, Node>();
-  readonly roots: Node[] = [];
+  #roots: Node[] = [];
+  /** Whether the rows of what is superseded have to be found again. */
+  #isRegrouped = true;
   start: number | null = null;
   end: number | null = null;
   /** The position of the last entry; they are counted from 1. */
@@ -79,6 +100,16 @@ export class Journal {
   /** The first step that this run has done itself, if it goes on from where another one stood. */
   resumesWith: Node | null = null;
   #isFork = false;
+  #wasSwitched = false;
+
+  /** What stands at the top: what is superseded is in a group at the end. */
+  get roots(): readonly Node[] {
+    if (!this.#isRegrouped) {
+      this.#isRegrouped = true;
+      this.#regroup();
+    }
+    return this.#roots;
+  }
 
   /** Applies an entry, unless it was applied before. */
   apply(entry: Entry): void {
@@ -94,11 +125,15 @@ export class Journal {
       case 'run.started':
         this.start ??= at;
         return;
+      case 'source.switched':
+        this.#supersede(at, entry['keeps_numbers'] === true);
+        return;
       case 'run.ended':
         this.end = at;
         return;
       case 'run.rebased':
-        this.#live(at, Number(entry['away_ms'] ?? 0));
+        // Under another source it is the same run that goes on.
+        if (!this.#wasSwitched) this.#live(at, Number(entry['away_ms'] ?? 0));
         return;
       case 'run.cancel_requested':
         this.cancelled ??= { at, reason: text(entry, 'reason') || null };
@@ -179,10 +214,42 @@ export class Journal {
     }
   }
 
+  /**
+   * The log begins anew under another source. What that asks for as well stands there again; the rest is superseded, and
+   * what was under way was stopped. Logs of earlier versions number their steps anew: of those nothing earlier is shown.
+   */
+  #supersede(at: number, keepsNumbers: boolean): void {
+    this.#roots = [];
+    this.#isRegrouped = false;
+    this.#wasSwitched = true;
+    this.end = null;
+    if (!keepsNumbers) this.nodes.clear();
+    for (const node of this.nodes.values()) {
+      node.isSuperseded = true;
+      if (node.end === null) this.#close(node.path, { status: 'cancelled' }, at);
+    }
+  }
+
+  #regroup(): void {
+    this.nodes.delete(SUPERSEDED);
+    this.#roots = this.#roots.filter((node) => node.path !== SUPERSEDED);
+    const superseded = [...this.nodes.values()].filter((node) => node.isSuperseded);
+    const isTop = (node: Node) => node.parent === null || node.parent.path === SUPERSEDED || this.nodes.get(node.parent.path) !== node.parent;
+    const group = supersededGroup(superseded.filter(isTop));
+    if (!group) return;
+    this.nodes.set(SUPERSEDED, group);
+    this.#roots.push(group);
+  }
+
   #open(path: string, entry: Entry, at: number): void {
     const part = partOf(path);
     if (part.operation !== null && NOTES.has(part.operation)) return;
-    if (this.nodes.has(path)) return;
+    const known = this.nodes.get(path);
+    if (known && !known.isSuperseded) return;
+    if (known) {
+      this.nodes.delete(path);
+      this.#isRegrouped = false;
+    }
     const parent = this.nodes.get(stepOfScope(part.scope)) ?? null;
     const node: Node = {
       path,
@@ -207,9 +274,10 @@ export class Journal {
       children: [],
       within: attemptOfScope(part.scope),
       depth: parent ? parent.depth + 1 : 0,
+      isSuperseded: false,
     };
     this.nodes.set(path, node);
-    (parent?.children ?? this.roots).push(node);
+    (parent?.children ?? this.#roots).push(node);
     if (this.#isFork && node.number !== null) this.resumesWith ??= node;
   }
 

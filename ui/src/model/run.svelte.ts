@@ -33,8 +33,8 @@ export class LiveRun {
   entries: Entry[] = [];
   journal = new Journal();
   isLogRead = $state(false);
-  /** Whether the last attempt to read the log failed, other than for a lost connection. */
-  isLogUnreadable = $state(false);
+  /** Why the last attempt to read the log failed. */
+  logProblem = $state.raw<unknown>(null);
   isLogTooLong = $state(false);
 
   #id: string;
@@ -87,6 +87,11 @@ export class LiveRun {
     const answer = await send<RunDetail>(`${this.path}/${verb}`, body);
     if (answer.id === this.doc?.id) this.#later(0);
     return answer;
+  }
+
+  /** Reads document and log again, now. */
+  readAgain(): void {
+    this.#later(0);
   }
 
   /** Reads everything again that may have been missed while there was no connection. */
@@ -153,11 +158,11 @@ export class LiveRun {
         this.version += 1;
       }
       this.isLogRead = true;
-      this.isLogUnreadable = false;
+      this.logProblem = null;
     } catch (error) {
-      if (this.#closed.signal.aborted || (error instanceof Problem && error.isOffline)) return;
-      this.isLogUnreadable = true;
-      console.warn('The run’s log can’t be read:', error);
+      if (this.#closed.signal.aborted) return;
+      // What is shown stays while the server is away.
+      if (!this.isLogRead || !(error instanceof Problem && error.isOffline)) this.logProblem = error;
     }
   }
 

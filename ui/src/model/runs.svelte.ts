@@ -6,6 +6,8 @@ import { moment } from '../lib/format';
 import { queryOf, STATUSES, totalsOf, type Filters, type Totals } from './filters';
 
 const AT_ONCE = 50;
+/** The server gives no more with one answer. */
+const MOST_AT_ONCE = 1000;
 
 export class Runs {
   items = $state.raw<Run[]>([]);
@@ -17,47 +19,76 @@ export class Runs {
   /** Whether other filters were chosen, and what is shown are still the runs that the earlier ones found. */
   isOutdated = $state(true);
   problem = $state.raw<unknown>(null);
-  #asked = 0;
+  #filters: Filters | null = null;
+  #key = '';
   /** How many runs are shown at least, if there are so many. */
   #wanted = AT_ONCE;
-  #key = '';
+  /** Whether something has been asked for since the request that is on its way was sent. */
+  #isStale = false;
+  #request: AbortController | null = null;
+  #reading: Promise<void> | null = null;
   #summed = 0;
 
-  async load(filters: Filters): Promise<void> {
+  /**
+   * Reads what these filters find. What is asked for while it reads is read afterwards, with one request for all of it:
+   * requests that overtake each other would show nothing for as long as there is news.
+   */
+  load(filters: Filters): Promise<void> {
     const key = JSON.stringify(filters);
-    const isOther = key !== this.#key;
-    this.#key = key;
-    if (isOther) {
+    if (key !== this.#key) {
+      this.#key = key;
       this.isOutdated = true;
       this.#wanted = AT_ONCE;
+      this.#request?.abort();
     }
-    const number = ++this.#asked;
-    try {
-      const pages: Run[] = [];
-      let page = await this.#page(filters, null);
-      pages.push(...page.items);
-      while (page.next && pages.length < this.#wanted) {
-        page = await this.#page(filters, page.next);
-        pages.push(...page.items);
-      }
-      // An older answer must not take the place of a newer one.
-      if (number !== this.#asked) return;
-      this.items = pages;
-      this.total = page.total;
-      this.next = page.next;
-      this.unreadable = page.unreadable ?? [];
-      this.problem = null;
-      this.isRead = true;
-      this.isOutdated = false;
-    } catch (error) {
-      if (number === this.#asked) this.problem = error;
-    }
+    this.#filters = filters;
+    this.#isStale = true;
+    return (this.#reading ??= this.#readWhileStale());
   }
 
-  /** Shows one page more. A refresh that is under way starts again, so that neither undoes the other. */
-  async more(filters: Filters): Promise<void> {
-    this.#wanted = this.items.length + AT_ONCE;
-    await this.load(filters);
+  /** Shows one page more. */
+  more(filters: Filters): Promise<void> {
+    if (!this.isOutdated) this.#wanted = this.items.length + AT_ONCE;
+    return this.load(filters);
+  }
+
+  /** Reads the same again. */
+  async reload(): Promise<void> {
+    if (this.#filters) await this.load(this.#filters);
+  }
+
+  async #readWhileStale(): Promise<void> {
+    while (this.#isStale && this.#filters) {
+      this.#isStale = false;
+      const { signal } = (this.#request = new AbortController());
+      try {
+        await this.#read(this.#filters, signal);
+      } catch (error) {
+        if (!signal.aborted) this.problem = error;
+      }
+    }
+    this.#reading = null;
+  }
+
+  async #read(filters: Filters, signal: AbortSignal): Promise<void> {
+    // Runs change their places while they are read: between two requests one may come to another page. So there is one
+    // request for all that is shown, and what a second one shows again counts once.
+    let found: Run[] = [];
+    const wanted = this.#wanted;
+    let page: Page<Run> | null = null;
+    do {
+      page = await this.#page(filters, page?.next ?? null, Math.min(wanted - found.length, MOST_AT_ONCE), signal);
+      const known = found;
+      found = [...known, ...page.items.filter(({ id }) => !known.some((run) => run.id === id))];
+    } while (page.next && found.length < wanted);
+    if (signal.aborted) return;
+    this.items = found;
+    this.total = page.total;
+    this.next = page.next;
+    this.unreadable = page.unreadable ?? [];
+    this.problem = null;
+    this.isRead = true;
+    this.isOutdated = false;
   }
 
   /** The sums of what the filters show, whatever its status. */
@@ -73,9 +104,9 @@ export class Runs {
     }
   }
 
-  #page(filters: Filters, after: string | null): Promise<Page<Run>> {
+  #page(filters: Filters, after: string | null, limit: number, signal: AbortSignal): Promise<Page<Run>> {
     const { statuses: status, waiting } = STATUSES[filters.status] ?? {};
-    return read<Page<Run>>('/api/executions', { ...queryOf(filters, Date.now()), status, waiting, limit: AT_ONCE, after });
+    return read<Page<Run>>('/api/executions', { ...queryOf(filters, Date.now()), status, waiting, limit, after }, signal);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Run, RunDetail, Waiting } from '../api/types';
 import { plainly } from '../lib/format';
+import type { Node, Outcome } from './journal';
 
 export type Shade = 'running' | 'done' | 'failed' | 'waiting' | 'quiet';
 export interface Standing {
@@ -49,6 +50,17 @@ export function standingOfDetail(run: Pick<RunDetail, 'status' | 'waiting' | 'in
   if (standing !== WAITING.signal || events.length !== 1) return standing;
   const name = plainly(events[0]!.name);
   return { ...standing, label: `Waiting for ${name.length > 40 ? `${name.slice(0, 39)}…` : name}` };
+}
+
+const OUTCOME: Record<Outcome, string> = { open: 'RUNNING', completed: 'COMPLETED', failed: 'FAILED', skipped: 'SKIPPED', cancelled: 'CANCELLED' };
+
+/** The same of a row of the timeline. */
+export function standingOfNode(node: Pick<Node, 'outcome' | 'operation' | 'attempts' | 'holds'>): Standing {
+  const isOpen = node.outcome === 'open';
+  if (isOpen && node.attempts.at(-1)?.failure) return standingOf('RETRYING');
+  if (isOpen && (node.operation === 'approve' || node.holds.some((hold) => hold.end === null))) return { label: 'Waiting', shade: 'waiting', icon: 'hand' };
+  if (isOpen && (node.operation === 'sleep' || node.operation === 'wait')) return { label: 'Waiting', shade: 'waiting', icon: 'clock' };
+  return standingOf(OUTCOME[node.outcome]);
 }
 
 export function isOver(status: string): boolean {

@@ -6,7 +6,7 @@
 
 import type { Step } from '../api/types';
 import { moment } from '../lib/format';
-import { isWait, type Gap, type Node, type Outcome } from './journal';
+import { isWait, supersededGroup, type Gap, type Node, type Outcome } from './journal';
 import { nameOfNode } from './names';
 import { partOf, stepOfScope } from './path';
 
@@ -170,7 +170,7 @@ export function lanesOf(nodes: Iterable<Node>, most: number): { bars: Lane[]; la
   const free: number[] = [];
   const bars: Lane[] = [];
   for (const node of nodes) {
-    if (node.number === null) continue;
+    if (node.number === null || node.isSuperseded) continue;
     let lane = free.findIndex((until) => until <= node.start);
     if (lane < 0) lane = free.length < most ? free.length : most - 1;
     free[lane] = Math.max(free[lane] ?? 0, node.end ?? Infinity);
@@ -208,24 +208,28 @@ export function moved(window: Window, whole: Window, by: number): Window {
 export function sketch(steps: readonly Step[]): { roots: Node[]; nodes: Map<string, Node> } {
   const nodes = new Map<string, Node>();
   const roots: Node[] = [];
-  const place = (path: string, start: number): Node => {
+  const superseded: Node[] = [];
+  const place = (path: string, start: number, isSuperseded: boolean): Node => {
     const known = nodes.get(path);
     if (known) return known;
     const part = partOf(path);
     const above = stepOfScope(part.scope);
-    const parent = above ? place(above, start) : null;
+    const around = above ? place(above, start, isSuperseded) : null;
+    // What is superseded in a phase that is not stands in the group by itself.
+    const parent = around?.isSuperseded === isSuperseded ? around : null;
     const node: Node = {
       path, kind: part.kind, operation: part.operation, name: part.name, number: null, site: null, start, end: null, outcome: 'open',
       failure: null, reason: null, attempts: [], holds: [], args: null, value: undefined, child: null, due: null, tries: 1, parent,
-      children: [], within: 1, depth: parent ? parent.depth + 1 : 0,
+      children: [], within: 1, depth: parent ? parent.depth + 1 : 0, isSuperseded,
     };
     nodes.set(path, node);
-    (parent?.children ?? roots).push(node);
+    (parent?.children ?? (isSuperseded ? superseded : roots)).push(node);
     return node;
   };
-  for (const step of steps) {
+  // What is not superseded comes first: it decides which phases are.
+  for (const step of [...steps].sort((one, other) => Number(one.superseded) - Number(other.superseded))) {
     const start = moment(step.started_at ?? step.created_at) ?? 0;
-    const node = place(step.path, start);
+    const node = place(step.path, start, step.superseded);
     node.number = step.step_number;
     node.end = moment(step.completed_at);
     node.outcome = OUTCOMES[step.status] ?? 'open';
@@ -237,6 +241,11 @@ export function sketch(steps: readonly Step[]): { roots: Node[]; nodes: Map<stri
       above.end = ends.some((end) => end === null) ? null : Math.max(...(ends as number[]));
       above.outcome = above.end === null ? 'open' : 'completed';
     }
+  }
+  const group = supersededGroup(superseded);
+  if (group) {
+    nodes.set(group.path, group);
+    roots.push(group);
   }
   return { roots, nodes };
 }

@@ -276,10 +276,12 @@ describe('a user with a browser', () => {
     await page.waitForURL(new RegExp(name));
     await page.getByRole('treeitem').nth(1).waitFor();
     await watched.settled();
+    // The phase, then the step in it, which has the same name.
+    const selected = (level: number) => page.getByRole('treeitem', { selected: true, level }).filter({ hasText: 'plan' });
     await page.keyboard.press('j');
-    await page.getByRole('treeitem', { selected: true }).filter({ hasText: 'plan' }).waitFor();
+    await selected(1).waitFor();
     await page.keyboard.press('j');
-    await page.waitForURL(/at=/);
+    await selected(2).waitFor();
     await page.keyboard.press('?');
     await page.getByRole('dialog').getByText('Next row').waitFor();
     await page.keyboard.press('Escape');

@@ -53,7 +53,7 @@ test('what was used is counted for today, and in all', async () => {
   await page.goto('/');
   await says('Tokens today', '80k');
   await says('Cost today', '$0.27');
-  await expect.poll(() => page.locator('.totals li').filter({ hasText: 'Cost' }).getAttribute('title')).toBe('$0.27 in all');
+  await expect.poll(() => page.locator('.totals li').filter({ hasText: 'Cost' }).getAttribute('title')).toBe('$0.27 in all; each session counts once, for the run that paid for it');
 });
 
 test('sums are those of the runs that the filters show, and lead to them', async () => {

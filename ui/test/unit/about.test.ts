@@ -19,9 +19,14 @@ describe('what a run is about', () => {
   });
   test('is also what it has used, with what is cached counted once', () => {
     const session = (input_tokens: number | null, cost_usd: number | null) => ({ input_tokens, output_tokens: 10, cached_tokens: 5, cost_usd });
-    expect(aboutOf({ input: {}, agent_sessions: [session(100, 0.5), session(null, null)] } as never)).toEqual({ subject: null, tokens: 120, cost: 0.5 });
-    expect(aboutOf({ input: {}, agent_sessions: [session(100, 0.5), { ...session(100, 0.25), inherited: true }] } as never)).toEqual({ subject: null, tokens: 110, cost: 0.5 });
-    expect(aboutOf({ input: {}, agent_sessions: [] })).toEqual({ subject: null, tokens: 0, cost: null });
+    const about = (...sessions: object[]) => aboutOf({ input: {}, agent_sessions: sessions } as never);
+    expect(about(session(100, 0.5), session(null, null))).toMatchObject({ tokens: 120, cost: 0.5 });
+    expect(about()).toEqual({ subject: null, tokens: 0, cost: null, supersededCost: null, inheritedCost: null });
+  });
+  test('is also what it has inherited, and what superseded sessions cost, which are sums of their own', () => {
+    const session = (cost_usd: number, more = {}) => ({ input_tokens: 100, output_tokens: 10, cost_usd, ...more });
+    const sessions = [session(0.5), session(0.25, { inherited: true }), session(1, { superseded: true }), session(2, { inherited: true, superseded: true })];
+    expect(aboutOf({ input: {}, agent_sessions: sessions } as never)).toMatchObject({ tokens: 220, cost: 1.5, supersededCost: 1, inheritedCost: 2.25 });
   });
   test('is what a person is asked, in a line', () => {
     const run = (kind: string) => ({ status: 'RUNNING', interrupted: false, waiting: { kind, since: '', about: 'Ship **it**?\n\n- one' } }) as never;

@@ -167,13 +167,59 @@ describe('the axis and the overview', () => {
   });
 });
 
+describe('another source', () => {
+  const step = (path: string, number: number, at: number): Entry[] =>
+    [
+      ['step.requested', { step: path, number }],
+      ['attempt.started', { scope: `${path}@1` }],
+      ['operation.ordered', { operation: `${path}@1/shell:x#1` }],
+      ['operation.ended', { operation: `${path}@1/shell:x#1`, result: { status: 'ok' } }],
+      ['step.ended', { step: path, outcome: { status: 'completed' } }],
+    ].map(([kind, fields], index) => ({ seq: 0, at: at + index, kind, ...(fields as object) }) as Entry);
+  const wait: Entry = { seq: 0, at: 40, kind: 'operation.ordered', operation: '/wait:go#1', number: 3 };
+  const switched = (at: number, keeps_numbers = true): Entry => ({ seq: 0, at, kind: 'source.switched', definition: 'x', keeps_numbers });
+  const rebased: Entry = { seq: 0, at: 100, kind: 'run.rebased', away_ms: 60 };
+  const numbered = (entries: Entry[]) => folded(entries.map((entry, index) => ({ ...entry, seq: index + 1 })));
+  const before = [...step('/plan#1', 1, 0), ...step('/implement#1', 2, 20), wait];
+  const after = [switched(100), ...step('/plan#1', 1, 0), rebased, ...step('/construct#1', 4, 110)];
+  const shape = (journal: Journal) => rowsOf(journal.roots, { chosen: new Map(), size: 10 }).filter(({ node }) => node.operation !== 'shell').map(({ node, depth }) => [node.name, depth, node.isSuperseded]);
+
+  test('leaves what it does not ask for behind everything else', () => {
+    const journal = numbered([...before, ...after]);
+    expect(shape(journal)).toEqual([['plan', 0, false], ['construct', 0, false], ['Superseded', 0, true], ['implement', 1, true], ['go', 1, true]]);
+    // What was under way was stopped; what is asked for again has happened once.
+    expect(journal.nodes.get('/wait:go#1')).toMatchObject({ outcome: 'cancelled', end: 100 });
+    expect(journal.nodes.get('/implement#1')).toMatchObject({ outcome: 'completed', end: 24 });
+    expect(journal.nodes.get('/plan#1')?.attempts).toHaveLength(1);
+    expect([journal.gaps, journal.resumesWith]).toEqual([[], null]);
+    expect(lanesOf(journal.nodes.values(), 8).bars.map(({ path }) => path)).toEqual(['/plan#1', '/construct#1']);
+  });
+  test('that asks for it again brings it back', () => {
+    const journal = numbered([...before, ...after, switched(200), ...before]);
+    expect(shape(journal)).toEqual([['plan', 0, false], ['implement', 0, false], ['go', 0, false], ['Superseded', 0, true], ['construct', 1, true]]);
+    expect(journal.nodes.get('/wait:go#1')).toMatchObject({ outcome: 'open', end: null });
+  });
+  test('in a phase that it keeps, too', () => {
+    const phase = (...paths: string[]): Entry[] => [{ seq: 0, at: 0, kind: 'step.requested', step: '/~build#1' }, ...paths.flatMap((path, index) => step(`/~build#1@1/${path}#1`, index + 1, 10))];
+    const journal = numbered([...phase('api', 'ui'), switched(100), ...phase('api')]);
+    expect(shape(journal)).toEqual([['build', 0, false], ['api', 1, false], ['Superseded', 0, true], ['ui', 1, true]]);
+  });
+  test('of an earlier version leaves nothing, as steps had other numbers then', () => {
+    expect(shape(numbered([...before, switched(100, false), ...step('/plan#1', 1, 0)]))).toEqual([['plan', 0, false]]);
+  });
+});
+
 test('a sketch shows steps and phases before the log has been read', () => {
-  const step = (step_number: number, path: string, completed_at: string | null) => ({
+  const step = (step_number: number, path: string, completed_at: string | null, superseded = false) => ({
     id: String(step_number), execution_id: '', step_number, name: 'x', path, phase: 'build', status: completed_at ? ('COMPLETED' as const) : ('RUNNING' as const),
     started_at: '2026-01-01T00:00:00Z', completed_at, duration: null, input: null, output: null, error: null, attempt_number: 1, max_attempts: 1,
-    log_file_path: null, superseded: false, created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z',
+    log_file_path: null, superseded, created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z',
   });
   const { roots, nodes } = sketch([step(1, '/~build#1@1/a#1', '2026-01-01T00:00:05Z'), step(2, '/~build#1@1/b#1', null)]);
   expect(roots.map((root) => [root.name, root.kind, root.children.length, root.end])).toEqual([['build', 'phase', 2, null]]);
   expect(nodes.get('/~build#1@1/a#1')).toMatchObject({ number: 1, outcome: 'completed' });
+  // What is superseded is behind everything else, also in a phase that is not.
+  const switched = sketch([step(1, '/~build#1@1/a#1', '2026-01-01T00:00:05Z', true), step(2, '/~build#1@1/b#1', null), step(3, '/~old#1@1/c#1', null, true)]);
+  expect(switched.roots.map((root) => [root.name, root.children.map(({ name }) => name)])).toEqual([['build', ['b']], ['Superseded', ['a', 'old']]]);
+  expect([...switched.nodes.values()].filter((node) => !node.isSuperseded).map(({ name }) => name)).toEqual(['build', 'b']);
 });

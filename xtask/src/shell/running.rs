@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{CommandLine, pause};
 
 /// How long a program may take to end when it is asked to.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A program that runs.
@@ -56,7 +56,7 @@ impl Running {
 
     /// Waits for its end. One that takes too long is killed.
     fn wait_for_end(&mut self) -> io::Result<ExitStatus> {
-        for _ in 0..PATIENCE.as_millis() / LOOK.as_millis() {
+        for _ in 0..TIMEOUT.as_millis() / LOOK.as_millis() {
             if let Some(status) = self.ended()? {
                 return Ok(status);
             }

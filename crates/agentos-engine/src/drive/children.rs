@@ -18,9 +18,9 @@ use agentos_store::place::Place;
 use agentos_store::run::{CreateError, NewRun};
 
 use super::Drive;
+use crate::backoff::Backoff;
 use crate::homes::OwnHome;
 use crate::library::Invocation;
-use crate::patience::Patience;
 use crate::performer::{News, Performed};
 use crate::points::Point;
 use crate::shared::Shared;
@@ -66,7 +66,7 @@ impl Drive {
         self.in_flight.working.spawn_local(async move {
             let key = InboxKey(format!("cancel:{child}"));
             let message = Message { key, body: MessageBody::Cancel { reason: None } };
-            let mut patience = Patience::new();
+            let mut backoff = Backoff::new();
             loop {
                 let now = shared.clock.now();
                 match shared.store.send(child, message.clone(), now).await {
@@ -79,7 +79,7 @@ impl Drive {
                     // One that has ended has said so.
                     Ok(_) | Err(_) => return shared.ring(child),
                 }
-                if !patience.pause(&shared).await {
+                if !backoff.pause(&shared).await {
                     return;
                 }
             }
@@ -99,7 +99,7 @@ struct NewChild {
 impl NewChild {
     /// Creates it, as often as it takes; nothing comes of it if the engine leaves meanwhile.
     async fn create(self, shared: &Shared) -> Option<Result<(), Failure>> {
-        let mut patience = Patience::new();
+        let mut backoff = Backoff::new();
         loop {
             // Whoever created it may have known a workflow that is gone.
             if shared.store.head(self.child).await.is_ok() {
@@ -112,7 +112,7 @@ impl NewChild {
                     tracing::warn!(child = %self.child, %error, "a child run can't be created");
                 }
             }
-            if !patience.pause(shared).await {
+            if !backoff.pause(shared).await {
                 return None;
             }
         }

@@ -13,8 +13,8 @@ use agentos_store::commit::{self, CommitError, TurnCommit};
 use agentos_store::retry::Retry;
 
 use super::{Drive, Left};
+use crate::backoff::Backoff;
 use crate::events::Event;
-use crate::patience::Patience;
 
 impl Drive {
     /// Commits what a turn has decided. As long as the backend can't, it is tried again: the run stands still and
@@ -41,9 +41,9 @@ impl Drive {
             standing,
             outgoing: outgoing.clone(),
         };
-        let mut patience = Patience::new();
+        let mut backoff = Backoff::new();
         while !self.try_commit(turn(self.epoch)).await? {
-            if !patience.pause(&self.shared).await {
+            if !backoff.pause(&self.shared).await {
                 return Err(Left::Leaving);
             }
         }
@@ -84,7 +84,7 @@ impl Drive {
 
     /// Whether a commit was taken of which nobody knows. The run is claimed again: then nothing can be on its way any more.
     async fn find_out(&mut self, end: u64) -> Result<bool, Left> {
-        let mut patience = Patience::new();
+        let mut backoff = Backoff::new();
         loop {
             let claim = self.shared.store.claim(self.run, self.shared.owner, ClaimMode::IfFree);
             match claim.await {
@@ -103,7 +103,7 @@ impl Drive {
                 Err(ClaimError::Backend(error)) => return Err(Left::Trouble(error.to_string())),
                 Err(_) => return Err(Left::Lost),
             }
-            if !patience.pause(&self.shared).await {
+            if !backoff.pause(&self.shared).await {
                 return Err(Left::Leaving);
             }
         }

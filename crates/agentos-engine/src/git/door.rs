@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use agentos_core::failure::{Failure, FailureKind};
-use agentos_forge::{Access, Kind, Patience, Remote as Repository};
+use agentos_forge::{Access, Kind, Remote as Repository, RetryPolicy};
 use agentos_process::environment::built_up;
 use agentos_process::tool::Tool;
 use agentos_workspace::version_control::Remote;
@@ -32,7 +32,7 @@ pub struct ForgeSettings {
     /// The variable that the token is in; the usual ones if nothing is said.
     pub token_env: Option<String>,
     /// How long one waits.
-    pub patience: Patience,
+    pub retry_policy: RetryPolicy,
     /// The variables of our environment in which tokens and addresses are looked for.
     pub variables: BTreeMap<String, String>,
 }
@@ -78,7 +78,7 @@ pub(super) fn door(
         _ => kind.api(repository.host()),
     };
     let token = token(settings, (kind, repository), environment)?;
-    let access = Access { kind, api, token: Some(token), patience: settings.patience };
+    let access = Access { kind, api, token: Some(token), retry_policy: settings.retry_policy };
     Ok(Door::Forge(Box::new((access, repository.clone()))))
 }
 

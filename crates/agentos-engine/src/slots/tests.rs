@@ -152,8 +152,8 @@ async fn who_waits_is_told_when_somebody_leaves_or_is_found_dead() {
             changes.changed().await.expect("somebody tells");
         }
     };
-    let patience = agentos_testing::wait::PATIENCE;
-    tokio::time::timeout(patience, until(&second)).await.expect("it is told");
+    let timeout = agentos_testing::wait::TIMEOUT;
+    tokio::time::timeout(timeout, until(&second)).await.expect("it is told");
     assert!(!third.is_in());
     let why = there.why_not(&third).await.expect("it is known");
     assert_eq!(why.as_deref(), Some("1 of 1 runs of x at work: second"));
@@ -162,7 +162,7 @@ async fn who_waits_is_told_when_somebody_leaves_or_is_found_dead() {
     let text = serde_json::to_string(&ask("dead")).expect("it can be written");
     std::fs::write(&left, format!("h\n{text}")).expect("a file");
     drop(second);
-    tokio::time::timeout(patience, until(&third)).await.expect("it is told");
+    tokio::time::timeout(timeout, until(&third)).await.expect("it is told");
     // The look that let it in may have begun before the file was there. The next look finds it.
     assert_eq!(there.why_not(&third).await.expect("it is known"), None);
     assert!(!left.exists());

@@ -24,7 +24,7 @@ use agentos_store::place::Place;
 use agentos_store::sqlite::{Options, Owner, SqliteStore};
 use agentos_store::store::Store as _;
 use agentos_testing::script::{Node, Script};
-use agentos_testing::wait::{PATIENCE, until};
+use agentos_testing::wait::{TIMEOUT, until};
 use async_trait::async_trait;
 use serde_json::json;
 use tempfile::TempDir;
@@ -256,7 +256,7 @@ impl Life {
 
     /// Waits for the end of a run.
     pub(crate) async fn ends(&self, run: RunId) {
-        let ended = tokio::time::timeout(PATIENCE, self.engine.ended(run)).await;
+        let ended = tokio::time::timeout(TIMEOUT, self.engine.ended(run)).await;
         let head = self.store.head(run).await;
         ended.unwrap_or_else(|_| panic!("{run} does not end: {head:?}")).expect("it can be read");
     }

@@ -22,7 +22,7 @@ use agentos_store::simulated::{Fault, SimulatedStore, Verb};
 use agentos_store::store::Store as _;
 use agentos_testing::chance::Chance;
 use agentos_testing::script::build::{invoke, race, repeat, seq, shell, sleep, wait};
-use agentos_testing::wait::{PATIENCE, until};
+use agentos_testing::wait::{TIMEOUT, until};
 use async_trait::async_trait;
 use serde_json::json;
 use uuid::Uuid;
@@ -303,7 +303,7 @@ async fn a_library_that_panics_costs_neither_the_slot_nor_the_run() {
     let world = World::new(Panics, Limits { slots: 1, ..limits() });
     let mut events = world.engine.events();
     let run = world.start().await;
-    let told = tokio::time::timeout(PATIENCE, events.recv()).await.expect("it is told");
+    let told = tokio::time::timeout(TIMEOUT, events.recv()).await.expect("it is told");
     assert!(format!("{told:?}").contains("a panic: nobody knows"), "{told:?}");
     world.is_given_back(run).await;
     world.engine.leave().await;
@@ -366,11 +366,11 @@ async fn an_engine_whose_owner_is_taken_for_dead_leaves_and_touches_nothing() {
     let world = World::new(Scripts::of(shell("x")), limits());
     world.store.owner_died(OwnerId(Uuid::from_u128(9)));
     let run = world.start().await;
-    let dying = tokio::time::timeout(PATIENCE, world.engine.dying());
+    let dying = tokio::time::timeout(TIMEOUT, world.engine.dying());
     dying.await.expect("the engine notices");
     let standing = world.engine.ended(run).await.expect("it can be read");
     assert!(!standing.is_ended(), "whoever waits is told");
-    tokio::time::timeout(PATIENCE, world.engine.died()).await.expect("the engine leaves");
+    tokio::time::timeout(TIMEOUT, world.engine.died()).await.expect("the engine leaves");
     assert_eq!(world.performed.load(Ordering::SeqCst), 0);
 }
 

@@ -13,7 +13,7 @@ use agentos_engine::library::RustLibrary;
 use agentos_sdk::{Ctx, Error, Result, Workflow, Workflows, join};
 use agentos_store::place::Place;
 use agentos_store::records::{Project, Records as _, RunQuery};
-use agentos_testing::wait::PATIENCE;
+use agentos_testing::wait::TIMEOUT;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -139,7 +139,7 @@ async fn work_that_blocks_holds_nobody_up() {
         async move {
             let waits = ctx.effect_blocking("waits", move || {
                 let receiver = receiver.lock().map_err(|_| Error::new("poisoned"))?;
-                Ok(receiver.recv_timeout(PATIENCE)?)
+                Ok(receiver.recv_timeout(TIMEOUT)?)
             });
             let sends = ctx.effect("sends", move || async move {
                 let sender = sender.lock().map_err(|_| Error::new("poisoned"))?;

@@ -6,9 +6,9 @@ mod trouble;
 
 use std::time::Duration;
 
-use agentos_forge::{Access, Forge, Kind, Mark, NewPullRequest, Patience};
+use agentos_forge::{Access, Forge, Kind, Mark, NewPullRequest, RetryPolicy};
 use agentos_testing::forge::{ForgeServer, TOKEN};
-use agentos_testing::wait::PATIENCE;
+use agentos_testing::wait::TIMEOUT;
 
 /// A repository on the test's forge, in each of the dialects.
 fn access(server: &ForgeServer, kind: Kind) -> Access {
@@ -17,8 +17,13 @@ fn access(server: &ForgeServer, kind: Kind) -> Access {
         Kind::GitLab => "/api/v4",
         Kind::Forgejo => "/api/v1",
     };
-    let patience = Patience { answer: PATIENCE, tries: 4, between: Duration::from_millis(1) };
-    Access { kind, api: format!("{}{path}", server.url()), token: Some(TOKEN.to_owned()), patience }
+    let retry_policy = RetryPolicy { answer: TIMEOUT, tries: 4, between: Duration::from_millis(1) };
+    Access {
+        kind,
+        api: format!("{}{path}", server.url()),
+        token: Some(TOKEN.to_owned()),
+        retry_policy,
+    }
 }
 
 fn forge(server: &ForgeServer, kind: Kind) -> Forge {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentos_forge::{Access, Forge, ForgeError, Kind, NewPullRequest, Patience};
+use agentos_forge::{Access, Forge, ForgeError, Kind, NewPullRequest, RetryPolicy};
 use agentos_testing::forge::{Fault, ForgeServer, Strike};
 
 use crate::{access, forge, wanted};
@@ -67,12 +67,12 @@ async fn what_waiting_does_not_mend_is_told_at_once() {
 async fn a_forge_that_says_nothing_is_given_up_on() {
     let server = ForgeServer::start().unwrap();
     server.strike(strike("GET", Fault::Silence, 100));
-    let patience = Patience {
+    let retry_policy = RetryPolicy {
         answer: Duration::from_millis(200),
         tries: 2,
         between: Duration::from_millis(1),
     };
-    let hasty = Access { patience, ..access(&server, Kind::GitHub) };
+    let hasty = Access { retry_policy, ..access(&server, Kind::GitHub) };
     let remote = "git@forge.test:acme/shop.git".parse().unwrap();
     let error = Forge::new(&hasty, &remote).unwrap().open(&wanted()).await.unwrap_err();
     assert!(matches!(error, ForgeError::Unreachable { .. }), "{error}");

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::part::launcher;
 
 /// Longest wait for something that must happen, on a machine that is busy.
-const PATIENCE_S: i64 = 120;
+const TIMEOUT_S: i64 = 120;
 
 /// A folder for the commands of one test. Whatever still runs in there is ended with it.
 pub(crate) struct Scene {
@@ -120,7 +120,7 @@ impl Drop for Scene {
 /// Waits until something is so.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = clock_gettime(ClockId::Monotonic).tv_sec + PATIENCE_S;
+    let until = clock_gettime(ClockId::Monotonic).tv_sec + TIMEOUT_S;
     while !is_so() {
         assert!(clock_gettime(ClockId::Monotonic).tv_sec < until, "waited in vain until {what}");
         let moment = rustix::time::Timespec { tv_sec: 0, tv_nsec: 5_000_000 };

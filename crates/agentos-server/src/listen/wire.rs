@@ -18,7 +18,7 @@ pub(super) struct Wire<S> {
     stream: S,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     is_cut: bool,
-    patience: Duration,
+    timeout: Duration,
     /// Runs while something is written that nobody takes.
     stalled: Option<Pin<Box<Sleep>>>,
     _presence: (Place, TaskTrackerToken),
@@ -28,14 +28,14 @@ impl<S> Wire<S> {
     pub(super) fn new(
         stream: S,
         cut: CancellationToken,
-        patience: Duration,
+        timeout: Duration,
         presence: (Place, TaskTrackerToken),
     ) -> Self {
         Self {
             stream,
             cut: Box::pin(cut.cancelled_owned()),
             is_cut: false,
-            patience,
+            timeout,
             stalled: None,
             _presence: presence,
         }
@@ -59,8 +59,8 @@ impl<S> Wire<S> {
             self.stalled = None;
             return written;
         }
-        let patience = self.patience;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let timeout = self.timeout;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(timeout)));
         ready!(stalled.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

@@ -22,7 +22,7 @@ use crate::house::House;
 const LINES: usize = 1_000;
 
 /// After how many looks without news it is asked whether there can be any.
-const PATIENCE: u32 = 20;
+const SILENT_LOOKS: u32 = 20;
 
 /// Reads what the run says until nobody listens, or the run has ended.
 pub(super) async fn read(hub: HubRef, house: Arc<dyn House>, found: Found) {
@@ -36,7 +36,7 @@ pub(super) async fn read(hub: HubRef, house: Arc<dyn House>, found: Found) {
     let mut silent = 0;
     loop {
         sleep(PROGRESS).await;
-        let is_over = silent % PATIENCE == 0 && has_ended(&found).await;
+        let is_over = silent % SILENT_LOOKS == 0 && has_ended(&found).await;
         if reader.is_none() {
             reader = open(&*house, &found).await;
         }

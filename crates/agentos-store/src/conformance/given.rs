@@ -30,7 +30,7 @@ pub(super) const PARKED: Standing = Standing::Parked { wake_at: None };
 pub(super) const COMPLETED: Standing = Standing::Ended { status: EndStatus::Completed };
 
 /// How many empty pages in a row are taken for the end of the tail, and how many are read to see that nothing follows.
-const PATIENCE: usize = 1_000;
+const MAX_EMPTY_PAGES: usize = 1_000;
 const AFTERWARDS: usize = 32;
 
 pub(super) fn run_id(number: u128) -> RunId {
@@ -209,7 +209,7 @@ pub(super) async fn read_tail(
         empty = if page.events.is_empty() { empty + 1 } else { 0 };
         events.extend(page.events);
         assert!(events.len() <= count, "the tail shows more than {count} chunks");
-        assert!(empty < PATIENCE, "the tail shows {} of {count} chunks", events.len());
+        assert!(empty < MAX_EMPTY_PAGES, "the tail shows {} of {count} chunks", events.len());
         if empty > 0 {
             fixture.pause().await;
         }

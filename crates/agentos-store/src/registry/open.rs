@@ -19,7 +19,7 @@ const VERSIONS: [&str; 2] = [include_str!("0001.sql"), include_str!("0002.sql")]
 const VERSION: u32 = 2;
 
 /// How long others are waited for. A convenience must not hold up a run.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Opens the file for writing, and makes it if there is none. Its folder and itself are for this user only.
 pub(super) fn writing(path: &Path) -> Result<Connection, RegistryError> {
@@ -70,7 +70,7 @@ fn make(path: &Path) -> io::Result<()> {
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     Ok(connection)
 }

@@ -12,7 +12,7 @@ use super::together;
 
 /// How long SQLite itself waits for a lock. Our writers wait for each other elsewhere, so this is for programs that do
 /// not know our lock, and for recoveries after a crash.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The largest that the write-ahead log stays once everything in it is in the database, in bytes.
 const WAL_LIMIT: i64 = 64 << 20;
@@ -30,7 +30,7 @@ pub(super) fn writing(path: &Path) -> Done<Connection> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     together::about_to_write(path);
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(TIMEOUT)?;
     let mode: String =
         connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
     if mode != "wal" {
@@ -87,7 +87,7 @@ fn read_only(path: &Path, mode: &str) -> Done<Connection> {
 }
 
 fn set_up_for_reading(connection: Connection) -> Done<Connection> {
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(TIMEOUT)?;
     older::show_as_current(&connection)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::connection::PATIENCE;
+use super::connection::TIMEOUT;
 use super::error::{Done, Fault};
 use super::groups::Groups;
 use super::lock::{WriterGuard, WriterLock};
@@ -198,7 +198,7 @@ impl DatabaseFile {
     fn take_over_without_waiting(&mut self, pages: i32) -> bool {
         // If that can't be set, it is not tried.
         let taken = self.inside.open.connection.busy_handler(None).map(|()| self.take_over(pages));
-        let _patient_again = self.inside.open.connection.busy_timeout(PATIENCE);
+        let _patient_again = self.inside.open.connection.busy_timeout(TIMEOUT);
         matches!(taken, Ok(true))
     }
 
@@ -378,14 +378,14 @@ mod tests {
         file.keep_wal_bounded();
         assert_eq!(WAITS.load(Ordering::Relaxed), 0, "the reader is not waited for");
         assert_eq!(file.next_taking, WAL_PAGES_AT_MOST / 2 * 3, "and is not met again soon");
-        let patience: u128 = file
+        let timeout: u128 = file
             .inside
             .open
             .connection
             .pragma_query_value(None, "busy_timeout", |row| row.get::<_, u32>(0))
             .unwrap()
             .into();
-        assert_eq!(patience, PATIENCE.as_millis(), "others are waited for as before");
+        assert_eq!(timeout, TIMEOUT.as_millis(), "others are waited for as before");
         reader.execute_batch("COMMIT").unwrap();
         file.pages = file.next_taking;
         file.keep_wal_bounded();

@@ -18,7 +18,7 @@ use super::lock;
 use super::owner::Owners;
 
 /// How long a killed process may take to be gone: it may have to write out what it had in memory.
-const PATIENCE_MS: u32 = 10_000;
+const TIMEOUT_MS: u32 = 10_000;
 const LOOK_MS: u32 = 5;
 
 /// How often the list of locks is read before somebody is taken to be missing in it.
@@ -99,7 +99,7 @@ pub(super) fn end_owner(owners: &Owners, owner: OwnerId) -> Result<OwnerEnd, End
         };
     }
     pidfd_send_signal(&process, Signal::KILL).map_err(|error| alive(error.to_string()))?;
-    for _ in 0..PATIENCE_MS / LOOK_MS {
+    for _ in 0..TIMEOUT_MS / LOOK_MS {
         if !is_held(&path) {
             return Ok(OwnerEnd::Killed);
         }

@@ -102,7 +102,7 @@ impl<'a> Asked<'a> {
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_in_memory_with_flags(flags).map_err(internal)?;
-        connection.busy_timeout(super::connection::PATIENCE).map_err(internal)?;
+        connection.busy_timeout(super::connection::TIMEOUT).map_err(internal)?;
         let stop = Arc::clone(&question.stop);
         let is_over = move || stop.load(Ordering::Relaxed);
         connection.progress_handler(STEPS, Some(is_over)).map_err(internal)?;

@@ -11,7 +11,7 @@ use std::path::Path;
 use agentos_process::clock::{moment, pause};
 
 use super::Result;
-use super::bounds::{ALONE_LOOK, ALONE_PATIENCE};
+use super::bounds::{ALONE_LOOK, ALONE_TIMEOUT};
 use super::error::VersionControlError;
 use super::halt::Halt;
 
@@ -26,8 +26,8 @@ pub(super) fn alone(root: &Path, private: &Path, halt: &Halt) -> Result<File> {
             Err(TryLockError::WouldBlock) if halt.is_now() => {
                 return Err(VersionControlError::Halted);
             }
-            Err(TryLockError::WouldBlock) if moment() - begun > ALONE_PATIENCE => {
-                let (folder, after) = (root.to_owned(), ALONE_PATIENCE);
+            Err(TryLockError::WouldBlock) if moment() - begun > ALONE_TIMEOUT => {
+                let (folder, after) = (root.to_owned(), ALONE_TIMEOUT);
                 return Err(VersionControlError::Busy { folder, after });
             }
             Err(TryLockError::WouldBlock) => pause(ALONE_LOOK),

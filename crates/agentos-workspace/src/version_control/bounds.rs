@@ -23,12 +23,12 @@ pub const EXCHANGE_PAUSE: Duration = Duration::from_secs(1);
 pub const POSITIONS: usize = 1_000;
 
 /// How long somebody else's lock is waited for, and how often it is looked at.
-pub const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Between two looks at a lock.
 pub const LOCK_LOOK: Duration = Duration::from_millis(100);
 
 /// How long another AgentOS that changes the same worktree is waited for: no verb takes longer.
-pub const ALONE_PATIENCE: Duration = Duration::from_secs(1_200);
+pub const ALONE_TIMEOUT: Duration = Duration::from_secs(1_200);
 /// Between two looks whether it is done.
 pub const ALONE_LOOK: Duration = Duration::from_millis(10);
 

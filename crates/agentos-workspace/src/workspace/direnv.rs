@@ -32,7 +32,7 @@ const FILE: &str = ".envrc";
 const NOTE: &str = "direnv-allowed";
 
 /// direnv has no limit of its own; what an `.envrc` does may take a while the first time.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Why there is no environment.
 #[derive(Debug, Error)]
@@ -253,6 +253,6 @@ fn direnv(
         .args(arguments.iter().copied())
         .in_folder(folder)
         .only_environment(environment)
-        .timeout(PATIENCE)
+        .timeout(TIMEOUT)
         .run()
 }

@@ -16,10 +16,10 @@ use crate::files::FileError;
 use crate::git::WHERE_VARIABLES;
 use crate::stale_lock::{WatchedLock, held_lock, look_again};
 use crate::surroundings::Surroundings;
-use crate::version_control::bounds::{LOCK_LOOK, LOCK_PATIENCE};
+use crate::version_control::bounds::{LOCK_LOOK, LOCK_TIMEOUT};
 
 /// How long a checkout of many files may take.
-const PATIENCE: Duration = Duration::from_secs(900);
+const TIMEOUT: Duration = Duration::from_secs(900);
 
 /// What git is told in every call: nobody's hooks, daemons or clean-ups.
 pub(super) const QUIETLY: [&str; 10] = [
@@ -106,7 +106,7 @@ impl Porcelain<'_> {
             .set("GIT_TERMINAL_PROMPT", "0")
             .set("GIT_EDITOR", "false")
             .set("JJ_EDITOR", "false")
-            .timeout(PATIENCE);
+            .timeout(TIMEOUT);
         for name in WHERE_VARIABLES {
             tool = tool.unset(name);
         }
@@ -125,7 +125,7 @@ pub(super) fn run(tool: &Tool) -> Result<Answer, CallError> {
     loop {
         let mut answer = tool.run_until_answered()?;
         answer.killed_before = answer.killed_before.or(killed);
-        let lock = held_lock(&answer).filter(|_| moment() - begun < LOCK_PATIENCE);
+        let lock = held_lock(&answer).filter(|_| moment() - begun < LOCK_TIMEOUT);
         let Some(lock) = lock else { return Ok(answer) };
         killed = answer.killed_before;
         look_again(&lock, &mut watched)?;

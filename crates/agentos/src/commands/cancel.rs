@@ -19,7 +19,7 @@ use crate::view::Stream;
 use crate::{foreground, names};
 
 /// How long whoever drives the run may take to end it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -79,7 +79,7 @@ async fn end(session: &Session, store: &SqliteStore, run: RunId) -> Result<()> {
             watch.changed().await;
         }
     };
-    tokio::time::timeout(PATIENCE, ended).await.unwrap_or_else(|_| {
+    tokio::time::timeout(TIMEOUT, ended).await.unwrap_or_else(|_| {
         Err(CommandError::failed("whoever drives the run has been told, and has not ended it yet")
             .hint(
                 "if that process hangs, `agentos resume --take-over` ends it, and the run with it",

@@ -38,7 +38,7 @@ const TOOLS: [(&str, &str); 3] = [
 ];
 
 /// How long a tool may take to say its version. Some agents load for seconds before they do.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How many commands are looked at.
 const COMMANDS: usize = 10_000;
@@ -103,7 +103,7 @@ fn look_for((name, purpose): (&'static str, &'static str)) -> ToolReport {
 
 /// What a program says about its version.
 fn version_of(program: &str) -> Option<String> {
-    let answer = Tool::new(program).args(["--version"]).timeout(PATIENCE).run();
+    let answer = Tool::new(program).args(["--version"]).timeout(TIMEOUT).run();
     answer.ok().filter(Answer::is_success).map(|answer| {
         let text = String::from_utf8_lossy(&answer.output).into_owned();
         // Whatever it says, it says it on one line of the report.

@@ -56,9 +56,9 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let view = overview::open(session, scope)?;
     let stop = Arc::new(AtomicBool::new(false));
     let question = Question { sql, rows: args.limit as usize, stop: Arc::clone(&stop) };
-    let patience = Duration::from_secs(u64::from(args.timeout));
+    let timeout = Duration::from_secs(u64::from(args.timeout));
     let clock = tokio::spawn(async move {
-        tokio::time::sleep(patience).await;
+        tokio::time::sleep(timeout).await;
         stop.store(true, Ordering::Relaxed);
     });
     let answer = view.select(question).await;

@@ -26,7 +26,7 @@ use crate::foreground;
 use crate::session::Session;
 
 /// How long an answer waits for a run that was cancelled to end.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The longest remark, in bytes.
 const LONGEST: usize = 16 << 10;
@@ -146,5 +146,5 @@ pub(super) async fn until_ended(store: &SqliteStore, run: RunId) -> Result<()> {
         Ok::<(), CommandError>(())
     };
     // Whoever asks is told how the run stands then, and can look again.
-    tokio::time::timeout(PATIENCE, ended).await.unwrap_or(Ok(()))
+    tokio::time::timeout(TIMEOUT, ended).await.unwrap_or(Ok(()))
 }

@@ -14,7 +14,7 @@ use crate::terminal::paint::Tone;
 use crate::terminal::text::Line;
 
 /// How long a command may take; what it has begun goes on.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Does it, and says what became of it.
 pub(super) async fn perform(session: &Session, wish: Wish) -> Option<Line> {
@@ -36,7 +36,7 @@ pub(super) async fn perform(session: &Session, wish: Wish) -> Option<Line> {
             .args(arguments.into_iter().map(OsString::from))
             .in_folder(surroundings.cwd.unwrap_or_default())
             .only_environment(surroundings.environment)
-            .timeout(PATIENCE);
+            .timeout(TIMEOUT);
         let answer = tool.run().map_err(|error| error.to_string())?;
         if answer.is_success() { Ok(()) } else { Err(answer.complaint_text()) }
     };

@@ -70,9 +70,8 @@ fn a_signal_under_one_key_counts_once() {
 
 /// A run that was killed after it had counted to two, and can go on now.
 fn killed(stand: &Stand, root: &Path) -> (String, Tally) {
-    let (mut process, tally) = Tally::start(stand, root);
-    process.send(Signal::KILL);
-    drop(process);
+    let (process, tally) = Tally::start(stand, root);
+    process.kill();
     tally.go();
     (name(&stand.only(root, "tally")), tally)
 }
@@ -86,8 +85,7 @@ fn killed_in_its_sleep(stand: &Stand, root: &Path) -> String {
             naps().is_some_and(|run| run["waiting"]["kind"] == "timer")
                 || process.has_ended().is_some()
         });
-        process.send(Signal::KILL);
-        process.done();
+        process.kill();
         if let Some(run) = naps() {
             return name(&run);
         }

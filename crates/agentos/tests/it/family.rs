@@ -25,10 +25,9 @@ fn children_are_driven_and_shown_with_their_parent() {
 #[test]
 fn a_parent_that_waits_can_be_interrupted_and_resumed_with_its_children() {
     let (stand, root) = Stand::with_repository();
-    let mut process = stand.call(&root, &["run", "tree", "--input", "ms=100"]).start();
+    let process = stand.call(&root, &["run", "tree", "--input", "ms=100"]).start();
     wait_until("its children nap", || stand.runs(&root).iter().any(|run| run["workflow"] == "nap"));
-    process.send(rustix::process::Signal::KILL);
-    drop(process);
+    process.kill();
     let process = stand.call(&root, &["resume", "tree"]).start();
     wait_until("it asks", || stand.show(&root, "tree")["waiting"]["kind"] == "approval");
     stand.run(&root, &["approve", "tree"]).exits(0);

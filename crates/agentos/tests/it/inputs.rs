@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::mcp::client::Client;
@@ -207,10 +206,9 @@ fn a_warning_is_told_once_however_often_the_run_is_executed_again() {
     let (stand, root) = Stand::with_repository();
     template(&root, "killed", KILLED);
     let agentos = Path::new(env!("CARGO_BIN_EXE_agentos"));
-    let mut process = stand.call_program(agentos, &root, &["run", "killed"]).start();
+    let process = stand.call_program(agentos, &root, &["run", "killed"]).start();
     wait_until("it is at its command", || root.join("begun").exists());
-    process.send(Signal::KILL);
-    process.done();
+    process.kill();
     fs::write(root.join("go"), "").expect("a file");
     let done = run(&stand, &root, &["resume", "killed", "--json"]).exits(0).document();
     assert_eq!(done["output"], "done");

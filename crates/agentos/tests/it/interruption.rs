@@ -1,22 +1,11 @@
 //! Signals, and what is left of a run when its process is gone.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Process, Stand, Tally, kill, lines, name, wait_until};
-
-/// A run that counts slowly, and has counted to two.
-fn counting(stand: &Stand, root: &Path) -> (Process, PathBuf) {
-    let file = stand.at("counted");
-    let given = format!("file={}", file.display());
-    let arguments =
-        ["run", "count", "--input", &given, "--input", "steps=6", "--input", "pause=150"];
-    let process = stand.call(root, &arguments).start();
-    wait_until("two are counted", || lines(&file).len() >= 2);
-    (process, file)
-}
+use crate::support::{Gated, Process, Stand, Tally, lines, name, wait_until};
 
 /// A run in a step that never ends by itself.
 fn endless(stand: &Stand, root: &Path) -> (Process, String) {
@@ -101,19 +90,17 @@ fn whoever_presses_ctrl_c_twice_does_not_wait() {
 #[test]
 fn a_run_that_was_killed_over_and_over_completes() {
     let (stand, root) = Stand::with_repository();
-    let (mut process, file) = counting(&stand, &root);
-    for counted in [3, 4, 5] {
-        process.send(Signal::KILL);
-        drop(process);
-        process = stand.call(&root, &["resume", "count"]).start();
-        wait_until("it counts on", || lines(&file).len() >= counted);
+    let gated = Gated::new(&stand, &root, "counted");
+    let mut process = stand.call(&root, &["run", "gated", "--input", &gated.input()]).start();
+    for number in 1..=4 {
+        gated.wait_until_counted(number);
+        process.kill();
+        gated.go_on_from(number);
+        process = stand.call(&root, &["resume", "gated"]).start();
     }
-    // Where the test is slower than the run, the last one finds that it has ended.
-    let last = process.done();
-    assert!(matches!(last.code, Some(0 | 2)), "{last:#?}");
-    let all: std::collections::BTreeSet<String> = lines(&file).into_iter().collect();
-    assert_eq!(all.len(), 6);
-    assert_eq!(stand.show(&root, "count")["status"], "COMPLETED");
+    process.done().exits(0);
+    assert_eq!(gated.counted(), ["1", "2", "3", "4"], "nothing is repeated");
+    assert_eq!(stand.show(&root, "gated")["status"], "COMPLETED");
 }
 
 #[test]
@@ -131,9 +118,8 @@ fn what_is_being_run_is_not_resumed_and_it_says_who_runs_it() {
 #[test]
 fn of_two_who_resume_at_once_one_wins_and_the_other_says_who() {
     let (stand, root) = Stand::with_repository();
-    let (mut process, run) = endless(&stand, &root);
-    process.send(Signal::KILL);
-    drop(process);
+    let (process, run) = endless(&stand, &root);
+    process.kill();
     // The run never ends by itself, so the winner still has it when the other process looks.
     let resume = || stand.call(&root, &["resume", &run]).start();
     let (mut one, mut other) = (resume(), resume());
@@ -175,9 +161,8 @@ fn a_run_whose_process_lives_is_cancelled_by_it() {
 #[test]
 fn a_run_whose_process_is_dead_is_cancelled_all_the_same() {
     let (stand, root) = Stand::with_repository();
-    let (mut process, run) = endless(&stand, &root);
-    kill(process.pid(), Signal::KILL);
-    drop(process);
+    let (process, run) = endless(&stand, &root);
+    process.kill();
     let cancelled = stand.run(&root, &["cancel", &run, "--json"]).exits(0).document();
     assert_eq!(cancelled["status"], "CANCELLED");
 }

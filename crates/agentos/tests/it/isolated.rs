@@ -466,10 +466,9 @@ fn whoever_is_killed_while_a_workspace_is_made_leaves_nothing_once_somebody_come
     let (start, end) = (began.display(), go.display());
     let wait = format!("touch {start}; until [ -e {end} ]; do sleep 0.01; done; cat");
     yard.git(&yard.root, &["config", "filter.slow.smudge", &wait]);
-    let mut killed = yard.call(&yard.root, &["run", "work"]).start();
+    let killed = yard.call(&yard.root, &["run", "work"]).start();
     crate::support::wait_until("git is at work", || began.exists());
-    killed.send(rustix::process::Signal::KILL);
-    killed.done();
+    killed.kill();
     assert_eq!(text(&yard.workspaces()[0]["status"]), "creating");
     fs::write(&go, "").expect("a file");
     crate::support::wait_until("git has ended", || yard.stand.processes().is_empty());

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::SystemTime;
 
 use agentos_testing::repo::Playground;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-pub(crate) use agentos_testing::wait::{PATIENCE, wait_until};
+pub(crate) use agentos_testing::wait::{TIMEOUT, wait_until};
 
 /// A home, and room for repositories.
 pub(crate) struct Stand {
@@ -299,6 +301,29 @@ impl Process {
         self.child().try_wait().expect("it can be asked")
     }
 
+    /// Kills it, so that it can do nothing any more. It must not have ended by itself before.
+    #[track_caller]
+    pub(crate) fn kill(mut self) {
+        self.send(Signal::KILL);
+        // What it has started may live on, and hold its pipes.
+        let status = self.child().wait().expect("it ends");
+        assert_eq!(status.signal(), Some(9), "it ended before it was killed: {status}");
+    }
+
+    /// Kills it when the files of this folder have changed so often since now, as far as the test sees that. Returns whether
+    /// that hit it at work: it may have ended by itself before.
+    pub(crate) fn kill_after_changes(mut self, folder: &Path, changes: usize) -> bool {
+        let (mut seen, mut left) = (state_of_files(folder), changes);
+        while left > 0 && self.has_ended().is_none() {
+            let now = state_of_files(folder);
+            if now != seen {
+                (seen, left) = (now, left - 1);
+            }
+        }
+        self.send(Signal::KILL);
+        self.child().wait().expect("it ends").signal() == Some(9)
+    }
+
     /// Waits for the end.
     pub(crate) fn done(mut self) -> Done {
         let child = self.child.take().expect("it was not waited for yet");
@@ -381,6 +406,70 @@ impl Tally {
     pub(crate) fn counted(&self) -> Vec<String> {
         lines(&self.file)
     }
+}
+
+/// A workflow, `gated`, that counts to four in a file, one step for each number, and goes on from each only when the test
+/// lets it. Nothing is added to the log while it waits.
+pub(crate) struct Gated {
+    file: PathBuf,
+}
+
+const GATED: &str = r#"import { createWorkflow } from "agentos";
+export default createWorkflow({ name: "gated", workspace: "none" }, async (ctx) => {
+    const file = ctx.input.file as string;
+    for (const number of [1, 2, 3, 4]) {
+        await ctx.run(`count ${number}`, async (ctx) => {
+            await ctx.shell(`echo ${number} >> ${file}; while [ ! -e ${file}.go-${number} ]; do sleep 0.02; done`);
+        });
+    }
+});
+"#;
+
+impl Gated {
+    /// Makes the workflow known in a repository; it counts in a file of this name beside that.
+    pub(crate) fn new(stand: &Stand, root: &Path, file: &str) -> Self {
+        let folder = root.join(".agent/workflows/templates");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("gated.ts"), GATED).expect("a template");
+        Self { file: stand.at(file) }
+    }
+
+    /// Its input, as the command line takes it.
+    pub(crate) fn input(&self) -> String {
+        format!("file={}", self.file.display())
+    }
+
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    pub(crate) fn counted(&self) -> Vec<String> {
+        lines(&self.file)
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_until_counted(&self, number: usize) {
+        wait_until("it has counted so far", || self.counted().len() == number);
+    }
+
+    pub(crate) fn go_on_from(&self, number: usize) {
+        fs::write(format!("{}.go-{number}", self.file.display()), "").expect("a file");
+    }
+}
+
+/// The files below a folder, each with its length and when it was written last. Links are not followed.
+fn state_of_files(folder: &Path) -> BTreeMap<PathBuf, (u64, Option<SystemTime>)> {
+    let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            }
+            found.insert(entry.path(), (metadata.len(), metadata.modified().ok()));
+        }
+    }
+    found
 }
 
 /// Removes a folder in which another process may make files at the same time.

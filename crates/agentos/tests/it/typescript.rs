@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use rustix::process::Signal;
-
 use crate::support::{Done, Process, Stand, lines, name, wait_until};
 
 fn agentos() -> &'static Path {
@@ -91,10 +89,9 @@ fn a_run_killed_inside_a_command_goes_on_and_repeats_nothing() {
                 });\n    ctx.set(\"last\", name);\n  }\n  return ctx.get(\"last\");";
     write(&root, "slow.ts", &workflow("slow", body));
     let counted = root.join("counted");
-    let mut process = start(&stand, &root, &["run", "slow", "--workspace", "none"]);
+    let process = start(&stand, &root, &["run", "slow", "--workspace", "none"]);
     wait_until("the first command has begun", || lines(&counted).len() == 1);
-    process.send(Signal::KILL);
-    process.done();
+    process.kill();
     // The command waits for this, and goes on without anybody.
     fs::write(root.join("go"), "").expect("a file");
     let resumed = run(&stand, &root, &["resume", "slow", "--json"]).exits(0).document();

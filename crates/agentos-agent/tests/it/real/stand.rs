@@ -17,7 +17,7 @@ use agentos_agent::verdict::{TroubleKind, Verdict};
 use agentos_process::exit::Exit;
 use agentos_testing::agents::{AgentHome, RealAgent};
 use agentos_testing::model::{ModelServer, Scenario};
-use agentos_testing::wait::PATIENCE;
+use agentos_testing::wait::TIMEOUT;
 use tempfile::TempDir;
 
 use crate::part::{exited, told_with};
@@ -134,8 +134,8 @@ impl Stand {
         drop(input);
         let out = all_of(child.0.stdout.take().expect("a pipe"));
         let err = all_of(child.0.stderr.take().expect("a pipe"));
-        let out = out.recv_timeout(PATIENCE).expect("the agent ends");
-        let err = err.recv_timeout(PATIENCE).expect("the agent ends");
+        let out = out.recv_timeout(TIMEOUT).expect("the agent ends");
+        let err = err.recv_timeout(TIMEOUT).expect("the agent ends");
         let exit = exited(child.0.wait().expect("it ends").code().unwrap_or(-1));
         let mut translator = self.member.agent.translator(before);
         let err = String::from_utf8_lossy(&err).into_owned();

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use agentos_server::listen::Limits;
 use agentos_testing::wait::wait_until;
 
-use super::stage::{Answer, PATIENCE, Stage, until_closed};
+use super::stage::{Answer, Stage, TIMEOUT, until_closed};
 
 #[test]
 fn whoever_finds_no_place_is_told_so_and_a_place_that_is_left_is_free_again() {
@@ -52,7 +52,7 @@ fn requests_beyond_the_limit_wait_and_then_it_was_too_long() {
 #[test]
 fn hundreds_of_connections_are_open_at_once() {
     // The last of them says nothing until all others have been answered.
-    let stage = Stage::with(Limits { header_time: PATIENCE, ..Limits::default() });
+    let stage = Stage::with(Limits { header_time: TIMEOUT, ..Limits::default() });
     let open: Vec<_> = (0..300).map(|_| stage.connect()).collect();
     let answers = open.into_iter().map(|mut stream| {
         stream.write_all(stage.request("GET /api/look", &[], "").as_bytes()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::stage::{Answer, PATIENCE, Stage, until_closed};
+use super::stage::{Answer, Stage, TIMEOUT, until_closed};
 use agentos_server::listen::Limits;
 
 #[test]
@@ -125,7 +125,7 @@ fn what_is_no_http_at_all_is_closed() {
         b"GET /api/look\r\n\r\n",
     ] {
         let mut stream = stage.connect();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream.write_all(noise).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let said = until_closed(&mut stream);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use agentos_server::listen::Limits;
 use agentos_testing::wait::wait_until;
 
-use super::stage::{Answer, PATIENCE, Stage, until_closed};
+use super::stage::{Answer, Stage, TIMEOUT, until_closed};
 
 /// How long a client may take where it is to be cut off.
 const SHORT: Duration = Duration::from_millis(300);
@@ -14,11 +14,11 @@ const SHORT: Duration = Duration::from_millis(300);
 /// No client is cut off, however busy the machine is.
 fn patient() -> Limits {
     Limits {
-        header_time: PATIENCE,
-        body_idle: PATIENCE,
-        body_time: PATIENCE,
-        write_stall: PATIENCE,
-        request_time: PATIENCE,
+        header_time: TIMEOUT,
+        body_idle: TIMEOUT,
+        body_time: TIMEOUT,
+        write_stall: TIMEOUT,
+        request_time: TIMEOUT,
         ..Limits::default()
     }
 }

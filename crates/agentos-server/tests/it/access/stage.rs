@@ -16,7 +16,7 @@ use agentos_server::problem::Problem;
 use agentos_server::problem::ProblemKind;
 use agentos_store::registry::{KnownToken, Registry, Scope};
 /// How long anything may take before it counts as hanging.
-pub(super) use agentos_testing::wait::PATIENCE;
+pub(super) use agentos_testing::wait::TIMEOUT;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -75,7 +75,7 @@ impl Stage {
             });
             let _nobody_waits = tell_end.send(());
         });
-        let address = address.recv_timeout(PATIENCE).unwrap();
+        let address = address.recv_timeout(TIMEOUT).unwrap();
         Self { address, registry, seen, folder, stop, ended }
     }
 
@@ -104,8 +104,8 @@ impl Stage {
 
     pub(super) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 
@@ -153,7 +153,7 @@ impl Stage {
 
     /// Waits until it has.
     pub(super) fn wait_for_end(&self) {
-        self.ended.recv_timeout(PATIENCE).unwrap();
+        self.ended.recv_timeout(TIMEOUT).unwrap();
     }
 }
 

@@ -150,7 +150,7 @@ fn a_websocket_is_told_goodbye_when_its_token_is_taken_back() {
         socket.send(Message::text("hello")).await.unwrap();
         assert_eq!(socket.next().await.unwrap().unwrap(), Message::text("hello"));
         stage.registry.revoke_token("page").unwrap().unwrap();
-        let ended = tokio::time::timeout(super::stage::PATIENCE, socket.next()).await.unwrap();
+        let ended = tokio::time::timeout(super::stage::TIMEOUT, socket.next()).await.unwrap();
         assert!(matches!(ended, Some(Ok(Message::Close(_)))), "{ended:?}");
     });
 }

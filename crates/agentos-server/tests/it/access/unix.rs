@@ -6,11 +6,11 @@ use std::os::unix::net::UnixStream;
 
 use agentos_server::listen::{SocketFile, SocketFileError};
 
-use super::stage::{Answer, PATIENCE, Stage};
+use super::stage::{Answer, Stage, TIMEOUT};
 
 fn ask(stage: &Stage, line: &str, headers: &str) -> Answer {
     let mut stream = UnixStream::connect(stage.socket()).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     let text = format!("{line} HTTP/1.1\r\nconnection: close\r\n{headers}\r\n");
     stream.write_all(text.as_bytes()).unwrap();
     let mut said = String::new();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use agentos_core::id::RunId;
 /// How long anything may take on a machine that has a lot to do.
-pub(crate) use agentos_testing::wait::PATIENCE;
+pub(crate) use agentos_testing::wait::TIMEOUT;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -19,7 +19,7 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn connect(address: SocketAddr) -> Self {
-        let connected = timeout(PATIENCE, connect_async(format!("ws://{address}/ws"))).await;
+        let connected = timeout(TIMEOUT, connect_async(format!("ws://{address}/ws"))).await;
         Self { socket: connected.unwrap().unwrap().0 }
     }
 
@@ -43,7 +43,7 @@ impl Client {
     /// The next message; none if the server has closed the connection.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
-            match timeout(PATIENCE, self.socket.next()).await.expect("something is said in time") {
+            match timeout(TIMEOUT, self.socket.next()).await.expect("something is said in time") {
                 Some(Ok(Message::Text(text))) => return Some(serde_json::from_str(&text).unwrap()),
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
                 Some(Ok(_)) => {}

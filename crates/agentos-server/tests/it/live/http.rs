@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::client::PATIENCE;
+use super::client::TIMEOUT;
 
 pub(crate) async fn get(
     address: SocketAddr,
@@ -25,7 +25,7 @@ pub(crate) async fn get(
         request = request.header(*name, *value);
     }
     let answer = sender.send_request(request.body(Empty::<Bytes>::new()).unwrap());
-    timeout(PATIENCE, answer).await.unwrap().unwrap()
+    timeout(TIMEOUT, answer).await.unwrap().unwrap()
 }
 
 pub(crate) async fn json(response: Response<Incoming>) -> Value {
@@ -53,8 +53,7 @@ impl Lines {
                 let line: Vec<u8> = self.rest.drain(..=end).collect();
                 return Some(String::from_utf8(line).unwrap().trim_end().to_owned());
             }
-            let frame =
-                timeout(PATIENCE, self.body.frame()).await.expect("something comes in time");
+            let frame = timeout(TIMEOUT, self.body.frame()).await.expect("something comes in time");
             self.rest.extend_from_slice(&frame?.ok()?.into_data().unwrap_or_default());
         }
     }

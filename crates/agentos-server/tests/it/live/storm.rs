@@ -13,7 +13,7 @@ use tempfile::tempdir;
 use tokio::time::timeout;
 
 use super::child::drive;
-use super::client::{Client, Known, PATIENCE};
+use super::client::{Client, Known, TIMEOUT};
 use super::house::Server;
 use super::writer::{Writer, log, note, open, run_id};
 
@@ -105,7 +105,7 @@ async fn clients_that_come_and_go_end_with_exactly_the_log() {
         let some = (0..size.subscriptions).map(|_| chance.pick(&runs).0).collect();
         clients.spawn(follow(Arc::clone(&server), some, format!("client {number}")));
     }
-    let all = timeout(PATIENCE * 10, clients.join_all()).await.expect("all runs end");
+    let all = timeout(TIMEOUT * 10, clients.join_all()).await.expect("all runs end");
     for child in children {
         assert!(child.wait_with_output().unwrap().status.success());
     }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 
 use agentos_testing::agents::{AgentHome, RealAgent};
 use agentos_testing::model::{ModelServer, Request, Scenario};
-use agentos_testing::wait::{PATIENCE, wait_until};
+use agentos_testing::wait::{TIMEOUT, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -146,7 +146,7 @@ impl Call {
     pub(crate) fn done(mut self) -> Done {
         let mut events = Vec::new();
         loop {
-            match self.out.recv_timeout(PATIENCE) {
+            match self.out.recv_timeout(TIMEOUT) {
                 Ok(line) => events.extend(serde_json::from_str::<Value>(&line)),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => panic!("the agent hangs after {events:#?}"),
@@ -162,7 +162,7 @@ impl Call {
     pub(crate) fn session(&self, agent: RealAgent) -> String {
         let mut events = Vec::new();
         loop {
-            let line = self.out.recv_timeout(PATIENCE).expect("a session is told");
+            let line = self.out.recv_timeout(TIMEOUT).expect("a session is told");
             events.extend(serde_json::from_str::<Value>(&line));
             if let Some(session) = session(agent, &events) {
                 return session;

@@ -3,7 +3,7 @@
 use agentos_testing::model::{Call, Dialect, Exchange, ModelServer, Scenario, Turn, Usage};
 use serde_json::{Value, json};
 
-use super::client::{Ask, PATIENCE, prompts};
+use super::client::{Ask, TIMEOUT, prompts};
 
 fn server(turns: impl IntoIterator<Item = Turn>) -> ModelServer {
     ModelServer::start(Scenario::new(Exchange::new(turns))).expect("a server")
@@ -18,7 +18,7 @@ fn writing() -> Turn {
 fn anthropic_gets_blocks_and_a_reason_to_stop() {
     let server = server([writing()]);
     let (path, body) = &prompts("write a")[0];
-    let events = Ask::post(path, body).send(&server, PATIENCE).events();
+    let events = Ask::post(path, body).send(&server, TIMEOUT).events();
     let kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
     assert_eq!(kinds.first(), Some(&"message_start"));
     assert_eq!(kinds.last(), Some(&"message_stop"));
@@ -43,7 +43,7 @@ fn anthropic_gets_blocks_and_a_reason_to_stop() {
 fn openai_gets_items_and_a_patch() {
     let server = server([writing()]);
     let (path, body) = &prompts("write a")[1];
-    let events = Ask::post(path, body).send(&server, PATIENCE).events();
+    let events = Ask::post(path, body).send(&server, TIMEOUT).events();
     let last = events.last().expect("events");
     assert_eq!(last["type"], "response.completed");
     assert_eq!(last["response"]["usage"]["input_tokens"], 100);
@@ -59,7 +59,7 @@ fn openai_gets_items_and_a_patch() {
 fn gemini_gets_parts() {
     let server = server([writing()]);
     let (path, body) = &prompts("write a")[2];
-    let events = Ask::post(path, body).send(&server, PATIENCE).events();
+    let events = Ask::post(path, body).send(&server, TIMEOUT).events();
     let last = events.last().expect("events");
     let parts = last["candidates"][0]["content"]["parts"].as_array().expect("parts");
     assert_eq!(parts[1]["functionCall"]["name"], "write_file");
@@ -75,7 +75,7 @@ fn whoever_wants_no_stream_gets_one_document() {
         body["stream"] = json!(false);
         body
     };
-    let said = |path: &str, body: &Value| Ask::post(path, body).send(&server, PATIENCE).document();
+    let said = |path: &str, body: &Value| Ask::post(path, body).send(&server, TIMEOUT).document();
     assert_eq!(said("/v1/messages", &whole(anthropic))["content"][0]["text"], "Whole.");
     assert_eq!(said("/v1/responses", &whole(openai))["output"][0]["content"][0]["text"], "Whole.");
     let gemini = said("/v1beta/models/m:generateContent", &gemini);
@@ -107,10 +107,10 @@ fn the_turn_is_found_in_the_request_itself() {
         { "role": "model", "parts": [{ "functionCall": { "name": "a", "args": {} } }] },
         { "role": "user", "parts": [{ "functionResponse": { "name": "a", "response": {} } }] },
     ]);
-    Ask::post("/v1/messages", &json!({ "messages": anthropic })).send(&server, PATIENCE);
-    Ask::post("/v1/responses", &json!({ "input": openai })).send(&server, PATIENCE);
+    Ask::post("/v1/messages", &json!({ "messages": anthropic })).send(&server, TIMEOUT);
+    Ask::post("/v1/responses", &json!({ "input": openai })).send(&server, TIMEOUT);
     Ask::post("/v1beta/models/m:generateContent", &json!({ "contents": gemini }))
-        .send(&server, PATIENCE);
+        .send(&server, TIMEOUT);
     let asked = server.requests();
     let dialects: Vec<_> = asked.iter().filter_map(|request| request.dialect).collect();
     assert_eq!(dialects, [Dialect::Anthropic, Dialect::OpenAi, Dialect::Gemini]);
@@ -127,12 +127,12 @@ fn a_prompt_picks_its_exchange() {
     let server = ModelServer::start(scenario).expect("a server");
     for (prompt, said) in [("the grass?", "green"), ("the sky?", "blue")] {
         for (path, body) in prompts(prompt) {
-            let answer = Ask::post(path, &body).send(&server, PATIENCE);
+            let answer = Ask::post(path, &body).send(&server, TIMEOUT);
             assert!(answer.body.contains(&said[..2]), "{path}: {answer:#?}");
         }
     }
     for (path, body) in prompts("the sea?") {
-        let answer = Ask::post(path, &body).send(&server, PATIENCE);
+        let answer = Ask::post(path, &body).send(&server, TIMEOUT);
         assert_eq!(answer.status, Some(400), "{path}");
         assert!(answer.body.contains("no exchange"), "{answer:#?}");
     }
@@ -146,18 +146,18 @@ fn after_the_last_turn_a_request_is_refused_unless_it_is_endless() {
         { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "1" }] },
     ] });
     let finite = server([Turn::say("once")]);
-    let answer = Ask::post("/v1/messages", &history).send(&finite, PATIENCE);
+    let answer = Ask::post("/v1/messages", &history).send(&finite, TIMEOUT);
     assert_eq!(answer.status, Some(400), "{answer:#?}");
     let exchange = Exchange::new([Turn::say("again")]).endless();
     let endless = ModelServer::start(Scenario::new(exchange)).expect("a server");
-    let answer = Ask::post("/v1/messages", &history).send(&endless, PATIENCE);
+    let answer = Ask::post("/v1/messages", &history).send(&endless, TIMEOUT);
     assert_eq!(answer.document()["content"][0]["text"], "again");
 }
 
 #[test]
 fn tokens_are_counted_and_unknown_paths_are_refused() {
     let server = server([Turn::say("a")]);
-    let count = |path: &str| Ask::post(path, &json!({ "text": "some" })).send(&server, PATIENCE);
+    let count = |path: &str| Ask::post(path, &json!({ "text": "some" })).send(&server, TIMEOUT);
     assert!(count("/v1/messages/count_tokens").document()["input_tokens"].is_u64());
     assert!(count("/v1beta/models/m:countTokens").document()["totalTokens"].is_u64());
     assert_eq!(count("/v1/embeddings").status, Some(404));

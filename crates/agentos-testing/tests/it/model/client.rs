@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use agentos_testing::model::ModelServer;
 /// How long the client waits for a silent server, where an answer is expected.
-pub(crate) use agentos_testing::wait::PATIENCE;
+pub(crate) use agentos_testing::wait::TIMEOUT;
 use serde_json::{Value, json};
 
 /// How long it waits where silence is expected.
-pub(crate) const IMPATIENCE: Duration = Duration::from_millis(300);
+pub(crate) const SHORT_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// What came back, and how the connection ended.
 #[derive(Debug)]
@@ -67,13 +67,13 @@ impl Ask {
     }
 
     /// Sends it and reads what comes, for as long as the server says something.
-    pub(crate) fn send(self, server: &ModelServer, patience: Duration) -> Answer {
-        self.send_to(&server.url(), patience)
+    pub(crate) fn send(self, server: &ModelServer, timeout: Duration) -> Answer {
+        self.send_to(&server.url(), timeout)
     }
 
-    pub(crate) fn send_to(self, url: &str, patience: Duration) -> Answer {
+    pub(crate) fn send_to(self, url: &str, timeout: Duration) -> Answer {
         let mut connection = self.sent_to(url);
-        connection.set_read_timeout(Some(patience)).expect("a limit");
+        connection.set_read_timeout(Some(timeout)).expect("a limit");
         let mut bytes = Vec::new();
         let is_silent = is_silence(connection.read_to_end(&mut bytes).map(drop));
         parse(&String::from_utf8_lossy(&bytes), is_silent)
@@ -85,8 +85,8 @@ impl Ask {
         let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
         loop {
             let answer = parse(&String::from_utf8_lossy(&bytes), false);
-            let patience = if answer.body.is_empty() { PATIENCE } else { IMPATIENCE };
-            connection.set_read_timeout(Some(patience)).expect("a limit");
+            let timeout = if answer.body.is_empty() { TIMEOUT } else { SHORT_TIMEOUT };
+            connection.set_read_timeout(Some(timeout)).expect("a limit");
             match connection.read(&mut piece) {
                 Ok(0) => return answer,
                 Ok(length) => bytes.extend_from_slice(&piece[..length]),

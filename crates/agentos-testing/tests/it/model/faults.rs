@@ -4,7 +4,7 @@ use agentos_testing::model::{Exchange, Fault, ModelServer, Scenario, Turn};
 use agentos_testing::wait::wait_until;
 use serde_json::json;
 
-use super::client::{Answer, Ask, IMPATIENCE, PATIENCE, prompts};
+use super::client::{Answer, Ask, SHORT_TIMEOUT, TIMEOUT, prompts};
 
 fn failing(fault: Fault) -> ModelServer {
     let exchange = Exchange::new([Turn::failing(fault)]);
@@ -15,9 +15,9 @@ fn failing(fault: Fault) -> ModelServer {
 fn seen(fault: Fault) -> Vec<Answer> {
     let server = failing(fault);
     let seen = |(path, body): &(&str, _)| match (fault, Ask::post(path, body)) {
-        (Fault::Hang, ask) => ask.send(&server, IMPATIENCE),
+        (Fault::Hang, ask) => ask.send(&server, SHORT_TIMEOUT),
         (Fault::Stall, ask) => ask.send_and_stall(&server),
-        (_, ask) => ask.send(&server, PATIENCE),
+        (_, ask) => ask.send(&server, TIMEOUT),
     };
     prompts("a").iter().map(seen).collect()
 }
@@ -85,7 +85,7 @@ fn first_faults_strike_once() {
     let turn = Turn::say("At last.").after(Fault::Status(500)).after(Fault::Drop);
     let server = ModelServer::start(Scenario::new(Exchange::new([turn]))).expect("a server");
     let (path, body) = &prompts("a")[0];
-    let ask = || Ask::post(path, body).send(&server, PATIENCE);
+    let ask = || Ask::post(path, body).send(&server, TIMEOUT);
     assert_eq!(ask().status, Some(500));
     assert!(!ask().is_whole);
     assert!(ask().is_whole);
@@ -96,7 +96,7 @@ fn first_faults_strike_once() {
 fn a_document_can_break_too() {
     let server = failing(Fault::Drop);
     let body = json!({ "messages": [{ "role": "user", "content": "a" }] });
-    let answer = Ask::post("/v1/messages", &body).send(&server, PATIENCE);
+    let answer = Ask::post("/v1/messages", &body).send(&server, TIMEOUT);
     assert!(!answer.is_whole, "{answer:#?}");
 }
 
@@ -106,7 +106,7 @@ fn what_no_model_would_answer_is_refused() {
     let server = ModelServer::start(Scenario::new(exchange)).expect("a server");
     for (path, body) in prompts("a") {
         let ask = || Ask::post(path, &body);
-        let status = |ask: Ask| ask.send(&server, PATIENCE).status;
+        let status = |ask: Ask| ask.send(&server, TIMEOUT).status;
         assert_eq!(status(ask().without_key()), Some(401), "{path}");
         let get = format!("GET {path}");
         assert_eq!(status(ask().with(&get, "")), Some(405), "{path}");
@@ -115,7 +115,7 @@ fn what_no_model_would_answer_is_refused() {
         assert_eq!(status(ask().with(&format!("POST {path}"), "no document")), Some(400), "{path}");
     }
     let keyed = Ask::post("/v1beta/models/m:generateContent?key=secret", &prompts("a")[2].1);
-    assert_eq!(keyed.without_key().send(&server, PATIENCE).status, Some(200));
+    assert_eq!(keyed.without_key().send(&server, TIMEOUT).status, Some(200));
     assert!(server.requests().iter().all(|request| !request.line.contains("secret")));
 }
 
@@ -124,7 +124,7 @@ fn a_server_that_is_dropped_closes_what_hangs() {
     let server = failing(Fault::Hang);
     let (path, body) = prompts("a")[0].clone();
     let url = server.url();
-    let client = std::thread::spawn(move || Ask::post(path, &body).send_to(&url, PATIENCE));
+    let client = std::thread::spawn(move || Ask::post(path, &body).send_to(&url, TIMEOUT));
     wait_until("the request has come in", || !server.requests().is_empty());
     drop(server);
     let answer = client.join().expect("no panic");

@@ -11,7 +11,7 @@ use agentos_process::clock::{moment, pause};
 use agentos_process::tool::{Answer, Tool};
 
 use super::super::Result;
-use super::super::bounds::{LOCK_LOOK, LOCK_PATIENCE};
+use super::super::bounds::{LOCK_LOOK, LOCK_TIMEOUT};
 use super::super::call::CallKind;
 use super::super::error::VersionControlError;
 use super::branch::HEADS;
@@ -36,7 +36,7 @@ impl GitRepository {
                 answer => answer?,
             };
             match held_lock(&answer) {
-                Some(lock) if moment() - begun < LOCK_PATIENCE => {
+                Some(lock) if moment() - begun < LOCK_TIMEOUT => {
                     if self.is_of_ref(&lock) {
                         look_again(&lock, &mut watched)?;
                     }

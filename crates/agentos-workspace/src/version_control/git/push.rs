@@ -11,7 +11,7 @@ use agentos_process::clock::{moment, pause};
 use agentos_process::tool::Answer;
 
 use super::super::Result;
-use super::super::bounds::{LOCK_LOOK, LOCK_PATIENCE, POSITIONS, SAID_BYTES};
+use super::super::bounds::{LOCK_LOOK, LOCK_TIMEOUT, POSITIONS, SAID_BYTES};
 use super::super::call::CallKind;
 use super::super::error::VersionControlError;
 use super::super::remote::error::RemoteError;
@@ -202,7 +202,7 @@ impl GitRepository {
                 return Ok(());
             }
             let is_locked = answer.complaint_text().contains("could not lock config file");
-            if !is_locked || moment() - begun > LOCK_PATIENCE {
+            if !is_locked || moment() - begun > LOCK_TIMEOUT {
                 return Err(refused("config", &answer));
             }
             pause(LOCK_LOOK);

@@ -127,7 +127,7 @@ impl GitRepository {
         Ok(Remote { name: name.to_owned(), written: written.unwrap_or_else(|| url.clone()), url })
     }
 
-    /// The commit of a branch over there, where pushes go to. It is asked for once: who calls this has the patience.
+    /// The commit of a branch over there, where pushes go to. It is asked for once: the caller repeats it.
     pub(in crate::version_control) fn remote_commit(
         &self,
         remote: &Remote,

@@ -3,7 +3,7 @@
 use std::fs;
 
 use agentos_process::tool::Tool;
-use agentos_testing::wait::{PATIENCE, wait_until};
+use agentos_testing::wait::{TIMEOUT, wait_until};
 use agentos_workspace::version_control::git::GitRepository;
 use agentos_workspace::version_control::{
     Committed, Halt, Mark, NewBranch, VersionControl as _, VersionControlError,
@@ -33,7 +33,7 @@ fn a_lock_of_somebody_at_work_is_waited_for_and_not_removed() {
         .args(["commit", "--quiet", "--all", "--message=theirs"])
         .in_folder(&ground.root)
         .only_environment(surroundings.environment)
-        .timeout(PATIENCE);
+        .timeout(TIMEOUT);
     std::thread::scope(|scope| {
         let theirs = scope.spawn(|| other.run().unwrap().is_success());
         wait_until("their hook has begun", || ground.root.join("begun").exists());

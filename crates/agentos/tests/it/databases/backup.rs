@@ -4,8 +4,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use rustix::process::Signal;
-
 use super::DATABASE;
 use crate::support::{Stand, wait_until};
 
@@ -29,10 +27,9 @@ fn a_database_that_no_process_uses_can_be_copied_as_one_file() {
 #[test]
 fn what_a_killed_process_has_left_in_the_log_is_in_the_file_when_the_next_one_has_left() {
     let (stand, root) = Stand::with_repository();
-    let mut killed = stand.call(&root, &["run", "ask", "--json"]).start();
+    let killed = stand.call(&root, &["run", "ask", "--json"]).start();
     until_it_asks(&stand, &root);
-    killed.send(Signal::KILL);
-    wait_until("it is dead", || killed.has_ended().is_some());
+    killed.kill();
     stand.run(&root, &["cancel", "ask"]).exits(0);
     let copy = stand.at("copy.db");
     fs::copy(root.join(DATABASE), &copy).expect("it is copied");

@@ -3,7 +3,6 @@
 use std::fs;
 
 use agentos_testing::repo::snapshot;
-use rustix::process::Signal;
 
 use super::DATABASE;
 use crate::support::{Stand, sqlite, wait_until};
@@ -85,13 +84,12 @@ fn folders_that_nobody_knows_and_runs_without_theirs_are_found() {
 #[test]
 fn a_database_whose_user_was_killed_is_looked_at_without_touching_it() {
     let (stand, root) = Stand::with_repository();
-    let mut process = stand.call(&root, &["run", "listen"]).start();
+    let process = stand.call(&root, &["run", "listen"]).start();
     wait_until("it waits", || {
         stand.runs(&root).iter().any(|run| run["waiting"]["kind"] == "signal")
     });
     stand.run(&root, &["db", "check"]).exits(0);
-    process.send(Signal::KILL);
-    process.done();
+    process.kill();
     let files = || {
         ["", "-wal", "-shm"].map(|suffix| fs::read(root.join(format!("{DATABASE}{suffix}"))).ok())
     };

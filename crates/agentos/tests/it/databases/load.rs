@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rustix::process::Signal;
-
 use super::{DATABASE, Pair, numbers, own_runs};
 
 /// Starts runs one after the other, and answers with the ids of those that were created.
@@ -65,19 +63,18 @@ fn whoever_is_killed_while_linking_leaves_it_linked_or_not_and_every_run_there()
         pair.greet(&pair.side, &number.to_string());
     }
     let mut made: BTreeSet<String> = ids(&pair);
+    let mut hits = 0;
     for round in 0..numbers(8, 200) {
         let verb = if pair.side.join(DATABASE).is_symlink() { "unlink" } else { "link" };
-        let mut process = pair.stand.call(&pair.side, &["db", verb, "--merge"]).start();
-        let nanoseconds = i64::try_from(round % 30).unwrap_or(0) * 8_000_000;
-        let pause = rustix::thread::Timespec { tv_sec: 0, tv_nsec: nanoseconds };
-        let _slept = rustix::thread::nanosleep(&pause);
-        process.send(Signal::KILL);
-        process.done();
+        let process = pair.stand.call(&pair.side, &["db", verb, "--merge"]).start();
+        // What is linked changes in the main worktree, too, which the other one is beside.
+        hits += usize::from(process.kill_after_changes(&pair.side, 1 + round * 5 % 12));
         assert!(ids(&pair).is_superset(&made), "round {round}");
         let name = format!("after {round}");
         let run = pair.greet(&pair.side, &name);
         made.insert(run["id"].as_str().expect("an id").to_owned());
     }
+    assert!(hits > 0, "it was never killed at work");
     pair.run(&pair.side, &["db", "unlink", "--merge"]).exits(0);
     pair.run(&pair.side, &["db", "link", "--merge"]).exits(0);
     let there: BTreeSet<String> = own_runs(&pair.stand, &pair.main).iter().map(id).collect();

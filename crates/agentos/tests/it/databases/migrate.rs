@@ -63,10 +63,9 @@ fn work_of_the_old_global_database_goes_on_in_the_repository() {
     let (stand, root) = (&legacy.stand, &legacy.root);
     let tally = Tally::new(stand, root, "counted");
     legacy.before(&["run", "greet", "--name", "Ada"]).done().exits(0);
-    let mut process = legacy.before(&["run", "tally", "--input", &tally.input()]).start();
+    let process = legacy.before(&["run", "tally", "--input", &tally.input()]).start();
     tally.wait_until_it_waits();
-    process.send(Signal::KILL);
-    process.done();
+    process.kill();
     wait_until("its last command has ended", || stand.processes().is_empty());
     // In the repository nothing is found of it, and the variable is the way back.
     assert!(own_runs(stand, root).is_empty());
@@ -247,15 +246,16 @@ fn whoever_is_killed_while_copying_can_copy_again() {
     let from = old.to_string_lossy().into_owned();
     let before = snapshot(&old);
     let words = ["db", "migrate", "--from", &from];
+    let mut hits = 0;
     for round in 0..numbers(8, 200) {
-        let mut process = stand.call(&new, &words).start();
-        let pause = rustix::thread::Timespec {
-            tv_sec: 0,
-            tv_nsec: i64::try_from(round % 40).unwrap_or(0) * 6_000_000,
-        };
-        let _slept = rustix::thread::nanosleep(&pause);
-        process.send(Signal::KILL);
-        process.done();
+        if own_runs(&stand, &new).len() == 6 {
+            // Back to the beginning.
+            for folder in [".agentos", ".agent"] {
+                remove_folder(&new.join(folder));
+            }
+        }
+        let process = stand.call(&new, &words).start();
+        hits += usize::from(process.kill_after_changes(&new, 1 + round * 7 % 30));
         for run in own_runs(&stand, &new) {
             let shown = stand.show(&new, run["id"].as_str().expect("an id"));
             assert_eq!(shown["status"], "COMPLETED", "what is there is whole");
@@ -263,6 +263,7 @@ fn whoever_is_killed_while_copying_can_copy_again() {
             assert!(logs.out.contains("greeting"), "and has its files");
         }
     }
+    assert!(hits > 0, "it was never killed at work");
     stand.run(&new, &words).exits(0);
     assert_eq!(own_runs(&stand, &new).len(), 6);
     assert!(before == snapshot(&old), "the source is as it was");
@@ -384,23 +385,19 @@ fn a_process_that_is_killed_while_moving_leaves_a_run_that_goes_on_from_one_plac
         is_known && !notes_of(database).join(&run).exists()
     };
     let is_moved = || notes_of(old).join(&run).exists() && goes_on(&new);
+    let mut hits = 0;
     for round in 0..numbers(12, 400) {
         if is_moved() {
             // Back to the beginning.
             fs::remove_dir_all(notes_of(old)).expect("it was moved");
             remove_folder(&root.join(".agentos"));
         }
-        let mut process = legacy.migrate(&["--move"]).start();
-        let pause = rustix::thread::Timespec {
-            tv_sec: 0,
-            tv_nsec: i64::try_from(round % 40).unwrap_or(0) * 6_000_000,
-        };
-        let _slept = rustix::thread::nanosleep(&pause);
-        process.send(Signal::KILL);
-        process.done();
+        let process = legacy.migrate(&["--move"]).start();
+        hits += usize::from(process.kill_after_changes(root, 1 + round * 7 % 30));
         let places = [old.as_path(), &new].into_iter().filter(|path| goes_on(path)).count();
         assert!(places <= 1, "round {round}: {places} places");
     }
+    assert!(hits > 0, "it was never killed at work");
     legacy.migrate(&["--move"]).done().exits(0);
     assert!(is_moved(), "it is moved in the end");
     stand.run(root, &["signal", "listen", "go", "1"]).exits(0);

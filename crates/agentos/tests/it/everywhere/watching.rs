@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{Site, text};
-use crate::support::{PATIENCE, Process, name, wait_until};
+use crate::support::{Process, TIMEOUT, name, wait_until};
 
 /// The lines of a process, as they come.
 fn lines_of(process: &mut Process) -> Receiver<String> {
@@ -25,7 +25,7 @@ fn lines_of(process: &mut Process) -> Receiver<String> {
 
 fn wait_for(lines: &Receiver<String>, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
     loop {
-        let line = lines.recv_timeout(PATIENCE);
+        let line = lines.recv_timeout(TIMEOUT);
         let line = line.unwrap_or_else(|_| panic!("nobody told {what}"));
         let run: Value = serde_json::from_str(&line).expect("a document");
         if is_it(&run) {

@@ -16,10 +16,9 @@ const WAITS: &str =
 impl Site {
     /// Begins a run, kills AgentOS once something of git's has begun to wait, and gives back who waits.
     fn kill_within(&self, workflow: &str) -> i32 {
-        let mut process = self.begin(&["run", workflow, "--workspace", "none"]);
+        let process = self.begin(&["run", workflow, "--workspace", "none"]);
         wait_until("it has begun", || self.has("begun.mark"));
-        process.send(Signal::KILL);
-        process.done();
+        process.kill();
         let pid = fs::read_to_string(self.root.join("hook.mark")).expect("who it is");
         pid.trim().parse().expect("a number")
     }
@@ -154,6 +153,7 @@ fn killed_again_and_again_a_run_makes_each_of_its_commits_once() {
         "many",
         &format!(
             "  for (let n = 1; n <= {COMMITS}; n++) {{\n\
+             if (n === {half}) await ctx.shell(\"while [ ! -e half.mark ]; do sleep 0.02; done\");\n\
              await ctx.run(`save ${{n}}`, async () => {{\n\
              await ctx.git.ensureBranch(`topic-${{n % 3}}`);\n\
              await ctx.files.write(`file-${{n}}`, `${{n}}\\n`);\n\
@@ -161,21 +161,24 @@ fn killed_again_and_again_a_run_makes_each_of_its_commits_once() {
              await ctx.git.commit(`number ${{n}}`);\n\
              await ctx.git.commit(`empty ${{n}}`, {{ allowEmpty: true }});\n\
              }}, {{ retry: {{ maxAttempts: 1 }} }});\n\
-             }}\n  return \"done\";"
+             }}\n  await ctx.shell(\"while [ ! -e go.mark ]; do sleep 0.02; done\");\n  return \"done\";",
+            half = COMMITS / 2 + 1,
         ),
     );
-    // Somewhere in the middle of each third commit, wherever that is.
+    site.write(".git/info/exclude", "*.mark\n");
+    // Somewhere in the middle of each third commit, wherever that is. It does not get past its half before it was killed
+    // twice, nor to its end before it was killed four times.
     let mut process = site.begin(&["run", "many", "--workspace", "none", "--json"]);
     for kills in 1..=4 {
         wait_until("it has come some way", || site.count() > kills * 5);
-        process.send(Signal::KILL);
-        process.done();
+        process.kill();
+        if kills == 2 {
+            site.write("half.mark", "");
+        }
         process = site.begin(&["resume", "many", "--json"]);
     }
-    // The last one may find that the one before was done when it was killed.
-    let last = process.done();
-    let run = site.call(&["show", "many", "--json"]).exits(0).document();
-    assert_eq!(run["output"], "done", "{last:#?}");
+    site.go();
+    assert_eq!(process.done().exits(0).document()["output"], "done");
     let subjects = site.git(&["log", "--all", "--format=%s"]);
     let mut subjects: Vec<&str> = subjects.lines().collect();
     subjects.sort_unstable();

@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rustix::process::Signal;
-
 use super::site::{Site, name_of, steps};
 use crate::support::{lines, wait_until};
 
@@ -78,10 +76,9 @@ fn a_setup_outlives_whoever_is_killed_and_is_executed_once() {
     let command =
         format!("echo x >> {}; until [ -e {} ]; do sleep 0.01; done", log.display(), go.display());
     site.configure(&format!("[workspace]\nsetup = \"{command}\"\n"));
-    let mut killed = site.call(&["run", "work", "--allow-setup"]).start();
+    let killed = site.call(&["run", "work", "--allow-setup"]).start();
     wait_until("it is set up", || !lines(&log).is_empty());
-    killed.send(Signal::KILL);
-    killed.done();
+    killed.kill();
     let id = crate::support::name(&site.stand.only(&site.root, "work"));
     fs::write(&go, "").expect("a file");
     let run = site.run(&["resume", &id, "--json"]).exits(0).document();

@@ -110,7 +110,7 @@ fn a_command_that_was_killed_does_not_keep_its_workspace() {
     killed.send(Signal::KILL);
     // What it has started lives on, and would keep us waiting.
     fs::write(&end, "").expect("a file");
-    killed.done();
+    assert_eq!(killed.done().code, None, "it was killed");
     assert_eq!(site.workspace("box")["status"], "in_use", "nobody could write it down");
     site.run(&["run", "work", "--workspace-id", "box"]).exits(0);
     assert_eq!(site.workspace("box")["status"], "released");

@@ -3,8 +3,6 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 
-use rustix::process::Signal;
-
 use super::site::{HOLD, Site};
 use crate::support::{lines, wait_until};
 
@@ -62,19 +60,18 @@ fn the_slot_of_whoever_is_killed_is_free_at_once_and_whoever_is_resumed_waits_ag
     site.hold("");
     site.template("quick", "", r#"await ctx.shell("true"); return "done";"#);
     site.configure_user("[limits]\nruns = 1\n");
-    let (mut holder, killed) = site.foreground("hold");
+    let (holder, killed) = site.foreground("hold");
     site.until_begun(1);
-    let (mut waiter, again) = site.foreground("quick");
+    let (waiter, again) = site.foreground("quick");
     let second = site.detached("hold");
     site.until_it_waits(&again, "slot");
     site.until_it_waits(&second, "slot");
     // Somebody who only waited is killed. He is resumed, and comes after whoever stayed.
-    waiter.send(Signal::KILL);
-    wait_until("it is dead", || waiter.has_ended().is_some());
+    waiter.kill();
     let resumed = site.call(&["resume", "--json", &again]).start();
     let why = format!("1 of 1 runs in all repositories at work: {killed}; 1 before it");
     wait_until("it waits again", || site.show(&again)["waiting"]["why"] == why);
-    holder.send(Signal::KILL);
+    holder.kill();
     site.until_begun(2);
     assert_eq!(site.show(&again)["waiting"]["kind"], "slot", "the other was first");
     site.go();

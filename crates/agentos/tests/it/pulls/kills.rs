@@ -1,7 +1,6 @@
 //! SIGKILL between push and request, and between request and answer: there is one pull request.
 
 use agentos_testing::forge::{Fault, Strike};
-use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{OPEN, Site, WORK};
@@ -10,10 +9,9 @@ use crate::support::wait_until;
 impl Site {
     /// Begins a run and kills it once this is so.
     fn kill_once(&self, what: &str, is_so: impl FnMut() -> bool) {
-        let mut process = self.call(&["run", "ship", "--json"]).start();
+        let process = self.call(&["run", "ship", "--json"]).start();
         wait_until(what, is_so);
-        process.send(Signal::KILL);
-        process.done();
+        process.kill();
     }
 
     fn resume(&self) -> Value {

@@ -55,15 +55,14 @@ fn goes_on_when_everything_was_killed(agent: RealAgent) {
     let site = Site::new(agent, waiting(WAITING));
     price(&site, agent);
     site.workflow("return await run(\"coder\", \"wait for me\");");
-    let mut process = site.begin(&["run", "work", "--workspace", "none"]);
+    let process = site.begin(&["run", "work", "--workspace", "none"]);
     let shell: i32 = site.until_written("waiting").parse().expect("an id");
     let session = session_of(&site);
     until_on_disk(agent, &site.repo.join("../agent"));
     let lock = site.repo.join("../agent/home/.gemini/projects.json.lock");
     wait_until("no lock is held", || !lock.exists());
     let (supervisor, pid) = site.processes();
-    process.send(Signal::KILL);
-    process.done();
+    process.kill();
     kill(supervisor, Signal::KILL);
     kill(pid, Signal::KILL);
     wait_until("both are dead", || !is_alive(supervisor) && !is_alive(pid));
@@ -95,10 +94,9 @@ fn codex_goes_on_in_its_session_when_everything_was_killed() {
 fn an_agent_outlives_a_killed_agentos_and_is_attached_to_again() {
     let site = Site::new(RealAgent::Claude, waiting(WAITING));
     site.workflow("return await run(\"coder\", \"wait for me\");");
-    let mut process = site.begin(&["run", "work", "--workspace", "none"]);
+    let process = site.begin(&["run", "work", "--workspace", "none"]);
     site.until_written("waiting");
-    process.send(Signal::KILL);
-    process.done();
+    process.kill();
     let (_, pid) = site.processes();
     assert!(is_alive(pid), "the agent goes on");
     fs::write(site.repo.join("go"), "").expect("a file");

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use agentos_testing::jj;
 use agentos_testing::repo::Playground;
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::site::{Site, failure, steps};
@@ -77,8 +76,7 @@ fn killed_while_the_branch_moves_it_goes_on_and_the_branch_has_moved_once() {
     let mut process = site.play(&editor(&groups), &arguments("HEAD~2", "HEAD")).start();
     wait_until("the branch is about to move", || reached.exists() || process.has_ended().is_some());
     assert!(process.has_ended().is_none(), "it waits");
-    process.send(Signal::KILL);
-    process.done();
+    process.kill();
     fs::write(&go, "").expect("a file");
     let run = site.call(&["resume", "--json", "consolidate"]).done().exits(0).document();
     assert_eq!(steps(&run), ["inspect", "propose", "verify", "rewrite"]);

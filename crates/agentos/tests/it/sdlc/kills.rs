@@ -3,7 +3,6 @@
 use std::fs;
 
 use agentos_testing::forge::{Fault, Strike};
-use rustix::process::Signal;
 use serde_json::Value;
 
 use super::simple::STEPS;
@@ -48,13 +47,12 @@ fn kill_at(site: &Site, step: &str) {
         let strike = Strike { method: "POST", path: "/pulls", fault: Fault::Silence, times: 1 };
         site.forge.strike(strike);
     }
-    let mut process = begin(site);
+    let process = begin(site);
     wait_until(&format!("{step} is under way"), || match step {
         "create-pr" => site.forge.received().iter().any(|one| one.method == "POST"),
         _ => has_begun(site, step),
     });
-    process.send(Signal::KILL);
-    assert_eq!(process.done().code, None, "it was at work in {step}");
+    process.kill();
     for step in GATED {
         open_gate(site, step);
     }

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use agentos_server::problem::ProblemKind;
 use serde_json::Value;
 
-use crate::support::PATIENCE;
+use crate::support::TIMEOUT;
 
 /// What was answered.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ pub(crate) struct Request<'a> {
 /// Sends it, and reads the answer to its end.
 pub(crate) fn send(address: &str, request: Request<'_>) -> Answer {
     let mut stream = TcpStream::connect(address).expect("somebody listens");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    stream.set_read_timeout(Some(TIMEOUT)).expect("a socket");
     let Request { method, path, headers, body } = request;
     let mut text = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
     for (name, value) in headers {

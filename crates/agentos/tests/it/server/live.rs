@@ -7,7 +7,7 @@ use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 
 use super::deeds::{lives, slow};
 use super::stage::{Server, id};
-use crate::support::{PATIENCE, Stand, lines, wait_until};
+use crate::support::{Gated, Stand, TIMEOUT, wait_until};
 
 /// A client with a WebSocket.
 struct Client(WebSocket<TcpStream>);
@@ -15,7 +15,7 @@ struct Client(WebSocket<TcpStream>);
 impl Client {
     fn connect(server: &Server) -> Self {
         let stream = TcpStream::connect(&server.address).expect("somebody listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("a socket");
         let url = format!("ws://{}/ws", server.address);
         Self(tungstenite::client(url, stream).expect("it speaks WebSocket").0)
     }
@@ -100,33 +100,35 @@ fn cancelling_over_the_socket_ends_a_run_with_its_processes() {
 #[test]
 fn whoever_follows_comes_back_after_the_server_was_killed_and_misses_nothing() {
     let (stand, root) = Stand::with_repository();
+    let gates: Vec<Gated> =
+        (0..3).map(|number| Gated::new(&stand, &root, &format!("counted-{number}"))).collect();
     let mut server = Server::start(&stand, &root);
-    let files: Vec<_> = (0..3).map(|number| stand.at(&format!("counted-{number}"))).collect();
-    let runs: Vec<String> = files
+    let runs: Vec<String> = gates
         .iter()
-        .map(
-            |file| id(&server.execute("count", &json!({ "file": file, "steps": 6, "pause": 100 }))),
-        )
+        .map(|gate| id(&server.execute("gated", &json!({ "file": gate.file() }))))
         .collect();
     let mut known: Vec<Vec<(u64, String)>> = vec![Vec::new(); runs.len()];
-    for _ in 0..2 {
+    for number in 1..=2 {
         let mut clients: Vec<Client> = runs.iter().map(|_| Client::connect(&server)).collect();
         for ((client, run), known) in clients.iter_mut().zip(&runs).zip(&known) {
             client.subscribe(run, known.last().map_or(0, |(seq, _)| *seq));
         }
-        wait_until("they count", || files.iter().all(|file| !lines(file).is_empty()));
+        gates.iter().for_each(|gate| gate.wait_until_counted(number));
         server.kill();
         for ((client, run), known) in clients.iter_mut().zip(&runs).zip(&mut known) {
             client.follow(run, known);
         }
         server = Server::start(&stand, &root);
+        gates.iter().for_each(|gate| gate.go_on_from(number));
+    }
+    for (gate, number) in gates.iter().flat_map(|gate| [3, 4].map(|number| (gate, number))) {
+        gate.go_on_from(number);
     }
     for (run, known) in runs.iter().zip(&mut known) {
-        if known.last().is_none_or(|(_, kind)| kind != "run.ended") {
-            let mut client = Client::connect(&server);
-            client.subscribe(run, known.last().map_or(0, |(seq, _)| *seq));
-            assert!(client.follow(run, known), "{run} goes on to its end");
-        }
+        assert!(known.iter().all(|(_, kind)| kind != "run.ended"), "{run} was at work");
+        let mut client = Client::connect(&server);
+        client.subscribe(run, known.last().map_or(0, |(seq, _)| *seq));
+        assert!(client.follow(run, known), "{run} goes on to its end");
         assert_eq!(*known, log(&server, run), "every entry once, in order");
     }
     server.stop();

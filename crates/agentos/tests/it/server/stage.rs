@@ -138,9 +138,8 @@ impl Server {
         self.process.pid()
     }
 
-    pub(crate) fn kill(mut self) {
-        self.process.send(Signal::KILL);
-        self.process.done();
+    pub(crate) fn kill(self) {
+        self.process.kill();
     }
 
     /// Checks an answer against the description: status, media type, and every property.

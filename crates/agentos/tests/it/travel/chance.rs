@@ -82,7 +82,7 @@ fn workflow(chance: &mut Chance) -> String {
     body + "  return out;\n"
 }
 
-/// Begins something, kills it after a while, a few times; then sees the run to its end.
+/// Begins something, kills it after a while, a few times, at least once while its run is at work; then sees the run to its end.
 fn torment(site: &Site, chance: &mut Chance, arguments: &[&str]) -> Value {
     let known = |site: &Site| -> Vec<String> {
         let listed = site.run(&["status", "--json", "--all", "--limit", "1000"]);
@@ -92,11 +92,14 @@ fn torment(site: &Site, chance: &mut Chance, arguments: &[&str]) -> Value {
     let before = known(site);
     let mut run = None;
     let mut process = site.begin(arguments);
-    for _ in 0..4 {
+    let (mut kills, mut hits) = (0, 0);
+    while kills < 4 || hits == 0 {
+        assert!(kills < 40, "it was never killed at work");
         chance.pause(900);
         process.send(Signal::KILL);
-        process.done();
+        let is_killed = process.done().code.is_none();
         run = known(site).into_iter().find(|name| !before.contains(name));
+        (kills, hits) = (kills + 1, hits + usize::from(is_killed && run.is_some()));
         process = match &run {
             Some(run) => site.begin(&["resume", run]),
             None => site.begin(arguments),

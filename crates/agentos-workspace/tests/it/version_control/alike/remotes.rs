@@ -13,7 +13,7 @@ use super::Desk;
 use crate::version_control::everything;
 
 /// How long a test waits for anything.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 impl Desk {
     /// A remote with the main branch.
@@ -62,7 +62,7 @@ impl Desk {
 
     fn base(&self) -> Result<Base, VersionControlError> {
         self.history()
-            .compare_with_base(&BaseRequest { timeout: PATIENCE, ..BaseRequest::default() })
+            .compare_with_base(&BaseRequest { timeout: TIMEOUT, ..BaseRequest::default() })
     }
 
     fn rejects(&self, script: &str) {
@@ -99,7 +99,7 @@ pub(super) fn what_was_rewritten_here_replaces_what_was_ours_over_there(desk: &D
     desk.push(&PushRequest::default()).unwrap();
     let theirs = desk.somebody_else("main", "b", "2\n");
     let base = desk.base().unwrap();
-    desk.history().rebase(&base, PATIENCE).unwrap();
+    desk.history().rebase(&base, TIMEOUT).unwrap();
     let forward = PushRequest { force: Some(Force::Never), ..PushRequest::default() };
     let error = told(&desk.push(&forward).unwrap_err());
     assert!(error.contains("force: false"), "{error}");
@@ -167,7 +167,7 @@ pub(super) fn the_usual_remote_is_the_one_that_is_configured_origin_or_the_only_
     let request = BaseRequest {
         remote: Some("theirs".to_owned()),
         base: Some("nowhere".to_owned()),
-        timeout: PATIENCE,
+        timeout: TIMEOUT,
         ..BaseRequest::default()
     };
     let error = told(&desk.history().find_base(&request).unwrap_err());
@@ -198,11 +198,8 @@ pub(super) fn a_branch_is_compared_with_its_base_as_the_remote_has_it(desk: &Des
     let after = desk.git(&["for-each-ref", "--format=%(refname) %(objectname)"]);
     assert_eq!(before, after, "no branch moved");
     let ask = |base: &str| {
-        let request = BaseRequest {
-            base: Some(base.to_owned()),
-            timeout: PATIENCE,
-            ..BaseRequest::default()
-        };
+        let request =
+            BaseRequest { base: Some(base.to_owned()), timeout: TIMEOUT, ..BaseRequest::default() };
         told(&desk.history().compare_with_base(&request).unwrap_err())
     };
     assert!(ask("nope").contains("has no branch `nope`"));
@@ -217,7 +214,7 @@ pub(super) fn a_rebase_is_done_whole_or_not_at_all(desk: &Desk) {
     let second = desk.work("c", "3\n");
     desk.somebody_else("main", "a", "theirs\n");
     let base = desk.base().unwrap();
-    let error = told(&desk.history().rebase(&base, PATIENCE).unwrap_err());
+    let error = told(&desk.history().rebase(&base, TIMEOUT).unwrap_err());
     assert!(error.contains("both have changed a;"), "{error}");
     assert_eq!(desk.tip("work"), second, "nothing was changed");
     assert_eq!(fs::read_to_string(desk.root.join("a")).unwrap(), "mine\n");
@@ -227,6 +224,6 @@ pub(super) fn a_rebase_is_done_whole_or_not_at_all(desk: &Desk) {
 
     desk.write("d", "not committed\n");
     desk.history().stage_all().unwrap();
-    let error = told(&desk.history().rebase(&base, PATIENCE).unwrap_err());
+    let error = told(&desk.history().rebase(&base, TIMEOUT).unwrap_err());
     assert!(error.contains("not committed"), "{error}");
 }

@@ -8,11 +8,11 @@ const FIRST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Pauses between questions that could not be answered: each longer than the one before.
-pub(crate) struct Patience {
+pub(crate) struct Backoff {
     next: Duration,
 }
 
-impl Patience {
+impl Backoff {
     pub(crate) const fn new() -> Self {
         Self { next: FIRST }
     }
