@@ -44,7 +44,7 @@ fn a_part_is_played_by_its_own_process() {
     match part.as_str() {
         "full disk" => super::disk::on_a_full_disk(arguments[0].as_ref()),
         "read-only" => super::disk::on_a_read_only_file_system(arguments[0].as_ref()),
-        "io errors" => super::disk::with_io_errors(arguments[0].as_ref()),
+        "small files" => super::disk::with_small_files(arguments[0].as_ref()),
         "owner" => super::owners::live_until_killed(arguments[0].as_ref()),
         "holder" => super::owners::hold_until_killed(arguments[0].as_ref()),
         "two disks" => super::owners::on_two_disks(arguments[0].as_ref()),

@@ -92,7 +92,7 @@ fn doctor_tells_of_a_restore_that_was_killed_and_of_what_is_in_its_way() {
     // What an older version has left half deleted, or another program has put there.
     fs::create_dir_all(path.join("part-0")).expect("a folder");
     let told = site.run(&["doctor"]).exits(1).out;
-    assert!(told.contains("something else is in its place; move that away: mv '"), "{told}");
+    assert!(told.contains("something else is in its place; move that away: mv "), "{told}");
     site.run(&["workspace", "restore", "box"]).exits(4);
     fs::rename(&path, path.with_extension("old")).expect("it is moved");
     restores(&site, &path);
