@@ -33,6 +33,7 @@ pub mod points;
 mod progress;
 mod reservation;
 mod room;
+mod run_clock;
 mod scheduler;
 mod shared;
 pub mod shell;
