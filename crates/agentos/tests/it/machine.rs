@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::{Call, Stand, wait_until};
@@ -113,6 +114,27 @@ fn what_begins_after_the_clock_was_set_back_is_recorded_at_the_time_that_it_show
     }
     assert!(long_run["completed_at"].is_null(), "it sleeps for an hour: {long_run:#}");
     scene.call(&["cancel", long.trim()]).done().exits(0);
+}
+
+#[test]
+fn a_run_is_driven_although_the_executor_before_takes_long_to_die() {
+    let scene = Scene::new("return 42;");
+    let database = scene.root.join(".agentos/issue_workflow.db");
+    scene.call(&["run", "work", "--json"]).done().exits(0);
+    // A killed process keeps its locks until the kernel has ended it.
+    let mut killed =
+        scene.stand.call_program(Path::new("/bin/sleep"), &scene.root, &["600"]).start();
+    let namespace = fs::read_link("/proc/self/ns/pid").expect("a namespace");
+    let path = database.with_file_name("issue_workflow.db.executor");
+    let lock = fs::File::create(&path).expect("a file");
+    lock.lock().expect("nobody has it");
+    fs::write(&path, format!("{} {}", killed.pid(), namespace.display())).expect("it says whose");
+    killed.send(Signal::KILL);
+    let run = scene.call(&["run", "work", "--detach"]).done().exits(0).out;
+    let show = || scene.call(&["show", "--json", run.trim()]).done().exits(0).document();
+    assert_ne!(show()["status"], "COMPLETED", "nobody drives it yet");
+    drop(lock);
+    wait_until("the next one drives it", || show()["status"] == "COMPLETED");
 }
 
 #[test]
