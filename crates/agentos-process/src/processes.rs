@@ -182,14 +182,14 @@ mod tests {
         // the environment, and many variables take it long.
         let script = "[ $1 -gt 0 ] && exec sh -c \"$0\" \"$0\" $(($1 - 1)); read line";
         let mut child = std::process::Command::new("sh")
-            .args(["-c", script, script, "300"])
+            .args(["-c", script, script, "1000"])
             .envs((0..20_000).map(|number| (format!("V{number}"), "")))
             .stdin(std::process::Stdio::piped())
             .spawn()
             .unwrap();
         let process = Process::load(i32::try_from(child.id()).unwrap()).unwrap();
         // The first look may come before the first program.
-        let looks: Vec<Vec<u8>> = (0..3_000).map(|_| process.environment()).collect();
+        let looks: Vec<Vec<u8>> = (0..10_000).map(|_| process.environment()).collect();
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(looks.iter().all(|look| !look.is_empty()));
