@@ -76,8 +76,8 @@ impl Seat {
     }
 }
 
-/// Somebody who stays and takes the seat whenever there is something to do: a server. While it is there, nobody has to
-/// start an executor.
+/// Somebody who takes the seat whenever there is something to do: a server that stays, or an executor that waits for the end of
+/// one that was killed. While it is there, nobody has to start an executor.
 #[derive(Debug)]
 pub struct Standby {
     _lock: File,
@@ -195,9 +195,12 @@ pub async fn attend_for(
 ) -> Result<Attended, AttendError> {
     tokio::pin!(told);
     loop {
-        let Some(seat) = take_surely(database).await? else {
-            return Ok(Attended::Another);
+        let seat = tokio::select! {
+            biased;
+            _ = &mut told => return Ok(Attended::Told),
+            seat = take_surely(database) => seat?,
         };
+        let Some(seat) = seat else { return Ok(Attended::Another) };
         let engine = start()?;
         let listening = async {
             loop {
@@ -231,14 +234,23 @@ pub async fn attend_for(
 }
 
 /// Takes the seat; none if another executor has it. A process that only asks whether it is taken holds the lock too, shared and
-/// for as long as it is not scheduled: such a process is waited for, since it may not count as an executor.
+/// for as long as it is not scheduled: such a process is waited for, since it may not count as an executor. So is an executor
+/// that was killed, however long it takes to be gone; one process at a time does that, and stands by meanwhile.
 async fn take_surely(database: &Path) -> io::Result<Option<Seat>> {
     let mut found_taken = 0;
+    let mut standby = None;
     while found_taken < FOUND_TAKEN {
         if let Some(seat) = Seat::take(database)? {
             return Ok(Some(seat));
         }
-        found_taken += u32::from(Seat::is_taken(database)?);
+        if Seat::is_being_released(database)? {
+            if standby.is_none() {
+                standby = Standby::begin(database)?;
+            }
+            found_taken += u32::from(standby.is_none() && Standby::is_there(database)?);
+        } else {
+            found_taken += u32::from(Seat::is_taken(database)?);
+        }
         tokio::time::sleep(TAKE_AGAIN).await;
     }
     Seat::take(database)

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,45 +12,72 @@ use tokio::sync::oneshot;
 /// A wait for a point in time.
 pub type Until = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// What both clocks of a machine show at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// The wall clock, in microseconds since 1970. It can be set.
+    pub wall_us: i64,
+    /// The clock that nobody sets, in microseconds since some moment before.
+    pub steady_us: i64,
+}
+
+impl Reading {
+    /// The time by the wall clock.
+    #[must_use]
+    pub const fn now(self) -> Timestamp {
+        Timestamp(self.wall_us.div_euclid(1_000))
+    }
+
+    /// How far the wall clock is ahead of the other one. It changes only when the wall clock is set.
+    pub(crate) const fn offset_us(self) -> i64 {
+        self.wall_us.saturating_sub(self.steady_us)
+    }
+}
+
 /// Where time comes from.
 pub trait Clock: Send + Sync + 'static {
-    /// The time by the wall clock.
-    fn now(&self) -> Timestamp;
+    /// Reads both clocks.
+    fn read(&self) -> Reading;
 
-    /// Waits until the clock shows that time.
+    /// The time by the wall clock: what is recorded as now.
+    fn now(&self) -> Timestamp {
+        self.read().now()
+    }
+
+    /// Waits until the wall clock shows that time, but no longer than it had to go when the wait began: a wall clock that is set
+    /// back prolongs no wait.
     fn sleep_until(&self, at: Timestamp) -> Until;
 }
 
-/// The machine's clock. It follows the wall clock and never goes back: when that is set back, it goes on from where it was,
-/// for as long as this process lives. Otherwise every wait would become longer by as much.
+/// The clocks of the machine. That which nobody sets goes on while the machine is suspended.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
-/// How far the wall clock has ever been ahead of the clock that nobody sets, in microseconds.
-static AHEAD_US: AtomicI64 = AtomicI64::new(i64::MIN);
-
-/// After at most so long a sleeper looks at the clock again: it may have been set forward, and the machine may have been
-/// suspended, which does not count for timers of the runtime.
+/// After at most so long a sleeper looks at the clocks again: the wall clock may have been set forward, and the machine may have
+/// been suspended, which does not count for timers of the runtime.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 impl Clock for SystemClock {
-    fn now(&self) -> Timestamp {
+    fn read(&self) -> Reading {
         #[expect(clippy::disallowed_methods, reason = "the one place where the time comes from")]
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        // Read after the wall clock, so that what comes out is never ahead of it.
-        let steady = since_boot();
-        Timestamp(steadied(&AHEAD_US, micros(wall), micros(steady)) / 1_000)
+        // Read after the wall clock, so that a time that is made of it is never ahead of the wall clock.
+        Reading { wall_us: micros(wall), steady_us: micros(since_boot()) }
     }
 
     fn sleep_until(&self, at: Timestamp) -> Until {
         let clock = *self;
         Box::pin(async move {
+            let wall_us = at.0.saturating_mul(1_000);
+            let steady_us = wall_us.saturating_sub(clock.read().offset_us());
             loop {
-                let left = at.0.saturating_sub(clock.now().0);
+                let now = clock.read();
+                let left = steady_us.saturating_sub(now.steady_us);
+                let left = left.min(wall_us.saturating_sub(now.wall_us));
                 if left <= 0 {
                     return;
                 }
-                let left = Duration::from_millis(left.unsigned_abs());
+                let left = Duration::from_micros(left.unsigned_abs());
                 tokio::time::sleep(left.min(LOOK_AGAIN)).await;
             }
         })
@@ -60,13 +86,6 @@ impl Clock for SystemClock {
 
 fn micros(length: Duration) -> i64 {
     i64::try_from(length.as_micros()).unwrap_or(i64::MAX)
-}
-
-/// The time that goes on where the wall clock goes back.
-fn steadied(ahead: &AtomicI64, wall_us: i64, steady_us: i64) -> i64 {
-    let now = wall_us.saturating_sub(steady_us);
-    let most = ahead.fetch_max(now, Ordering::Relaxed).max(now);
-    steady_us.saturating_add(most)
 }
 
 /// A clock in the hands of a test: moving it wakes whoever sleeps.
@@ -78,6 +97,9 @@ pub struct SimClock {
 #[derive(Debug, Default)]
 struct SimState {
     now: i64,
+    /// What nobody sets.
+    steady: i64,
+    /// By when they wake on the clock that nobody sets.
     sleepers: BTreeMap<i64, Vec<oneshot::Sender<()>>>,
 }
 
@@ -99,7 +121,8 @@ impl SimClock {
         let woken = {
             let mut state = self.state();
             state.now = state.now.saturating_add(ms);
-            let later = state.now.saturating_add(1);
+            state.steady = state.steady.saturating_add(ms);
+            let later = state.steady.saturating_add(1);
             let rest = state.sleepers.split_off(&later);
             std::mem::replace(&mut state.sleepers, rest)
         };
@@ -109,7 +132,13 @@ impl SimClock {
         }
     }
 
-    /// When the next sleeper is to be woken.
+    /// Sets the wall clock back. Nobody is woken by that.
+    pub fn set_back(&self, ms: i64) {
+        let mut state = self.state();
+        state.now = state.now.saturating_sub(ms);
+    }
+
+    /// When the next sleeper is to be woken, by the wall clock.
     #[must_use]
     pub fn next_wake(&self) -> Option<Timestamp> {
         let mut state = self.state();
@@ -117,13 +146,16 @@ impl SimClock {
             sleepers.retain(|sleeper| !sleeper.is_closed());
             !sleepers.is_empty()
         });
-        state.sleepers.keys().next().copied().map(Timestamp)
+        let next = state.sleepers.keys().next();
+        next.map(|at| Timestamp(at.saturating_sub(state.steady).saturating_add(state.now)))
     }
 }
 
 impl Clock for SimClock {
-    fn now(&self) -> Timestamp {
-        Timestamp(self.state().now)
+    fn read(&self) -> Reading {
+        let state = self.state();
+        let [wall_us, steady_us] = [state.now, state.steady].map(|ms| ms.saturating_mul(1_000));
+        Reading { wall_us, steady_us }
     }
 
     fn sleep_until(&self, at: Timestamp) -> Until {
@@ -132,7 +164,8 @@ impl Clock for SimClock {
             return Box::pin(std::future::ready(()));
         }
         let (wake, woken) = oneshot::channel();
-        state.sleepers.entry(at.0).or_default().push(wake);
+        let at = at.0.saturating_sub(state.now).saturating_add(state.steady);
+        state.sleepers.entry(at).or_default().push(wake);
         Box::pin(async move {
             let _dropped = woken.await;
         })
@@ -142,16 +175,6 @@ impl Clock for SimClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn time_goes_on_where_the_wall_clock_goes_back_and_follows_it_where_it_goes_forward() {
-        let ahead = AtomicI64::new(i64::MIN);
-        assert_eq!(steadied(&ahead, 5_000, 100), 5_000);
-        assert_eq!(steadied(&ahead, 1_000, 150), 5_050, "set back");
-        assert_eq!(steadied(&ahead, 1_010, 160), 5_060);
-        assert_eq!(steadied(&ahead, 9_000, 170), 9_000, "set forward");
-        assert_eq!(steadied(&ahead, 9_010, 180), 9_010);
-    }
 
     #[tokio::test]
     async fn moving_the_clock_wakes_those_whose_time_has_come() {
@@ -164,5 +187,16 @@ mod tests {
         drop(late);
         assert_eq!(clock.next_wake(), None);
         clock.sleep_until(Timestamp(3)).await;
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_is_set_back_prolongs_no_wait() {
+        let clock = SimClock::at(Timestamp(1_000));
+        let wait = clock.sleep_until(Timestamp(1_010));
+        clock.set_back(500);
+        assert_eq!((clock.now(), clock.next_wake()), (Timestamp(500), Some(Timestamp(510))));
+        clock.advance(10);
+        wait.await;
+        assert_eq!(clock.now(), Timestamp(510));
     }
 }

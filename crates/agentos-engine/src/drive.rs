@@ -29,6 +29,7 @@ use tokio::time::Instant;
 use crate::backoff::Backoff;
 use crate::performer::News;
 use crate::points::Point;
+use crate::run_clock::{RunClock, is_set_back};
 use crate::shared::Shared;
 use crate::travel::Track;
 use crate::worker::Assignment;
@@ -115,6 +116,7 @@ pub(super) struct Drive {
     home: Home,
     epoch: Epoch,
     execution: Execution<Box<dyn Program>>,
+    clock: RunClock,
     actions: Option<Actions>,
     standing: Standing,
     in_flight: InFlight,
@@ -143,8 +145,7 @@ impl Drive {
         happenings.extend(self.try_held_again());
         loop {
             if !happenings.is_empty() {
-                let now = self.shared.clock.now();
-                let turn = self.execution.advance(happenings, now);
+                let turn = self.execution.advance(happenings, self.now());
                 self.settle(turn.map_err(|error| Left::Trouble(error.to_string()))?).await?;
             }
             if self.standing.is_ended() {
@@ -187,7 +188,7 @@ impl Drive {
                 return Err(Left::Leaving);
             }
             let messages = if self.has_mail().await { self.inbox().await? } else { Vec::new() };
-            let next = self.execution.advance(messages, self.shared.clock.now());
+            let next = self.execution.advance(messages, self.now());
             turn = next.map_err(|error| Left::Trouble(error.to_string()))?;
         }
     }
@@ -223,6 +224,8 @@ impl Drive {
                 return Ok(timers);
             }
             let wake_at = self.execution.timers().next().map(|(due, _)| due);
+            let reading = self.shared.clock.read();
+            let by_wall_clock = wake_at.map(|at| self.clock.to_wall_clock(reading, at));
             let parks = self.parks_until(wake_at);
             let (shared, progress) = (Arc::clone(&self.shared), self.in_flight.progress.clone());
             tokio::select! {
@@ -254,16 +257,21 @@ impl Drive {
                         return Ok(admitted);
                     }
                 }
-                () = sleep_until(&shared, wake_at) => {}
+                () = sleep_until(&shared, by_wall_clock) => {}
                 () = progress.ripe(self.told_at) => self.tell_all_progress(),
                 () = linger(parks) => return self.park().await,
             }
         }
     }
 
+    /// The time of the run.
+    fn now(&self) -> Timestamp {
+        self.clock.now(self.shared.clock.read())
+    }
+
     /// Timers whose time has come.
     fn due_timers(&self) -> Vec<Happening> {
-        let now = self.shared.clock.now();
+        let now = self.now();
         let due = self.execution.timers().take_while(|(due, _)| *due <= now);
         due.map(|(_, timer)| Happening::Timer(timer.clone())).collect()
     }
@@ -274,11 +282,16 @@ impl Drive {
         let parked = matches!(self.standing, Standing::Parked { .. });
         let linger = self.shared.limits.linger;
         let soon = wake_at.is_some_and(|at| {
-            let left = at.0.saturating_sub(self.shared.clock.now().0).max(0);
+            let left = at.0.saturating_sub(self.now().0).max(0);
             Duration::from_millis(left.unsigned_abs()) <= linger
         });
         let is_idle = self.in_flight.is_empty() && !self.places.is_waiting();
-        (parked && !soon && is_idle).then_some(linger)
+        // The scheduler knows two clocks: that of the wall, and that of the runs which are furthest ahead of it.
+        let reading = self.shared.clock.read();
+        let (ahead, most) =
+            (self.clock.ahead_us(reading), self.shared.wall_clock.most_ahead_us(reading));
+        let is_known = wake_at.is_none() || !is_set_back(ahead) || !is_set_back(most - ahead);
+        (parked && !soon && is_idle && is_known).then_some(linger)
     }
 
     /// Gives the run back: it needs nobody until its time comes or a message does.
@@ -288,6 +301,8 @@ impl Drive {
             return Ok(messages);
         }
         self.shared.pass(Point::Parking)?;
+        let ahead = self.clock.ahead_us(self.shared.clock.read());
+        self.shared.wall_clock.park(self.run, is_set_back(ahead));
         // A message that comes meanwhile makes the run due.
         let released = give_back(&self.shared, self.run).await;
         self.shared.pass(Point::Parked)?;

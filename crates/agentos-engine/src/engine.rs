@@ -29,6 +29,7 @@ use crate::lines::{LineSink, NoLines};
 use crate::performer::Performers;
 use crate::points::{NoPoints, Points};
 use crate::reservation::{self, Handed};
+use crate::run_clock::WallClockHistory;
 use crate::scheduler::Scheduler;
 pub use crate::scheduler::{Bell, NoBell};
 use crate::shared::Shared;
@@ -186,6 +187,7 @@ impl Builder {
         let shared = Arc::new(Shared {
             store: self.store,
             owner: self.owner,
+            wall_clock: WallClockHistory::new(self.clock.read()),
             clock: self.clock,
             library: self.library,
             performers: self.performers,

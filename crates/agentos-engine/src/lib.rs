@@ -34,6 +34,7 @@ mod progress;
 mod remark;
 mod reservation;
 mod room;
+mod run_clock;
 mod scheduler;
 mod shared;
 pub mod shell;

@@ -1,5 +1,6 @@
 //! Who gets driven: claims what is due, as long as there are slots.
 
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
 use agentos_store::backend::BackendError;
 use agentos_store::claim::{Claim, ClaimError, ClaimMode};
+use agentos_store::due::{Except, Outlook};
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -110,6 +112,8 @@ pub(crate) struct Scheduler {
     repose: Option<Pin<Box<tokio::time::Sleep>>>,
     /// When the next parked run has its time, as far as is known.
     wake_at: Option<Timestamp>,
+    /// How far runs that were parked before the wall clock was set back may be ahead of it, in milliseconds.
+    most_ahead: i64,
     /// Whether that, or who has mail, may have changed.
     stale: bool,
 }
@@ -132,6 +136,7 @@ impl Scheduler {
             is_crowded: false,
             repose: None,
             wake_at: None,
+            most_ahead: 0,
             stale: true,
         }
     }
@@ -247,7 +252,10 @@ impl Scheduler {
 
     /// Claims what is due, and tells those who have mail. When to look again.
     async fn look(&mut self) -> Result<Next, BackendError> {
-        let now = self.shared.clock.now();
+        let reading = self.shared.clock.read();
+        let now = reading.now();
+        let most_ahead = self.shared.wall_clock.most_ahead_us(reading) / 1_000;
+        self.stale |= std::mem::replace(&mut self.most_ahead, most_ahead) != most_ahead;
         self.repose = None;
         let unsure = std::mem::take(&mut self.unsure);
         self.unsure = self.claim(unsure).await;
@@ -257,22 +265,21 @@ impl Scheduler {
         self.is_crowded = free == 0 || !self.unsure.is_empty();
         if free > 0 {
             let wanted = free.min(CLAIMS);
-            let due = self.shared.store.due(now, &resting, wanted).await?;
+            let due = due(&self.shared, (now, most_ahead), &resting, wanted).await?;
             found = !due.is_empty();
             self.is_crowded |= due.len() >= wanted;
             if due.len() >= wanted {
                 // There may be more.
                 self.shared.kick.notify_one();
             }
-            let runs = due.into_iter().map(|due| due.run);
-            let runs = runs.filter(|run| !self.shared.is_driven(*run)).collect();
+            let runs = due.into_iter().filter(|run| !self.shared.is_driven(*run)).collect();
             let left = self.claim(runs).await;
             self.is_crowded |= !left.is_empty();
         }
         let rests = !found && self.shared.driven_count() == 0;
         if self.stale || rests {
             self.stale = false;
-            let outlook = self.shared.store.outlook(self.shared.owner, &resting, ADDRESSED).await?;
+            let outlook = outlook(&self.shared, most_ahead, &resting).await?;
             outlook.addressed.into_iter().for_each(|run| self.shared.ring(run));
             self.wake_at = outlook.wake_at;
         }
@@ -336,6 +343,41 @@ impl Scheduler {
             self.shared.leave(run);
         }
     }
+}
+
+/// What is due, by the wall clock or because it is as far ahead of that as a run can be.
+async fn due(
+    shared: &Shared,
+    (now, most_ahead): (Timestamp, i64),
+    resting: &Except,
+    wanted: usize,
+) -> Result<BTreeSet<RunId>, BackendError> {
+    let mut due = shared.store.due(now, resting, wanted).await?;
+    if most_ahead > 0 {
+        let latest = Timestamp(now.0.saturating_add(most_ahead));
+        due.extend(shared.store.due(latest, &not_ahead(shared, resting), wanted).await?);
+    }
+    Ok(due.into_iter().map(|due| due.run).collect())
+}
+
+/// Who has mail, and what the wall clock shows when the next parked run has its time.
+async fn outlook(
+    shared: &Shared,
+    most_ahead: i64,
+    resting: &Except,
+) -> Result<Outlook, BackendError> {
+    let (store, owner) = (&shared.store, shared.owner);
+    let mut outlook = store.outlook(owner, resting, ADDRESSED).await?;
+    if most_ahead > 0 {
+        let ahead = store.outlook(owner, &not_ahead(shared, resting), 1).await?.wake_at;
+        let ahead = ahead.map(|at| Timestamp(at.0.saturating_sub(most_ahead)));
+        outlook.wake_at = [ahead, outlook.wake_at].into_iter().flatten().min();
+    }
+    Ok(outlook)
+}
+
+fn not_ahead(shared: &Shared, resting: &Except) -> Except {
+    resting.union(&shared.wall_clock.parked()).copied().collect()
 }
 
 /// Whether somebody was faster, the run is over, or it was not created after all.

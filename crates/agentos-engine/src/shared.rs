@@ -21,6 +21,7 @@ use crate::lines::LineSink;
 use crate::performer::Performers;
 use crate::points::{Fate, Point, Points};
 use crate::reservation::Handed;
+use crate::run_clock::WallClockHistory;
 use crate::slots::Slots;
 use crate::travel::Snapshots;
 use crate::trouble::Troubled;
@@ -47,6 +48,7 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) owner: OwnerId,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) wall_clock: WallClockHistory,
     pub(crate) library: Arc<dyn Library>,
     pub(crate) performers: Performers,
     pub(crate) lines: Arc<dyn LineSink>,

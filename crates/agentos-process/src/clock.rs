@@ -12,7 +12,13 @@ pub type Moment = Duration;
 
 /// Milliseconds since 1970.
 pub(crate) fn time_of_day_ms() -> u64 {
-    millis(duration(clock_gettime(ClockId::Realtime)))
+    millis(time_of_day())
+}
+
+/// The wall clock: the time since 1970.
+#[must_use]
+pub fn time_of_day() -> Duration {
+    duration(clock_gettime(ClockId::Realtime))
 }
 
 /// The steady clock.

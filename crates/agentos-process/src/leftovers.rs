@@ -69,10 +69,15 @@ fn end_all(
 ) -> Result<u32, LeftoverError> {
     let mut ended = BTreeSet::new();
     let begun = moment();
+    let mut was_empty = false;
     loop {
         let left = find()?;
-        if left.is_empty() {
+        // Processes are listed one after the other: what one starts just before it ends may be missed by one list.
+        if std::mem::replace(&mut was_empty, left.is_empty()) && was_empty {
             return Ok(u32::try_from(ended.len()).unwrap_or(u32::MAX));
+        }
+        if was_empty {
+            continue;
         }
         let waited = moment() - begun;
         if waited > grace + LEFTOVERS {

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 
 use crate::bounds::{EXEC_ROUND, EXEC_WAIT};
@@ -35,20 +36,14 @@ impl Process {
 
     /// Its environment as it was when it began, if we may see it.
     ///
-    /// While a process is replaced by another program (`execve`), it has neither environment nor arguments for a moment. Such a
-    /// process is waited for: without its environment it would not be recognised.
+    /// While a process is replaced by another program (`execve`), its environment reads as empty for a moment. Such a process is
+    /// waited for: without its environment it would not be recognised.
     pub(crate) fn environment(&self) -> Vec<u8> {
         let begun = moment();
         loop {
             let Ok(found) = self.read("environ") else { return Vec::new() };
-            if !found.is_empty() || !self.has_memory || self.is_zombie {
-                return found;
-            }
-            if self.read("cmdline").is_ok_and(|arguments| !arguments.is_empty()) {
-                // It may have got both since.
-                return self.read("environ").unwrap_or_default();
-            }
-            if moment() - begun > EXEC_WAIT {
+            let is_empty = !self.has_memory || self.is_zombie || has_no_environment(self.pid);
+            if !found.is_empty() || is_empty || moment() - begun > EXEC_WAIT {
                 return found;
             }
             pause(EXEC_ROUND);
@@ -126,6 +121,33 @@ pub(crate) fn signal_below(top: i32, signals: &[Signal]) -> io::Result<u32> {
     Ok(alive.map(|process| u32::from(process.signal(signals))).sum())
 }
 
+/// Whether a process has no environment, or none any more, rather than none yet.
+fn has_no_environment(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // One that is gone, or exits, has no memory.
+    memory_of(&stat).is_none_or(|memory| memory.is_empty())
+}
+
+/// Where a program has its code and its environment. The kernel sets the first after it has copied the second.
+struct Memory {
+    code: u64,
+    environment: Range<u64>,
+}
+
+impl Memory {
+    fn is_empty(&self) -> bool {
+        self.code != 0 && self.environment.is_empty()
+    }
+}
+
+fn memory_of(stat: &str) -> Option<Memory> {
+    let mut fields = stat.rsplit_once(") ")?.1.split_ascii_whitespace().skip(20);
+    let mut next = |skipped| fields.nth(skipped)?.parse::<u64>().ok();
+    let size = next(0)?;
+    let (code, start, end) = (next(2)?, next(23)?, next(0)?);
+    (size > 0).then_some(Memory { code, environment: start..end })
+}
+
 /// `pid (name) state parent group session …`; the name may have any bytes in it, so what counts begins behind its end.
 fn parse(pid: i32, text: &str) -> Option<Process> {
     let mut fields = text.rsplit_once(") ")?.1.split_ascii_whitespace();
@@ -156,20 +178,32 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test waits for what it has started")]
     fn the_environment_of_a_process_that_becomes_another_program_is_seen() {
-        // It replaces itself without end, so that many looks meet it in the middle.
+        // It replaces itself again and again, so that many looks meet it in the middle. The kernel copies the arguments before
+        // the environment, and many variables take it long.
         let script = "[ $1 -gt 0 ] && exec sh -c \"$0\" \"$0\" $(($1 - 1)); read line";
         let mut child = std::process::Command::new("sh")
-            .args(["-c", script, script, "300"])
-            .env("LOOKED_FOR", "here")
+            .args(["-c", script, script, "1000"])
+            .envs((0..20_000).map(|number| (format!("V{number}"), "")))
             .stdin(std::process::Stdio::piped())
             .spawn()
             .unwrap();
         let process = Process::load(i32::try_from(child.id()).unwrap()).unwrap();
         // The first look may come before the first program.
-        let looks: Vec<Vec<u8>> = (0..3_000).map(|_| process.environment()).collect();
+        let looks: Vec<Vec<u8>> = (0..10_000).map(|_| process.environment()).collect();
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(looks.iter().all(|look| !look.is_empty()));
+    }
+
+    #[test]
+    fn a_process_without_an_environment_is_told_from_one_that_has_none_yet() {
+        let own = fs::read_to_string("/proc/self/stat").unwrap();
+        let memory = memory_of(&own).unwrap();
+        assert!(memory.code != 0 && !memory.environment.is_empty());
+        let without = Memory { code: 1, environment: 7..7 };
+        let not_yet = Memory { code: 0, environment: 7..7 };
+        assert!(without.is_empty() && !not_yet.is_empty());
+        assert!(memory_of("7 (a").is_none());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use thiserror::Error;
 
 use crate::bounds::{KILL_ROUND, LEFTOVERS, PAUSE_WHEN_KILLED, RUNS_WHEN_KILLED};
@@ -139,19 +139,18 @@ impl Answer {
         self.status.success()
     }
 
-    /// The signal that ended it. Not if we have killed it ourselves.
+    /// The signal that ended it, or that killed a program which git had started and waited for (a helper, a filter, a hook), by
+    /// git's own words. Not if we have killed it ourselves.
     #[must_use]
     pub fn killed_by(&self) -> Option<KilledBySignal> {
-        let signal = self.status.signal().filter(|_| !self.is_cut);
+        if self.is_cut || self.is_success() {
+            return None;
+        }
+        let signal = self.status.signal().or_else(|| {
+            let said = String::from_utf8_lossy(&self.complaint);
+            said.lines().find_map(signal_of_helper)
+        });
         signal.map(|signal| KilledBySignal { signal })
-    }
-
-    /// The signal that ended a program which git had started and waited for, by git's own words.
-    fn helper_killed_by(&self) -> Option<KilledBySignal> {
-        let said = String::from_utf8_lossy(&self.complaint);
-        let (_, rest) = said.split_once(" died of signal ").filter(|_| !self.is_success())?;
-        let end = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());
-        rest[..end].parse().ok().map(|signal| KilledBySignal { signal })
     }
 
     /// What it complained of, for people: without the white space around it.
@@ -164,6 +163,26 @@ impl Answer {
             (false, _) => text,
         }
     }
+}
+
+/// The signal that killed a program which git had started, if a line of git says so. A program that ends by another signal than
+/// those has crashed by itself, and would do so again.
+fn signal_of_helper(line: &str) -> Option<i32> {
+    let said = line.strip_prefix("error: ")?;
+    if let Some((_, signal)) = said.rsplit_once(" died of signal ") {
+        let killed = [Signal::KILL, Signal::TERM].map(Signal::as_raw);
+        return signal.parse().ok().filter(|signal| killed.contains(signal));
+    }
+    // What a shell says of a program that it had started.
+    let (_, code) = said.strip_prefix("external filter '")?.rsplit_once("' failed ")?;
+    code.parse().ok().and_then(killed_by_code)
+}
+
+/// The signal that killed what a shell had started, by how the shell ended.
+#[must_use]
+pub fn killed_by_code(code: i32) -> Option<i32> {
+    let killed = Signal::KILL.as_raw();
+    (code == 128 + killed).then_some(killed)
 }
 
 /// A tool that is to be run.
@@ -307,7 +326,7 @@ impl Tool {
         let (mut runs, mut wait, mut killed_before) = (1, PAUSE_WHEN_KILLED, None);
         loop {
             let answer = self.run()?;
-            let Some(source) = answer.killed_by().or_else(|| answer.helper_killed_by()) else {
+            let Some(source) = answer.killed_by() else {
                 return Ok(Answer { killed_before, ..answer });
             };
             if runs == RUNS_WHEN_KILLED {
@@ -439,23 +458,41 @@ struct Running {
 
 impl Running {
     fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.was_killed()? {
+            // What it has started does not go on without it.
+            return self.kill().map(Some);
+        }
         let status = self.child.try_wait()?;
         self.is_over |= status.is_some();
         Ok(status)
     }
 
+    /// Whether a signal has ended it. Leaves it to be waited for, so that its number and its group are still its own.
+    fn was_killed(&self) -> io::Result<bool> {
+        let Some(pid) = self.pid() else { return Ok(false) };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(pid), options)?;
+        Ok(status.is_some_and(|status| status.killed() || status.dumped()))
+    }
+
+    /// Its number, which is that of its group, unless it has been waited for.
+    fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().filter(|_| !self.is_over).and_then(Pid::from_raw)
+    }
+
     /// Ends it with everything it has started, and waits for all of that: a helper of git that is about to die still holds
     /// its lock files.
     fn kill(&mut self) -> io::Result<ExitStatus> {
-        let group = i32::try_from(self.child.id()).ok().filter(|_| !self.is_over);
-        if let Some(group) = group.and_then(Pid::from_raw) {
+        let group = self.pid();
+        if let Some(group) = group {
             // It may just have ended.
             let _ended = kill_process_group(group, Signal::KILL);
         }
         let status = self.child.wait();
         self.is_over = true;
         let deadline = Deadline::after(LEFTOVERS);
-        while group.is_some_and(is_group_alive) && !deadline.left().is_zero() {
+        let is_alive = |group: Pid| is_group_alive(group.as_raw_nonzero().get());
+        while group.is_some_and(is_alive) && !deadline.left().is_zero() {
             pause(KILL_ROUND);
         }
         status

@@ -3,19 +3,23 @@
 //! A git that is killed leaves `….lock` files behind, and from then on every git that needs one of them fails. Age proves
 //! nothing: a git may hold a lock for as long as its hook runs. What proves it is this: **every process that could have
 //! written the lock has ended, and the lock is still the same file.** A git that was started after the lock was first seen
-//! did not write it, so it does not matter how many come and go meanwhile.
+//! did not write it, so it does not matter how many come and go meanwhile; and one that only reads holds no lock.
+//!
+//! Where not every process that can work on the repository is seen (a container that shares the checkout, a network file
+//! system), nothing is proven: such a lock stays, and is told of.
 //!
 //! Removing takes a lock of our own. Otherwise two processes could find the same lock, one remove it, a new git make another
 //! one, and the second process remove that.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
-use agentos_process::at_work::AtWork;
-use agentos_process::clock::{Moment, moment, pause};
+use agentos_process::at_work::{AtWork, sees_all_in};
+use agentos_process::clock::{Moment, moment, pause, time_of_day};
 use agentos_process::tool::Answer;
 
 use crate::files::{self, FileError};
@@ -26,6 +30,9 @@ use crate::workspace::rescue::private_folders;
 /// How long a lock has to stay the same file before it counts as left behind: a program that is not called `git` has it for
 /// much less.
 pub(crate) const STILL: Duration = Duration::from_millis(500);
+
+/// How old a lock is that is told of although its writer may live.
+const STAYS: Duration = Duration::from_secs(60);
 
 /// The programs that take locks in a git directory.
 const PROGRAMS: [&str; 2] = ["git", "jj"];
@@ -64,6 +71,8 @@ pub(crate) struct WatchedLock {
     git_dir: PathBuf,
     /// The processes that were at work on the repository when the lock was first seen.
     suspects: AtWork,
+    /// Whether there can be no others.
+    are_all: bool,
     since: Moment,
 }
 
@@ -76,8 +85,10 @@ impl WatchedLock {
         let git_dir = git_dir_around(folder).unwrap_or_else(|| folder.to_owned());
         // Looked for after the lock was: whoever has written it is among them, or dead.
         let suspects = AtWork::look(&PROGRAMS, &places_of(&git_dir))?;
+        // A folder that goes with the last lock in it proves nothing.
+        let are_all = sees_all_in(folder).unwrap_or(false);
         let path = path.to_owned();
-        Ok(Some(Self { path, identity, git_dir, suspects, since: moment() }))
+        Ok(Some(Self { path, identity, git_dir, suspects, are_all, since: moment() }))
     }
 
     /// Whether this is about the lock that is at this path now.
@@ -88,6 +99,7 @@ impl WatchedLock {
     /// Whether its writer is dead: everybody who could have written it has ended, and it is still there.
     pub(crate) fn is_stale(&self) -> bool {
         moment().saturating_sub(self.since) >= STILL
+            && self.are_all
             && self.suspects.has_ended()
             && self.is_about(&self.path)
     }
@@ -115,6 +127,36 @@ impl WatchedLock {
     }
 }
 
+/// A lock that was found in a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundLock {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether the git that wrote it is dead, so that it can be removed.
+    pub is_stale: bool,
+    /// Those of which one may hold it.
+    holders: Vec<i32>,
+}
+
+impl fmt::Display for FoundLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        if self.is_stale {
+            return write!(f, "{path} is the lock of a git that died");
+        }
+        write!(f, "{path} is a lock of git that stays; ")?;
+        if self.holders.is_empty() {
+            f.write_str(
+                "whether its git lives can't be seen from here, because another container or machine may share the repository; \
+                 remove it if no git is at work there",
+            )
+        } else {
+            let pids: Vec<String> = self.holders.iter().map(ToString::to_string).collect();
+            write!(f, "it may belong to a git that is at work: process {}", pids.join(", "))
+        }
+    }
+}
+
 /// Looks once more at the lock that is in the way of a call, and removes it if its writer is dead. `watched` is what was seen
 /// of it before.
 pub(crate) fn look_again(lock: &Path, watched: &mut Option<WatchedLock>) -> Result<(), FileError> {
@@ -128,11 +170,11 @@ pub(crate) fn look_again(lock: &Path, watched: &mut Option<WatchedLock>) -> Resu
     Ok(())
 }
 
-/// The locks in a repository that dead processes have left on what AgentOS needs: its own refs, the list of packed refs, and
-/// the index, `HEAD` and branch of its workspaces. All of them are looked at for half a second together; without any, that takes no
-/// time.
+/// The locks in a repository that dead processes have left on what AgentOS needs, and those that have stayed for a minute: on its
+/// own refs, the list of packed refs, and the index, `HEAD` and branch of its workspaces. All of them are looked at for half a
+/// second together; without any, that takes no time.
 #[must_use]
-pub fn find(repository: &Path) -> Vec<PathBuf> {
+pub fn find(repository: &Path) -> Vec<FoundLock> {
     let mut found = vec![repository.join("packed-refs.lock")];
     for name in OWN_REFS {
         collect(&repository.join(name), &mut found);
@@ -153,7 +195,20 @@ pub fn find(repository: &Path) -> Vec<PathBuf> {
         return Vec::new();
     }
     pause(STILL);
-    watched.into_iter().filter(WatchedLock::is_stale).map(|lock| lock.path).collect()
+    let told = watched.into_iter().filter_map(|lock| {
+        let is_stale = lock.is_stale();
+        let stays = || lock.is_about(&lock.path) && age_of(&lock.path) >= STAYS;
+        let holders: Vec<i32> = lock.suspects.alive().collect();
+        (is_stale || stays()).then_some(FoundLock { path: lock.path, is_stale, holders })
+    });
+    told.collect()
+}
+
+/// How long ago a file was written, by the wall clock: for people, and no proof.
+fn age_of(path: &Path) -> Duration {
+    let written = fs::metadata(path).and_then(|about| about.modified()).ok();
+    let written = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    time_of_day().saturating_sub(written)
 }
 
 /// Removes a lock whose writer is dead; whether it did.

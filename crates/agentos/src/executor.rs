@@ -19,7 +19,6 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
-use crate::foreground::RELEASED_WITHIN;
 use crate::lines::FileLines;
 use crate::scribe;
 use crate::session::Session;
@@ -48,7 +47,8 @@ const STANDBY_WITHIN: Duration = Duration::from_secs(10);
 /// Sees to it that somebody attends to this database.
 pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     let database = store.path().to_owned();
-    if is_attended(&database).await? {
+    // An executor that was killed may keep the seat for long. The next one waits for it.
+    if Seat::is_taken(&database)? && !Seat::is_being_released(&database)? {
         return Ok(());
     }
     if Standby::is_there(&database)? && is_taken_soon(&database).await? {
@@ -81,20 +81,6 @@ pub(crate) async fn ensure(store: &SqliteStore, folder: &Path) -> Result<()> {
     let begun = tokio::time::timeout(START_WITHIN, there).await;
     started.leave();
     begun.unwrap_or_else(|_| Err(failed("it does not begin".to_owned())))
-}
-
-/// Whether an executor that goes on has the seat. One that was killed, or exits, is waited for.
-async fn is_attended(database: &Path) -> Result<bool> {
-    let released = async {
-        while Seat::is_being_released(database)? {
-            tokio::time::sleep(LOOK).await;
-        }
-        Ok::<(), std::io::Error>(())
-    };
-    if let Ok(looked) = tokio::time::timeout(RELEASED_WITHIN, released).await {
-        looked?;
-    }
-    Ok(Seat::is_taken(database)?)
 }
 
 /// Whether somebody who stays takes the seat. They hear of every commit, so that is a matter of moments.

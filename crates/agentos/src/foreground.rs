@@ -217,7 +217,7 @@ pub(crate) async fn owned(store: &SqliteStore, run: RunId, by: OwnerId) -> Comma
 pub(crate) const DYING: Duration = Duration::from_millis(30);
 
 /// How long a killed process may take to lose its locks, on a busy machine.
-pub(crate) const RELEASED_WITHIN: Duration = Duration::from_secs(20);
+const RELEASED_WITHIN: Duration = Duration::from_secs(20);
 
 /// How long a lock is waited for whose process can't be seen.
 const UNSEEN_WITHIN: Duration = Duration::from_secs(1);

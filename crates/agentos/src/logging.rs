@@ -134,7 +134,7 @@ mod tests {
     use std::sync::Mutex;
 
     use agentos_core::time::Timestamp;
-    use agentos_engine::clock::Until;
+    use agentos_engine::clock::{Reading, Until};
 
     use super::*;
     use crate::config::setting::Origin;
@@ -143,8 +143,8 @@ mod tests {
     struct Stopped;
 
     impl Clock for Stopped {
-        fn now(&self) -> Timestamp {
-            START
+        fn read(&self) -> Reading {
+            Reading { wall_us: START.0 * 1_000, steady_us: 0 }
         }
 
         fn sleep_until(&self, _: Timestamp) -> Until {

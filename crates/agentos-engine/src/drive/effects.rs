@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_core::effect::{Effect, Happening};
-use agentos_core::entry::OperationResult;
+use agentos_core::entry::{Hold, OperationResult};
 use agentos_core::id::Try;
 use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
@@ -169,7 +169,11 @@ impl Drive {
                 match performed {
                     Performed::Ended(result) => Happening::Ended { operation, r#try, result },
                     Performed::Interrupted => Happening::Interrupted { operation, r#try },
-                    Performed::Held(hold) => Happening::Held { operation, r#try, hold },
+                    Performed::Held(hold) => {
+                        let reading = self.shared.clock.read();
+                        let until = hold.until.map(|at| self.clock.to_run_time(reading, at));
+                        Happening::Held { operation, r#try, hold: Hold { until, ..hold } }
+                    }
                 }
             }
             News::Queued { operation, r#try, hold } => Happening::Held { operation, r#try, hold },

@@ -21,6 +21,7 @@ use super::slots::Places;
 use super::{Drive, Left};
 use crate::library::prelude;
 use crate::points::Point;
+use crate::run_clock::RunClock;
 use crate::shared::Shared;
 use crate::travel::Track;
 use crate::worker::Assignment;
@@ -58,7 +59,13 @@ impl Drive {
             turn_entries: shared.limits.turn_entries,
             was_parked: matches!(claim.standing, Standing::Parked { .. }),
         };
-        let now = shared.clock.now();
+        let reading = shared.clock.read();
+        let last_at = journal.last_at().unwrap_or_else(|| reading.now());
+        // What waits for no time, and has seen none that the wall clock does not show, goes by that.
+        let may_be_ahead = claim.standing.wake_at().is_some() || last_at > reading.now();
+        let ahead_us = if may_be_ahead { shared.wall_clock.ahead_us(reading, last_at) } else { 0 };
+        let clock = RunClock::new(reading, ahead_us);
+        let now = clock.now(reading);
         let (execution, turn) = Execution::replay(opened.program, journal, options, now)
             .map_err(|error| trouble(&error))?;
         shared.pass(Point::Loaded)?;
@@ -69,6 +76,7 @@ impl Drive {
             home: *home,
             epoch: claim.epoch,
             execution,
+            clock,
             actions: opened.actions,
             standing: claim.standing,
             in_flight: InFlight::new(sender, ordered),

@@ -145,7 +145,7 @@ impl Drive {
                 })
             }
         };
-        let now = self.shared.clock.now();
+        let now = self.now();
         let since = *self.places.since.get_or_insert(now);
         let (message, wait) = match why {
             Ok(None) => return Ok(()),

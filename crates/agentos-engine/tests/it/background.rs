@@ -1,5 +1,6 @@
 //! Timers and messages with nobody running: the executor starts, delivers, and leaves.
 
+use std::path::Path;
 use std::time::Duration;
 
 use agentos_core::entry::{Entry, RunStarted};
@@ -7,7 +8,7 @@ use agentos_core::id::{InboxKey, RunId};
 use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::name::Name;
 use agentos_core::time::Timestamp;
-use agentos_engine::background::{Attended, Depart, Seat, attend, attend_for};
+use agentos_engine::background::{Attended, Depart, Seat, Standby, attend, attend_for};
 use agentos_engine::clock::SystemClock;
 use agentos_engine::engine::{Builder, Limits, NoBell};
 use agentos_store::place::Place;
@@ -92,8 +93,29 @@ async fn there_is_one_executor_at_a_time() {
     assert!(Seat::take(&path).expect("the seat can be asked for").is_some());
 }
 
+/// A killed process that nobody has waited for yet, in the place of the executor whose seat this process has.
+struct Killed(std::process::Child);
+
+impl Killed {
+    #[expect(clippy::disallowed_methods, reason = "it is killed, and the test waits for it")]
+    fn in_place_of_this_process(database: &Path) -> Self {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().expect("it starts");
+        let lock = format!("{}.executor", database.display());
+        let own = std::fs::read_to_string(&lock).expect("the lock file names us");
+        let theirs = own.replace(&std::process::id().to_string(), &child.id().to_string());
+        std::fs::write(lock, theirs).expect("the lock file can be written");
+        child.kill().expect("it is killed");
+        Self(child)
+    }
+}
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _gone = self.0.wait();
+    }
+}
+
 #[tokio::test]
-#[expect(clippy::disallowed_methods, reason = "a test waits for what it has started")]
 async fn a_killed_executor_that_still_has_its_lock_is_not_taken_for_one_that_goes_on() {
     let house = House::new(Scripts::of(shell("a")));
     let path = house.store().path().to_owned();
@@ -101,16 +123,37 @@ async fn a_killed_executor_that_still_has_its_lock_is_not_taken_for_one_that_goe
     let seat = Seat::take(&path).expect("the seat can be asked for").expect("it is free");
     assert!(!Seat::is_being_released(&path).expect("the seat can be looked at"), "we go on");
     // The lock is still there, and the process that it names was killed.
-    let mut killed = std::process::Command::new("sleep").arg("600").spawn().expect("it starts");
-    let lock = format!("{}.executor", path.display());
-    let own = std::fs::read_to_string(&lock).expect("the lock file names us");
-    let theirs = own.replace(&std::process::id().to_string(), &killed.id().to_string());
-    std::fs::write(lock, theirs).expect("the lock file can be written");
-    killed.kill().expect("it is killed");
+    let killed = Killed::in_place_of_this_process(&path);
     assert!(Seat::is_being_released(&path).expect("the seat can be looked at"));
-    killed.wait().expect("it is gone");
+    drop(killed);
     drop(seat);
     assert!(!Seat::is_being_released(&path).expect("the seat can be looked at"), "it is free");
+}
+
+#[tokio::test]
+async fn one_executor_waits_for_the_end_of_a_killed_one_however_long_that_takes() {
+    let house = House::new(Scripts::of(shell("a")));
+    let run = create(&house).await;
+    let path = house.store().path().to_owned();
+    let seat = Seat::take(&path).expect("the seat can be asked for").expect("it is free");
+    let killed = Killed::in_place_of_this_process(&path);
+    let attending = attends(&house);
+    tokio::pin!(attending);
+    let stands_by =
+        until("it stands by", async || Standby::is_there(&path).expect("it can be looked at"));
+    tokio::select! {
+        attended = &mut attending => panic!("it does not wait: {attended:?}"),
+        () = stands_by => {}
+    }
+    tokio::select! {
+        attended = &mut attending => panic!("it does not wait: {attended:?}"),
+        attended = attends(&house) => assert_eq!(attended, Attended::Another, "one is enough"),
+    }
+    drop(seat);
+    assert_eq!(attending.await, Attended::Idle);
+    assert!(house.store().head(run).await.expect("a head").standing.is_ended());
+    assert!(!Standby::is_there(&path).expect("it can be looked at"));
+    drop(killed);
 }
 
 #[tokio::test]

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, RunOutcome, RunStarted};
 use agentos_core::id::RunId;
 use agentos_core::time::Timestamp;
 use agentos_engine::clock::SimClock;
+use agentos_engine::engine::Limits;
 use agentos_engine::library::RustLibrary;
 use agentos_sdk::{Backoff, Ctx, Error, Millis, RetryPolicy, Workflow, Workflows};
 use agentos_store::log::load_whole_log;
@@ -135,4 +137,71 @@ async fn a_wait_is_over_at_its_timeout_and_a_run_at_its_deadline() {
     assert!(matches!(outcome, RunOutcome::TimedOut { .. }), "{outcome:?}");
     assert_eq!(times(&log, "timer.fired"), [HOUR]);
     assert_eq!(times(&log, "run.ended"), [5 * HOUR]);
+}
+
+/// A run of a workflow that sleeps, created at the time of the clock.
+async fn begin(life: &Life, library: &RustLibrary, number: u128) -> RunId {
+    let run = RunId(Uuid::from_u128(number));
+    let start = library.start(run, "sleeper", Value::Null).expect("it can start");
+    life.engine.create(start, Place::default()).await.expect("it is created");
+    run
+}
+
+#[tokio::test]
+async fn after_the_clock_was_set_back_what_waits_goes_on_and_what_begins_goes_by_the_new_time() {
+    const DAY: i64 = 24 * HOUR;
+    let sleeper = Workflow::new("sleeper", |ctx: Ctx, (): ()| async move {
+        ctx.sleep(Duration::from_secs(60 * 60)).await?;
+        ctx.sleep(Duration::from_secs(60 * 60)).await?;
+        Ok(ctx.now()?.0)
+    });
+    // With a linger of zero runs are parked and left to the scheduler; with the longest their drives keep them.
+    for linger in [Duration::ZERO, Duration::MAX] {
+        let clock = SimClock::at(Timestamp(100 * DAY));
+        let library = || {
+            let workflows = Workflows::new().with(sleeper.clone()).expect("a name");
+            RustLibrary::new(workflows, clock.clone())
+        };
+        let (house, library) = (House::new(library()), library());
+        let limits = Limits { workers: 2, linger, ..Limits::default() };
+        let life = house.live(|builder| builder.clock(clock.clone()).limits(limits));
+        let old = begin(&life, &library, 1).await;
+        sleeps_until(&clock, 100 * DAY + HOUR).await;
+        clock.advance(HOUR / 2);
+        clock.set_back(DAY);
+        let new = begin(&life, &library, 2).await;
+        let begun = 99 * DAY + HOUR / 2;
+        until("the new one sleeps", async || {
+            let log = load_whole_log(&life.store, new).await.expect("a log");
+            let mut entries = log.iter().flat_map(|chunk| &chunk.entries);
+            entries.any(|entry| matches!(entry, Entry::OperationOrdered { .. }))
+        })
+        .await;
+        let slept = |log: Vec<Chunk>| -> Vec<i64> {
+            let entries = log.into_iter().flat_map(Chunk::into_records);
+            let fired = entries.filter(|record| record.entry.kind() == "timer.fired");
+            fired.map(|record| record.at.0).collect()
+        };
+        let logs = async || {
+            let [old, new] = [old, new].map(|run| load_whole_log(&life.store, run));
+            (slept(old.await.expect("a log")), slept(new.await.expect("a log")))
+        };
+        for (old_sleeps, new_sleeps) in [(1, 0), (1, 1), (2, 1), (2, 2)] {
+            // Both sleep at first, and then one after the other wakes, half an hour apart.
+            let next = 99 * DAY + HOUR + (old_sleeps + new_sleeps - 1) * HOUR / 2;
+            sleeps_until(&clock, next).await;
+            clock.advance(HOUR / 2);
+            until("one has woken", async || {
+                let (old, new) = logs().await;
+                (old.len(), new.len()) == (old_sleeps as usize, new_sleeps as usize)
+            })
+            .await;
+        }
+        life.ends(old).await;
+        life.ends(new).await;
+        let (old, new) = logs().await;
+        assert_eq!(old, [100 * DAY + HOUR, 100 * DAY + 2 * HOUR], "its time never goes back");
+        assert_eq!(new, [begun + HOUR, begun + 2 * HOUR], "the wall clock counts");
+        life.engine.leave().await;
+    }
 }

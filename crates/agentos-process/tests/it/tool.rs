@@ -73,7 +73,7 @@ fn a_tool_that_takes_too_long_is_killed_with_what_it_has_started() {
     assert!(error.to_string().contains("did not end within 0.5 s and was killed"), "{error}");
     // On a busy machine the time may be over before the shell has started anything.
     if let Ok(child) = fs::read_to_string(&note) {
-        eventually("the child is gone", || !is_alive(child.trim().parse().unwrap()));
+        assert!(!is_alive(child.trim().parse().unwrap()), "its end was waited for");
     }
 }
 
@@ -83,6 +83,16 @@ fn a_tool_that_says_too_much_is_killed_with_what_it_has_started() {
     let script = "sleep 1000 & echo $! > child; echo that is too much; wait";
     let error = shell(script).in_folder(folder.path()).output_bytes(4).run().unwrap_err();
     assert!(matches!(error, ToolError::TooMuchOutput { limit: 4, .. }), "{error:?}");
+    let child = fs::read_to_string(folder.path().join("child")).unwrap();
+    assert!(!is_alive(child.trim().parse().unwrap()), "its end was waited for");
+}
+
+#[test]
+fn a_tool_that_a_signal_ends_leaves_nothing_at_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "sleep 1000 & echo $! > child; kill -9 $$";
+    let answer = shell(script).in_folder(folder.path()).run().unwrap();
+    assert_eq!(answer.killed_by().map(|killed| killed.signal), Some(9));
     let child = fs::read_to_string(folder.path().join("child")).unwrap();
     assert!(!is_alive(child.trim().parse().unwrap()), "its end was waited for");
 }
@@ -188,4 +198,22 @@ fn a_tool_that_a_signal_ends_is_run_again_and_then_has_not_answered() {
     assert!(error.to_string().contains("was ended by signal 9"), "{error}");
     let died = shell("echo 'error: git-remote-https died of signal 9' >&2; exit 128");
     assert!(killed_by(&died.run_until_answered().unwrap_err()).is_some(), "a helper of git");
+}
+
+#[test]
+fn what_git_says_of_a_program_that_was_killed_is_told_from_one_that_crashed() {
+    let killed = |said: &str, code: i32| {
+        let answer = shell(&format!("echo \"{said}\" >&2; exit {code}")).run().unwrap();
+        answer.killed_by().map(|killed| killed.signal)
+    };
+    assert_eq!(killed("error: .git/hooks/pre-commit died of signal 9", 1), Some(9));
+    assert_eq!(killed("error: clean it died of signal 15", 128), Some(15));
+    assert_eq!(
+        killed("words\nerror: external filter 'sh -c x' failed 137\nfatal: a", 128),
+        Some(9)
+    );
+    assert_eq!(killed("error: external filter 'sh -c x' failed 1", 128), None);
+    assert_eq!(killed("error: .git/hooks/pre-commit died of signal 11", 1), None, "it crashed");
+    assert_eq!(killed("error: .git/hooks/post-commit died of signal 9", 0), None, "it was done");
+    assert_eq!(killed("remote: error: hooks/update died of signal 9", 1), None, "elsewhere");
 }

@@ -13,7 +13,7 @@ use agentos_store::folder::{RunFolder, executions, find_creating, is_being_creat
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::transfer::Candidate;
-use agentos_workspace::stale_lock;
+use agentos_workspace::stale_lock::{self, FoundLock};
 use serde::Serialize;
 
 use super::commands;
@@ -52,6 +52,8 @@ pub(crate) enum Kind {
     NeverCreated,
     /// A lock of git that a dead process has left in the repository.
     StaleLock,
+    /// A lock of git that stays, and whose process may live.
+    HeldLock,
 }
 
 /// Something that lies about, or is missing.
@@ -63,9 +65,10 @@ pub(crate) struct Litter {
 }
 
 impl Litter {
-    /// A lock that a dead process has left.
-    pub(crate) const fn lock(path: PathBuf) -> Self {
-        Self { kind: Kind::StaleLock, path, run: None }
+    /// A lock that stays.
+    pub(crate) fn lock(found: FoundLock) -> Self {
+        let kind = if found.is_stale { Kind::StaleLock } else { Kind::HeldLock };
+        Self { kind, path: found.path, run: None }
     }
 
     /// Whether it is only what a dead process did not clear away, and the next one that drives runs does.
@@ -84,6 +87,11 @@ impl Litter {
             Kind::CommandFiles => format!("{path} is left of commands whose run has ended"),
             Kind::NeverCreated => format!("{path} was made for a run that was never created"),
             Kind::StaleLock => format!("{path} is the lock of a git that died"),
+            Kind::HeldLock => {
+                format!(
+                    "{path} is a lock of git that stays; `agentos doctor` says what is known of it"
+                )
+            }
         }
     }
 }
@@ -222,7 +230,7 @@ pub(crate) async fn clear(
             let removed = removed.map_err(|error| CommandError::failed(error.to_string()))?;
             Ok(removed.then(|| format!("removed {path}")))
         }
-        (Kind::FolderWithoutRun | Kind::ArtifactWithoutFile, _) => Ok(None),
+        (Kind::FolderWithoutRun | Kind::ArtifactWithoutFile | Kind::HeldLock, _) => Ok(None),
     }
 }
 

@@ -1,13 +1,11 @@
-//! Locks of git that dead processes have left in the repository which a command stands in.
+//! Locks of git that stay in the repository which a command stands in.
 
-use std::path::PathBuf;
-
-use agentos_workspace::stale_lock;
+use agentos_workspace::stale_lock::{self, FoundLock};
 
 use crate::session::Session;
 
 /// Which there are. None outside of repositories.
-pub(crate) async fn find(session: &Session) -> Vec<PathBuf> {
+pub(crate) async fn find(session: &Session) -> Vec<FoundLock> {
     let Ok(location) = session.location() else { return Vec::new() };
     let Ok(Some(checkout)) = &location.checkout else { return Vec::new() };
     let repository = checkout.repository.clone();

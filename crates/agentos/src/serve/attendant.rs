@@ -28,9 +28,13 @@ const REST: Duration = Duration::from_secs(5);
 
 /// Attends to the room until it is told to go.
 pub(super) async fn attend(room: Arc<Room>, wish: watch::Receiver<Option<Wish>>) {
-    let _standby = Standby::begin(room.store().path());
+    let mut standby = None;
     let mut commits = room.store().watch().ok();
     loop {
+        if standby.is_none() {
+            // An executor that waits for the end of another one may have it.
+            standby = Standby::begin(room.store().path()).ok().flatten();
+        }
         let pause = match attend_once(&room, wish.clone()).await {
             Ok(Attended::Told) if is_over(&room, &wish) => return,
             // The configuration is another: whoever comes next goes by that.

@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rustix::process::Signal;
+use serde_json::Value;
+
 use crate::support::{Call, Stand, wait_until};
 
 /// Sets the wall clock back by a day for a program as soon as there is a file. No other clock is touched.
@@ -87,6 +90,51 @@ fn a_clock_that_is_set_back_prolongs_no_sleep_of_a_run_in_the_background() {
     let show = || scene.call(&["show", "--json", run.trim()]).done().exits(0).document();
     wait_until("it is awake", || show()["status"] == "COMPLETED");
     assert_eq!(show()["output"], "awake");
+}
+
+#[test]
+fn what_begins_after_the_clock_was_set_back_is_recorded_at_the_time_that_it_shows() {
+    let scene = Scene::new(SLEEPING);
+    let template = scene.root.join(".agent/workflows/templates/long.ts");
+    let long = "import { createWorkflow } from \"agentos\";\n\
+                export default createWorkflow({ name: \"long\" }, async (ctx) => { await ctx.sleep(3600000); });\n";
+    fs::write(template, long).expect("a template");
+    // The executor stays for this one.
+    let long = scene.call_shimmed(&["run", "long", "--detach"]).done().exits(0).out;
+    let show = |run: &str| scene.call(&["show", "--json", run.trim()]).done().exits(0).document();
+    wait_until("it sleeps", || show(&long)["waiting"].is_object());
+    fs::write(scene.back(), "").expect("a file");
+    let run = scene.call_shimmed(&["run", "work", "--detach"]).done().exits(0).out;
+    wait_until("it is awake", || show(&run)["status"] == "COMPLETED");
+    let (long_run, run) = (show(&long), show(&run));
+    let text = |document: &Value, key: &str| document[key].as_str().expect("a time").to_owned();
+    let begun = text(&long_run, "started_at");
+    for key in ["created_at", "started_at", "completed_at"] {
+        assert!(text(&run, key) < begun, "{key} is a day before {begun}: {run:#}");
+    }
+    assert!(long_run["completed_at"].is_null(), "it sleeps for an hour: {long_run:#}");
+    scene.call(&["cancel", long.trim()]).done().exits(0);
+}
+
+#[test]
+fn a_run_is_driven_although_the_executor_before_takes_long_to_die() {
+    let scene = Scene::new("return 42;");
+    let database = scene.root.join(".agentos/issue_workflow.db");
+    scene.call(&["run", "work", "--json"]).done().exits(0);
+    // A killed process keeps its locks until the kernel has ended it.
+    let mut killed =
+        scene.stand.call_program(Path::new("/bin/sleep"), &scene.root, &["600"]).start();
+    let namespace = fs::read_link("/proc/self/ns/pid").expect("a namespace");
+    let path = database.with_file_name("issue_workflow.db.executor");
+    let lock = fs::File::create(&path).expect("a file");
+    lock.lock().expect("nobody has it");
+    fs::write(&path, format!("{} {}", killed.pid(), namespace.display())).expect("it says whose");
+    killed.send(Signal::KILL);
+    let run = scene.call(&["run", "work", "--detach"]).done().exits(0).out;
+    let show = || scene.call(&["show", "--json", run.trim()]).done().exits(0).document();
+    assert_ne!(show()["status"], "COMPLETED", "nobody drives it yet");
+    drop(lock);
+    wait_until("the next one drives it", || show()["status"] == "COMPLETED");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use super::super::mark::Mark;
 use super::super::message::whole_message;
 use super::super::request::NewCommit;
 use super::super::said::last_words;
-use super::hooks::load_failed_hook;
+use super::hooks;
 use super::{GitRepository, refused, text};
 
 impl GitRepository {
@@ -142,8 +142,8 @@ impl GitRepository {
 /// Why there is no commit.
 fn why(said: &Answer, record: &Path) -> VersionControlError {
     let words = last_words(said);
-    if let Some(hook) = load_failed_hook(record) {
-        return VersionControlError::Hook { hook, said: words };
+    if let Some(failure) = hooks::load_failure("commit", record, || words.clone()) {
+        return failure;
     }
     let signs = ["failed to sign", "signing failed", "cannot run gpg", "user.signingKey"];
     if signs.iter().any(|sign| words.contains(sign)) {

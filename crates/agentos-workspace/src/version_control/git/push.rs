@@ -19,7 +19,7 @@ use super::super::remote::trouble::{is_of_the_moment, rejection, remote_words};
 use super::super::remote::{Force, PushOutcome, PushRequest, Pushed, Remote, without_password};
 use super::super::request::input;
 use super::branch::HEADS;
-use super::hooks::load_failed_hook;
+use super::hooks;
 use super::remote::{Deadline, patiently, place_of, trouble};
 use super::revision::shown;
 use super::{GitRepository, refused, text};
@@ -165,10 +165,8 @@ impl GitRepository {
     ) -> VersionControlError {
         let Parcel { remote, branch, .. } = parcel;
         let Some(reason) = rejection(&text(&said.output)) else {
-            return match load_failed_hook(record) {
-                Some(hook) => VersionControlError::Hook { hook, said: words_of_hook(said) },
-                None => trouble(remote, said),
-            };
+            let hook = hooks::load_failure("push", record, || words_of_hook(said));
+            return hook.unwrap_or_else(|| trouble(remote, said));
         };
         let (place, branch) = (place_of(remote), branch.clone());
         if is_of_the_moment(&reason) {

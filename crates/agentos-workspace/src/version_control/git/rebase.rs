@@ -7,11 +7,10 @@ use std::time::Duration;
 use super::super::Result;
 use super::super::answer::Unfinished;
 use super::super::bounds::LIST_BYTES;
-use super::super::error::VersionControlError;
 use super::super::remote::Base;
 use super::super::remote::error::RemoteError;
 use super::super::said::last_words;
-use super::hooks::load_failed_hook;
+use super::hooks;
 use super::{GitRepository, refused, text};
 
 /// What a person may have configured for rebases of his own.
@@ -42,10 +41,8 @@ impl GitRepository {
         if !files.is_empty() {
             return Err(RemoteError::Conflicts { base: base.base.clone(), files }.into());
         }
-        Err(match load_failed_hook(&record) {
-            Some(hook) => VersionControlError::Hook { hook, said: last_words(&said) },
-            None => refused("rebase", &said),
-        })
+        let hook = hooks::load_failure("rebase", &record, || last_words(&said));
+        Err(hook.unwrap_or_else(|| refused("rebase", &said)))
     }
 
     /// Takes back a rebase that has not come to its end.

@@ -19,10 +19,11 @@ pub(super) async fn problems(session: &Session) -> Result<Vec<String>> {
     let left = interrupted::find(&workspaces);
     let mut problems: Vec<String> = left.iter().map(ToString::to_string).collect();
     for lock in locks::find(session).await {
-        problems.push(format!(
-            "{} is the lock of a git that died; `agentos db check --fix` removes it, and so does the next command that needs it",
-            lock.display()
-        ));
+        problems.push(if lock.is_stale {
+            format!("{lock}; `agentos db check --fix` removes it, and so does the next command that needs it")
+        } else {
+            lock.to_string()
+        });
     }
     Ok(problems)
 }

@@ -155,6 +155,67 @@ fn a_run_waits_while_nothing_can_be_committed() {
     waits_for(" commit .*--author|^commit |maintenance.auto=false commit ", "git commit");
 }
 
+/// A program that git starts and that is killed, in this way, while there is a file `deadly` beside it; else it copies what it
+/// reads.
+fn deadly_program(site: &Site, dies: &str) -> PathBuf {
+    let folder = site.stand.folder("deadly");
+    let path = folder.join("program");
+    let text = format!("#!/bin/sh\n[ -e {}/deadly ] && {dies}\nexec cat\n", folder.display());
+    fs::write(&path, text).expect("a program");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
+    fs::write(folder.join("deadly"), "").expect("a file");
+    path
+}
+
+/// Starts a run in which such a program is killed, and lets it live once the run waits for that.
+fn waits_for_program(site: &Site, program: &Path, why: &str) {
+    let name = site.run(&["run", "save", "--detach"]).exits(0).out;
+    let name = name.trim();
+    site.until_it_waits(name, "retry");
+    let run = site.show(name);
+    let told = run["waiting"]["why"].as_str().expect("a reason").to_owned();
+    assert!(told.contains(why) && told.contains("was ended by signal 9"), "{told}");
+    fs::remove_file(program.with_file_name("deadly")).expect("there was one");
+    is_whole(site, name);
+}
+
+/// Itself, and what it has started.
+const DEATHS: [&str; 2] = ["kill -9 $$", "{ sh -c 'kill -9 $$'; exit $?; }"];
+
+#[test]
+fn a_run_waits_while_a_hook_is_killed() {
+    for dies in DEATHS {
+        let site = saving();
+        let program = deadly_program(&site, dies);
+        std::os::unix::fs::symlink(&program, site.root.join(".git/hooks/pre-commit"))
+            .expect("a hook");
+        waits_for_program(&site, &program, "git commit");
+    }
+}
+
+#[test]
+fn a_run_waits_while_a_filter_is_killed() {
+    for dies in DEATHS {
+        let site = saving();
+        let program = deadly_program(&site, dies);
+        fs::write(site.root.join(".gitattributes"), "one.txt filter=mine\n").expect("a file");
+        site.commit("a filter");
+        site.git(&["config", "filter.mine.clean", program.to_str().expect("text")]);
+        site.git(&["config", "filter.mine.required", "true"]);
+        waits_for_program(&site, &program, "git ");
+    }
+}
+
+#[test]
+fn a_hook_that_crashes_fails_the_run_as_one_that_refuses() {
+    let site = saving();
+    let program = deadly_program(&site, "kill -SEGV $$");
+    std::os::unix::fs::symlink(&program, site.root.join(".git/hooks/pre-commit")).expect("a hook");
+    let failed = site.run(&["run", "save", "--json"]).exits(1).document();
+    let told = failed["error"]["message"].as_str().expect("a message");
+    assert!(told.contains("pre-commit"), "{told}");
+}
+
 #[test]
 fn a_command_whose_git_is_killed_says_so_and_leaves_nothing() {
     let site = Site::new();

@@ -1,17 +1,18 @@
 //! Locks that a git which died has left on refs: whoever needs them goes on, and `doctor` and `db check` tell of them.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use super::killed_git::Deadly;
 use super::site::Site;
-use crate::support::wait_until;
+use crate::support::{Done, wait_until};
 
 /// A git that has locked a ref and waits.
 struct Locker {
     git: Child,
+    said: Lines<BufReader<ChildStdout>>,
     lock: PathBuf,
 }
 
@@ -22,6 +23,11 @@ impl Locker {
         let mut command = Command::new("git");
         command.args(["update-ref", "--stdin"]).current_dir(&site.root);
         command.env_clear().envs(site.stand.environment());
+        Self::of(site, reference, command)
+    }
+
+    /// The same by a program that becomes such a git.
+    fn of(site: &Site, reference: &str, mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut git = command.spawn().expect("git");
         let head = site.git(&["rev-parse", "HEAD"]);
@@ -35,7 +41,17 @@ impl Locker {
         git.stdin = Some(words);
         let lock = site.root.join(format!(".git/{reference}.lock"));
         assert!(lock.exists(), "{}", lock.display());
-        Self { git, lock }
+        Self { git, said, lock }
+    }
+
+    /// Lets it do what it has locked the ref for.
+    fn commit(mut self) {
+        let mut words = self.git.stdin.take().expect("a pipe");
+        words.write_all(b"commit\n").expect("it listens");
+        drop(words);
+        let said = self.said.next().expect("nobody took its lock away").expect("text");
+        assert_eq!(said, "commit: ok");
+        assert!(self.git.wait().expect("it ends").success());
     }
 
     fn kill(mut self) -> PathBuf {
@@ -139,4 +155,97 @@ fn doctor_and_check_tell_of_locks_that_dead_gits_have_left() {
     assert!(!Path::new(&shown).exists());
     site.run(&["doctor"]).exits(0);
     site.run(&["db", "check"]).exits(0);
+}
+
+/// Makes a lock look as if it had been there for long.
+fn age(lock: &Path) {
+    let file = fs::File::options().append(true).open(lock).expect("it can be opened");
+    let times = fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
+    file.set_times(times).expect("its time can be set");
+}
+
+/// What is told of a lock that is not known to be stale, and that it stays.
+fn is_told_of(site: &Site, lock: &Path, run: impl Fn(&[&str]) -> Done) -> String {
+    age(lock);
+    let told = run(&["doctor"]).exits(1).out;
+    let shown = format!("{} is a lock of git that stays; ", lock.display());
+    let (_, why) = told.split_once(&shown).unwrap_or_else(|| panic!("{told}"));
+    let checked = run(&["db", "check", "--fix", "--json"]).exits(1).document();
+    let problem = &checked["problems"][0];
+    let path = lock.display().to_string();
+    assert_eq!((&problem["kind"], &problem["path"]), (&"held_lock".into(), &path.into()));
+    assert!(lock.exists(), "it stays in {}", site.root.display());
+    why.to_owned()
+}
+
+#[test]
+fn a_lock_whose_git_lives_for_long_is_told_of() {
+    let site = Site::new();
+    site.run(&["workspace", "run", "box", "--", "true"]).exits(0);
+    let mut locker = Locker::new(&site, "refs/agentos/runs/some");
+    let why = is_told_of(&site, &locker.lock, |words| site.run(words));
+    let git = format!("it may belong to a git that is at work: process {}\n", locker.git.id());
+    assert!(why.starts_with(&git), "{why}");
+    locker.git.kill().expect("it lives");
+    locker.git.wait().expect("it ends");
+    site.run(&["db", "check", "--fix"]).exits(0);
+    assert!(!locker.lock.exists());
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it lives as long as the test")]
+fn a_git_that_only_reads_keeps_no_lock() {
+    let site = Site::new();
+    let mut reader = Command::new("git");
+    reader.args(["-c", "core.quotePath=false", "cat-file", "--batch"]).current_dir(&site.root);
+    reader.env_clear().envs(site.stand.environment());
+    let mut reader = reader.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("git");
+    let mut answers = BufReader::new(reader.stdout.take().expect("a pipe")).lines();
+    let mut asked = reader.stdin.take().expect("a pipe");
+    asked.write_all(b"HEAD:none\n").expect("it listens");
+    answers.next().expect("an answer").expect("text");
+    let lock = left(&site, "refs/heads/agentos/box");
+    site.run(&["workspace", "run", "box", "--", "true"]).exits(0);
+    assert!(!lock.exists());
+    drop(asked);
+    reader.wait().expect("it ends");
+}
+
+/// The binary in a PID namespace of its own, as in a container that shares the checkout.
+fn contained(site: &Site, arguments: &[&str]) -> Done {
+    let enter = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
+    let words = [&enter[..], &[env!("CARGO_BIN_EXE_agentos")], arguments].concat();
+    let unshare = Path::new("/usr/bin/unshare");
+    let call = site.stand.call_program(unshare, &site.root, &words);
+    call.without("AGENTOS_WORKSPACE_KIND").done()
+}
+
+#[test]
+fn a_lock_whose_git_may_live_in_another_container_is_not_removed() {
+    let site = Site::new();
+    site.run(&["workspace", "run", "box", "--", "true"]).exits(0);
+    let locker = Locker::new(&site, "refs/agentos/runs/some");
+    let why = is_told_of(&site, &locker.lock, |words| contained(&site, words));
+    assert!(why.starts_with("whether its git lives can't be seen from here"), "{why}");
+    locker.commit();
+    site.run(&["doctor"]).exits(0);
+}
+
+#[test]
+fn a_lock_whose_git_lives_in_a_container_with_other_mounts_is_waited_for() {
+    let site = Site::new();
+    site.run(&["workspace", "run", "box", "--", "true"]).exits(0);
+    let elsewhere = site.stand.folder("elsewhere");
+    let script = format!(
+        "mount --bind {} {1} && cd {1} && exec git update-ref --stdin",
+        site.root.display(),
+        elsewhere.display()
+    );
+    let enter = ["--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child"];
+    let words = [&enter[..], &["sh", "-c", &script]].concat();
+    let call = site.stand.call_program(Path::new("/usr/bin/unshare"), &site.root, &words);
+    let locker = Locker::of(&site, "refs/agentos/runs/some", call.command);
+    let why = is_told_of(&site, &locker.lock, |words| site.run(words));
+    assert!(why.starts_with("it may belong to a git that is at work: process "), "{why}");
+    locker.commit();
 }
