@@ -1,0 +1,98 @@
+//! What is shown of a run that goes on with the workflow as it is now: remarks, times, and how it stands.
+
+use serde_json::Value;
+
+use super::Place;
+
+/// The run's remarks, without those of the program.
+fn remarks(run: &Value) -> Vec<(String, Value)> {
+    let comments = run["comments"].as_array().expect("a list").iter();
+    let own = comments.filter(|comment| {
+        let text = comment["message"].as_str().expect("a text");
+        ["first", "second", "new"].contains(&text)
+    });
+    let text = |comment: &Value| comment["message"].as_str().expect("a text").to_owned();
+    own.map(|comment| (text(comment), comment["id"].clone())).collect()
+}
+
+fn words(run: &Value) -> Vec<String> {
+    let mut words: Vec<String> = remarks(run).into_iter().map(|(text, _)| text).collect();
+    words.sort();
+    words
+}
+
+fn remarking(words: &[&str]) -> String {
+    let remarks: String = words.iter().map(|word| format!("ctx.comment(\"{word}\");\n")).collect();
+    let step = format!("await ctx.run(\"talk\", async (ctx) => {{\n{remarks}}});\n");
+    format!("{remarks}{step}await ctx.waitFor(\"go\");")
+}
+
+#[test]
+fn a_remark_is_found_again_by_its_words_and_a_new_one_is_added() {
+    let place = Place::new(&remarking(&["first", "second"]));
+    let run = place.until_it_waits();
+    let before = remarks(&place.show(&run));
+    assert_eq!(before.len(), 4);
+    // What the step says was said when it was executed: its body is not executed again.
+    let moves = [
+        (&["new", "first", "second"][..], vec!["first", "first", "new", "second", "second"]),
+        (&["second", "first"], vec!["first", "first", "new", "second", "second"]),
+        (&["first", "first"], vec!["first", "first", "first", "new", "second", "second"]),
+    ];
+    for (words_now, expected) in moves {
+        place.write(&remarking(words_now));
+        place.call(&["resume", &run, "--latest", "--detach"]).exits(0);
+        place.wait(&run);
+        let after = place.show(&run);
+        assert_eq!(words(&after), expected, "under {words_now:?}");
+        let after = remarks(&after);
+        assert!(before.iter().all(|remark| after.contains(remark)), "{before:?} in {after:?}");
+        place.call(&["db", "check"]).exits(0);
+    }
+}
+
+#[test]
+fn what_is_asked_for_newly_begins_when_the_source_was_switched() {
+    let one = "await ctx.run(\"one\", async (ctx) => ctx.shell(\"true\"));\n";
+    let place = Place::new(&format!("{one}await ctx.waitFor(\"go\");"));
+    let run = place.until_it_waits();
+    let before = place.show(&run);
+    let two = "await ctx.run(\"two\", async () => 2);\n";
+    let three = "await ctx.run(\"three\", async (ctx) => { ctx.comment(\"new\"); await ctx.shell(\"true\"); });\n";
+    let body = |rest: &str| format!("{one}{two}{three}await ctx.waitFor(\"other\");\n{rest}");
+    place.write(&body(""));
+    place.call(&["resume", &run, "--latest", "--detach"]).exits(0);
+    place.wait(&run);
+    let after = place.show(&run);
+    let time = |document: &Value, field: &str| document[field].as_str().expect("a time").to_owned();
+    let step = |run: &Value, name: &str| -> Value {
+        let steps = run["steps"].as_array().expect("a list").iter();
+        steps.clone().find(|step| step["name"] == name).expect("it is there").clone()
+    };
+    let switched = time(&before["waiting"], "since");
+    for name in ["two", "three", "wait: other"] {
+        let step = step(&after, name);
+        let started = time(&step, "started_at");
+        assert!(started > switched, "{name} began at {started}, and not before {switched}");
+        assert!(step["completed_at"].is_null() || time(&step, "completed_at") >= started, "{step}");
+    }
+    assert!(time(&after["waiting"], "since") > switched, "{after:#}");
+    let comment = after["comments"].as_array().unwrap().iter().find(|it| it["message"] == "new");
+    assert!(time(comment.expect("it is there"), "created_at") > switched);
+    for field in ["started_at", "completed_at", "status", "duration"] {
+        assert_eq!(step(&after, "one")[field], step(&before, "one")[field], "{field}");
+    }
+    place.call(&["db", "check"]).exits(0);
+    // Another switch leaves all of that as it is.
+    place.write(&body("return 1;"));
+    place.call(&["resume", &run, "--latest", "--detach"]).exits(0);
+    place.wait(&run);
+    let again = place.show(&run);
+    for name in ["one", "two", "three", "wait: other"] {
+        for field in ["started_at", "completed_at", "duration", "status"] {
+            assert_eq!(step(&again, name)[field], step(&after, name)[field], "{field} of {name}");
+        }
+    }
+    assert_eq!(again["waiting"], after["waiting"]);
+    place.call(&["db", "check"]).exits(0);
+}
