@@ -73,7 +73,8 @@ impl Switched {
     }
 }
 
-/// Moves a run to another source. Its owner claims it for that, and keeps it.
+/// Moves a run to another source. Its owner claims it for that, and gives it back: a run that only waits needs no owner
+/// afterwards.
 ///
 /// # Errors
 /// [`SwitchError`].
@@ -84,10 +85,7 @@ pub async fn switch(
 ) -> Result<Switched, SwitchError> {
     let claim = store.claim(request.run, owner, ClaimMode::IfFree).await?;
     let switched = switch_claimed(store, library, &request, claim.epoch).await;
-    if switched.is_err() {
-        // Whoever drives it next does so under the source that it has.
-        let _freed = store.release(request.run, claim.epoch).await;
-    }
+    let _freed = store.release(request.run, claim.epoch).await;
     switched
 }
 

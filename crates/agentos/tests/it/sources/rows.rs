@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Place;
+use crate::support::wait_until;
 
 /// The run's remarks, without those of the program.
 fn remarks(run: &Value) -> Vec<(String, Value)> {
@@ -95,4 +96,27 @@ fn what_is_asked_for_newly_begins_when_the_source_was_switched() {
     }
     assert_eq!(again["waiting"], after["waiting"]);
     place.call(&["db", "check"]).exits(0);
+}
+
+#[test]
+fn a_run_that_only_waits_is_not_interrupted_by_the_move() {
+    for (body, kind) in
+        [("await ctx.waitFor(\"go\");", "signal"), ("await ctx.approve(\"Go on?\");", "approval")]
+    {
+        let place = Place::new(body);
+        let run = place.call(&[&Place::RUN[..], &["--workspace", "none", "--detach"]].concat());
+        let run = run.exits(0).out.trim().to_owned();
+        let waits = || {
+            wait_until("it waits, and no executor is left", || {
+                place.show(&run)["waiting"]["kind"] == kind && place.stand.executors().is_empty()
+            });
+        };
+        waits();
+        place.write(&format!("{body}\nreturn 2;"));
+        place.call(&["resume", &run, "--latest", "--detach"]).exits(0);
+        waits();
+        assert_eq!(place.show(&run)["interrupted"], false, "{kind}");
+        let told = place.call(&["status"]).exits(0).out;
+        assert!(!told.contains("interrupted"), "{told}");
+    }
 }
