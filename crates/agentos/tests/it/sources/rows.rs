@@ -1,9 +1,9 @@
 //! What is shown of a run that goes on with the workflow as it is now: remarks, times, and how it stands.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Place;
-use crate::support::wait_until;
+use crate::support::{sqlite, wait_until};
 
 /// The run's remarks, without those of the program.
 fn remarks(run: &Value) -> Vec<(String, Value)> {
@@ -119,4 +119,36 @@ fn a_run_that_only_waits_is_not_interrupted_by_the_move() {
         let told = place.call(&["status"]).exits(0).out;
         assert!(!told.contains("interrupted"), "{told}");
     }
+}
+
+#[test]
+fn a_session_that_a_fork_has_from_a_moved_run_counts_once_after_a_migration() {
+    let plan = "await ctx.runCli(\"plan\", claude, \"Do it\");\n";
+    let wait = "await ctx.waitFor(\"go\");\n";
+    let place = Place::new(&format!("{plan}{wait}"));
+    place.stand.git(&place.root, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    let run = place.call(&[&Place::RUN[..], &["--detach"]].concat());
+    let run = run.exits(0).out.trim().to_owned();
+    place.wait(&run);
+    // It asks for the session later now, and has it already. So has its fork, which asks for it while it is itself at work.
+    place.write(&format!("{wait}{plan}"));
+    place.call(&["resume", &run, "--latest", "--detach"]).exits(0);
+    place.wait(&run);
+    let fork = place.call(&["fork", &run, "--from-step", "2", "--detach"]).exits(0);
+    let fork = fork.out.trim().to_owned();
+    place.wait(&fork);
+    place.call(&["signal", &fork, "go"]).exits(0);
+    let before = place.stand.until_status(&place.root, &fork, "COMPLETED");
+    assert_eq!((&before["cost_usd"], &before["inherited_cost_usd"]), (&Value::Null, &json!(0.25)));
+    wait_until("every process has ended", || place.stand.processes().is_empty());
+    sqlite(&place.root.join(".agentos/issue_workflow.db"), include_str!("older.sql"));
+    place.call(&["cancel", &run]).exits(0);
+    place.stand.until_status(&place.root, &run, "CANCELLED");
+    let after = place.show(&fork);
+    for field in ["cost_usd", "inherited_cost_usd", "agent_sessions"] {
+        assert_eq!(after[field], before[field], "{field}");
+    }
+    // The other run is one that no earlier version has written.
+    let checked = place.call(&["db", "check"]).out;
+    assert!(!checked.contains(&fork), "{checked}");
 }
