@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use agentos_core::codec::Chunk;
-use agentos_core::entry::{Entry, Record, RunStarted};
+use agentos_core::entry::{Entry, Home, Record, RunStarted};
 use agentos_core::id::{Epoch, OwnerId, RunId};
 use agentos_core::rebase::{
     Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, StepChanges, generation,
@@ -26,8 +26,9 @@ use crate::library::{Library, LibraryError, prelude};
 pub struct SwitchRequest {
     /// The run.
     pub run: RunId,
-    /// The hash of the source that it is to go on with.
-    pub definition: String,
+    /// What it starts with under the other source: the definition, the input and the agents of this count. It has been
+    /// checked.
+    pub start: Box<RunStarted>,
     /// The time.
     pub now: Timestamp,
 }
@@ -73,7 +74,8 @@ impl Switched {
     }
 }
 
-/// Moves a run to another source. Its owner claims it for that, and keeps it.
+/// Moves a run to another source. Its owner claims it for that, and gives it back: a run that only waits needs no owner
+/// afterwards.
 ///
 /// # Errors
 /// [`SwitchError`].
@@ -84,10 +86,7 @@ pub async fn switch(
 ) -> Result<Switched, SwitchError> {
     let claim = store.claim(request.run, owner, ClaimMode::IfFree).await?;
     let switched = switch_claimed(store, library, &request, claim.epoch).await;
-    if switched.is_err() {
-        // Whoever drives it next does so under the source that it has.
-        let _freed = store.release(request.run, claim.epoch).await;
-    }
+    let _freed = store.release(request.run, claim.epoch).await;
     switched
 }
 
@@ -128,7 +127,14 @@ async fn rebased(
     let Some(Entry::RunStarted(old)) = generation(&log).first().map(|record| &record.entry) else {
         return Err(RebaseError::Empty.into());
     };
-    let start = RunStarted { definition: request.definition.clone(), ..old.clone() };
+    let new = &*request.start;
+    let home = Home { agents: new.home.agents.clone(), ..(*old.home).clone() };
+    let start = RunStarted {
+        definition: new.definition.clone(),
+        input: new.input.clone(),
+        home: home.into(),
+        ..old.clone()
+    };
     library.prepare(&start).await?;
     let now = request.now;
     // Programs stay on the thread that they began on, and may take a while.

@@ -69,6 +69,16 @@ pub fn accept_input(schema: Option<&Value>, mut input: Value) -> Result<Value, I
     if found.is_empty() { Ok(input) } else { Err(InputError::Invalid(found)) }
 }
 
+/// Takes out of an input what its schema does not list: the input of an older run, whose workflow listed it. Says the names.
+pub fn remove_unknown(schema: Option<&Value>, input: &mut Value) -> Vec<String> {
+    let unknown = schema.map(|schema| names::unknown(schema, input)).unwrap_or_default();
+    let unknown: Vec<String> = unknown.into_iter().map(str::to_owned).collect();
+    if let Some(fields) = input.as_object_mut() {
+        fields.retain(|name, _| !unknown.contains(name));
+    }
+    unknown
+}
+
 /// Why an agent's answer is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AnswerError {

@@ -145,7 +145,9 @@ pub use combine::{
 };
 pub use ctx::Ctx;
 pub use error::{Error, Result};
-pub use input::{AnswerError, InputError, InputProblem, accept_input, check_answer};
+pub use input::{
+    AnswerError, InputError, InputProblem, accept_input, check_answer, remove_unknown,
+};
 pub use notes::Log;
 pub use program::RustProgram;
 pub use run::RunInfo;

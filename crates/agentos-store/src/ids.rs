@@ -7,6 +7,7 @@
 use std::hash::Hasher as _;
 
 use agentos_core::id::RunId;
+use serde_json::Value;
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 use uuid::{Builder, Uuid};
 
@@ -38,6 +39,17 @@ pub(crate) fn row_id(run: RunId, of: Of<'_>) -> Uuid {
     let mut bytes = hasher.finish128().as_bytes();
     bytes[..6].copy_from_slice(&run.0.as_bytes()[..6]);
     Builder::from_custom_bytes(bytes).into_uuid()
+}
+
+/// What remarks are compared by that were made on the same step of a run, or on the run itself.
+pub(crate) fn remark_hash(step: Option<u32>, message: &str, meta: &Value) -> u128 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(&step.unwrap_or(0).to_le_bytes());
+    hasher.write(message.as_bytes());
+    // No text has this byte.
+    hasher.write(&[0xff]);
+    hasher.write(meta.to_string().as_bytes());
+    hasher.finish128().as_u128()
 }
 
 /// The id of the row of the step at this path.

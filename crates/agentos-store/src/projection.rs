@@ -34,6 +34,7 @@ pub(crate) use title::operation_title;
 pub use touched::Touched;
 pub use waiting::{WaitKind, Waiting};
 
+use crate::ids::remark_hash;
 use operation::OpenOperation;
 use step::OpenStep;
 
@@ -44,6 +45,9 @@ pub(crate) struct Changes {
     pub(crate) anew: Option<Anew>,
     /// The log has begun anew before, so there may be rows of what is new here.
     pub(crate) is_switched: bool,
+    /// When that was, if rows were kept then. What has no row yet was asked for then at the earliest; the log has the time of the
+    /// recorded answer that led to it.
+    pub(crate) switched_at: Option<Timestamp>,
     pub(crate) run: RunPatch,
     /// By step number.
     pub(crate) steps: BTreeMap<u32, StepPatch>,
@@ -76,6 +80,8 @@ pub(crate) struct RunPatch {
     pub(crate) branch_name: Option<String>,
     pub(crate) commit_sha: Option<String>,
     pub(crate) pr_url: Option<String>,
+    /// What another source begins with.
+    pub(crate) input: Option<Value>,
     pub(crate) current_step: Option<u32>,
     pub(crate) waiting: Option<Option<Waiting>>,
 }
@@ -89,6 +95,8 @@ pub(crate) struct CommentRow {
     pub(crate) message: String,
     pub(crate) metadata: Option<Value>,
     pub(crate) at: Timestamp,
+    /// How many times the same was said on the same step before, since the source was switched.
+    pub(crate) earlier: u32,
 }
 
 /// What of a run's log is still open.
@@ -97,6 +105,12 @@ pub(crate) struct Projection {
     next: Seq0,
     chunks: u64,
     was_switched: bool,
+    /// When that was, unless all rows were made anew then.
+    switched_at: Option<Timestamp>,
+    /// What was under way then, and since when.
+    under_way: BTreeMap<OperationId, Timestamp>,
+    /// How many times the same remark was made since then.
+    remarks: BTreeMap<u128, u32>,
     is_over: bool,
     /// The run was made out of another one, and what stands in its log is still that one's history.
     is_history: bool,
@@ -134,7 +148,11 @@ impl Projection {
 
     /// Folds a chunk in and says what it changes.
     pub(crate) fn apply(&mut self, chunk: &Chunk, standing: Standing) -> Changes {
-        let mut changes = Changes { is_switched: self.was_switched, ..Changes::default() };
+        let mut changes = Changes {
+            is_switched: self.was_switched,
+            switched_at: self.switched_at,
+            ..Changes::default()
+        };
         let mut seq = chunk.first;
         for entry in &chunk.entries {
             self.entry(seq, chunk.at, entry, &mut changes);
@@ -190,13 +208,14 @@ impl Projection {
             Entry::RunStarted(start) if !self.was_switched => {
                 self.is_history = start.forked_from.is_some();
             }
+            Entry::RunStarted(start) => changes.run.input = Some(start.told_input().into_owned()),
             Entry::AnswersKept { answers } if self.is_history => {
                 let answered = answers.iter().map(|kept| &kept.operation);
                 let sessions = answered.filter(|id| id.kind() == Some(OperationKind::Agent));
                 self.inherited.extend(sessions.cloned());
             }
             Entry::SourceSwitched { definition, keeps_numbers, .. } => {
-                self.begin_anew(definition, *keeps_numbers, changes);
+                self.begin_anew(definition, keeps_numbers.then_some(at), changes);
             }
             Entry::RunRebased { .. } if !self.was_switched => self.begin_to_live(at, changes),
             Entry::StateWritten { operation, value } => {
@@ -216,6 +235,7 @@ impl Projection {
                     message: message.clone(),
                     metadata,
                     at,
+                    earlier: self.count_remark(step, message, meta),
                 });
             }
             Entry::SignalArrived { key, payload, .. } => {
@@ -250,18 +270,56 @@ impl Projection {
         changes.run.error = error.map(to_value);
     }
 
-    /// What stood before is kept for the record; the run is shown under its new source.
-    fn begin_anew(&mut self, definition: &str, keeps_numbers: bool, changes: &mut Changes) {
+    /// What stood before is kept for the record; the run is shown under its new source. Steps keep their numbers from that
+    /// time on, if they do.
+    fn begin_anew(
+        &mut self,
+        definition: &str,
+        switched_at: Option<Timestamp>,
+        changes: &mut Changes,
+    ) {
         let (next, chunks, inherited) =
             (self.next, self.chunks, std::mem::take(&mut self.inherited));
-        *self = Self { next, chunks, inherited, was_switched: true, ..Self::default() };
-        let anew = if keeps_numbers { Anew::Superseded } else { Anew::Erased };
+        let open = std::mem::take(&mut self.operations).into_iter();
+        let under_way = open.map(|(operation, open)| (operation, open.since)).collect();
+        *self = Self {
+            next,
+            chunks,
+            inherited,
+            was_switched: true,
+            switched_at,
+            under_way,
+            ..Self::default()
+        };
+        let anew = if switched_at.is_some() { Anew::Superseded } else { Anew::Erased };
         let run = RunPatch {
             definition: Some(definition.to_owned()),
             status: Some(WorkflowStatus::Running),
             ..RunPatch::default()
         };
-        *changes = Changes { anew: Some(anew), is_switched: true, run, ..Changes::default() };
+        *changes =
+            Changes { anew: Some(anew), is_switched: true, switched_at, run, ..Changes::default() };
+    }
+
+    /// Since when something is under way that the log has as asked for at this time: under another source that may be the
+    /// time of a recorded answer.
+    fn since(&self, operation: &OperationId, at: Timestamp) -> Timestamp {
+        match self.switched_at.filter(|switched| at < *switched) {
+            Some(switched) => self.under_way.get(operation).copied().unwrap_or(switched),
+            None => at,
+        }
+    }
+
+    /// How many times the same was said on the same step before. Counted only under another source: what was said under
+    /// the one before is found again by its words, wherever they stand now.
+    fn count_remark(&mut self, step: Option<u32>, message: &str, meta: &Value) -> u32 {
+        if !self.was_switched {
+            return 0;
+        }
+        let count = self.remarks.entry(remark_hash(step, message, meta)).or_default();
+        let earlier = *count;
+        *count += 1;
+        earlier
     }
 
     /// The number of the step around a scope; phases have none and stand aside.

@@ -4,6 +4,7 @@ pub(crate) mod carry;
 pub(crate) mod commands;
 mod copies;
 pub(crate) mod counterpart;
+pub(crate) mod families;
 pub(crate) mod folders;
 pub(crate) mod litter;
 pub(crate) mod locks;

@@ -3278,7 +3278,7 @@ export interface operations {
                 };
             };
             421: components["responses"]["Problem421"];
-            /** @description `wrong-fields`: Fields of the body are wrong. */
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-input`: The input is not what the workflow takes. `wrong-agents`: These agents can't be had. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3286,7 +3286,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:wrong-fields";
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:wrong-agents";
                     };
                 };
             };

@@ -217,7 +217,7 @@ impl Projection {
         let open = OpenOperation {
             kind,
             number,
-            since: at,
+            since: self.since(operation, at),
             due: *due,
             about,
             ordered: seq,

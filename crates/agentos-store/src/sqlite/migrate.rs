@@ -4,6 +4,8 @@
 //! file is ours, nobody else lives, the writer lock is held) has to be decided in the same transaction, and the version
 //! has to be where an older program looks before it writes: in the header (`user_version`).
 
+mod sessions;
+
 use rusqlite::{Connection, TransactionBehavior};
 use uuid::Uuid;
 
@@ -13,8 +15,18 @@ use super::owner::Owners;
 /// Marks the header of our databases: the letters `AgOS`.
 pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"AgOS");
 
-const VERSIONS: [&str; 2] =
-    [include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+/// What makes one version of the schema out of the one before.
+#[derive(Clone, Copy)]
+struct Version {
+    sql: &'static str,
+    /// What of the rows can only be told from the logs. It is done after the SQL.
+    rows: Option<fn(&Connection) -> Done<()>>,
+}
+
+const VERSIONS: [Version; 2] = [
+    Version { sql: include_str!("migrations/0001.sql"), rows: None },
+    Version { sql: include_str!("migrations/0002.sql"), rows: Some(sessions::tell_apart) },
+];
 
 /// The version that this program writes.
 pub(super) const VERSION: u32 = 2;
@@ -50,7 +62,7 @@ pub(super) fn migrate(connection: &mut Connection, owners: &Owners, new_id: Uuid
 }
 
 fn migrate_by(
-    versions: &[&str],
+    versions: &[Version],
     connection: &mut Connection,
     owners: &Owners,
     new_id: Uuid,
@@ -76,9 +88,10 @@ fn migrate_by(
              end it, then try again"
         )));
     }
-    for (index, text) in (1_u32..).zip(versions) {
+    for (index, Version { sql, rows }) in (1_u32..).zip(versions) {
         if index > from {
-            transaction.execute_batch(text)?;
+            transaction.execute_batch(sql)?;
+            rows.map_or(Ok(()), |rows| rows(&transaction))?;
         }
     }
     if from == 0 {
@@ -111,7 +124,8 @@ mod tests {
         assert!(migrate(&mut connection, &owners, Uuid::from_u128(1)).unwrap());
         assert!(!migrate(&mut connection, &owners, Uuid::from_u128(2)).unwrap());
         let id = store_id(&connection).unwrap();
-        let next = [VERSIONS[0], VERSIONS[1], "CREATE TABLE more (x)"];
+        let more = Version { sql: "CREATE TABLE more (x)", rows: None };
+        let next = [VERSIONS[0], VERSIONS[1], more];
         let owner = owners.enlist(OwnerId(Uuid::from_u128(7))).unwrap();
         let refused = migrate_by(&next, &mut connection, &owners, Uuid::from_u128(2)).unwrap_err();
         assert!(format!("{refused:?}").contains("is at work"), "{refused:?}");

@@ -30,6 +30,15 @@ pub(super) struct Target {
 pub(super) struct When {
     pub(super) at: Timestamp,
     pub(super) is_switched: bool,
+    /// When the source was switched, if rows were kept then.
+    pub(super) switched_at: Option<Timestamp>,
+}
+
+impl When {
+    /// The time of something that has no row yet: not before the source was switched that asks for it.
+    pub(super) fn of_new(self, at: Timestamp) -> Timestamp {
+        self.switched_at.map_or(at, |switched| at.max(switched))
+    }
 }
 
 /// The rows of a run that has just been created with these chunks.
@@ -132,13 +141,23 @@ fn touch(tx: &Tx<'_>, key: i64, chunk: &Chunk, step: Option<i64>) -> Done<()> {
 }
 
 fn write(tx: &Tx<'_>, target: Target, chunk: &Chunk, changes: Changes) -> Done<Option<i64>> {
-    let Changes { anew, is_switched, run, steps, comments, sessions, artifacts, state } = changes;
+    let Changes {
+        anew,
+        is_switched,
+        switched_at,
+        run,
+        steps,
+        comments,
+        sessions,
+        artifacts,
+        state,
+    } = changes;
     match anew {
         Some(Anew::Superseded) => superseded::supersede(tx, target, chunk.at)?,
         Some(Anew::Erased) => project_rows::erase(tx, target)?,
         None => {}
     }
-    let when = When { at: chunk.at, is_switched };
+    let when = When { at: chunk.at, is_switched, switched_at };
     for (number, patch) in &steps {
         project_rows::step(tx, target, (*number, patch), when)?;
     }
@@ -181,6 +200,9 @@ fn write_state(tx: &Tx<'_>, key: i64, writes: Vec<(String, Option<Value>)>) -> D
 
 fn write_run(tx: &Tx<'_>, target: Target, patch: &RunPatch) -> Done<()> {
     let RunPatch { status, started_at, completed_at, waiting, .. } = patch;
+    if let Some(input) = &patch.input {
+        write_input(tx, target.key, input)?;
+    }
     let is_more = patch.output.is_some()
         || patch.error.is_some()
         || patch.definition.is_some()
@@ -212,6 +234,19 @@ fn write_run(tx: &Tx<'_>, target: Target, patch: &RunPatch) -> Done<()> {
             .execute((target.key, text))?;
     }
     Ok(())
+}
+
+/// The input was written when the run was created. Another source may begin with another one.
+fn write_input(tx: &Tx<'_>, key: i64, input: &Value) -> Done<()> {
+    let mut read = tx.statement("SELECT input FROM workflow_runs WHERE key = ?1")?;
+    let mut rows = read.query([key])?;
+    let Some(row) = rows.next()? else { return Ok(()) };
+    if blob::load(tx.connection, row.get_ref(0)?)?.as_ref() == Some(input) {
+        return Ok(());
+    }
+    blob::drop_old(tx, row.get_ref(0)?)?;
+    drop(rows);
+    blob::put(tx, key, "UPDATE workflow_runs SET input = ?2 WHERE key = ?1", key, input)
 }
 
 fn write_more(tx: &Tx<'_>, target: Target, patch: &RunPatch) -> Done<()> {

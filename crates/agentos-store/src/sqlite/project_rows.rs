@@ -2,6 +2,7 @@
 
 use agentos_core::operation::OperationKind;
 use agentos_core::path::OperationId;
+use agentos_core::time::Timestamp;
 use rusqlite::{OptionalExtension as _, named_params};
 
 use super::error::Done;
@@ -58,25 +59,31 @@ pub(super) fn step(
     tx: &Tx<'_>,
     target: Target,
     (number, patch): (u32, &StepPatch),
-    When { at, is_switched }: When,
+    when: When,
 ) -> Done<()> {
     const INSERT: &str = "INSERT INTO workflow_steps (id, execution_id, step_number, name, path, phase, status, \
         started_at, completed_at, duration, input, output, error, attempt_number, max_attempts, created_at, \
         updated_at) VALUES (:id, :run, :number, :name, :path, :phase, :status, :started, :completed, \
         max(0, CAST(:completed - :started AS INTEGER)), :input, :output, :error, :attempt, :max, :created, :at) \
         ON CONFLICT (execution_id, step_number) DO NOTHING";
-    const UPDATE: &str = "UPDATE workflow_steps SET status = ?2, started_at = coalesce(?3, started_at), \
-        completed_at = ?4, duration = max(0, CAST(?4 - coalesce(?3, started_at) AS INTEGER)), output = ?5, error = ?6, \
+    // Under another source the log may say earlier times than the row does.
+    const UPDATE: &str = "UPDATE workflow_steps SET status = ?2, \
+        started_at = max(coalesce(?3, started_at), coalesce(started_at, created_at)), \
+        completed_at = max(?4, coalesce(started_at, created_at)), duration = max(0, \
+        CAST(?4 - max(coalesce(?3, started_at), coalesce(started_at, created_at)) AS INTEGER)), output = ?5, error = ?6, \
         attempt_number = ?7, updated_at = max(updated_at, ?8) WHERE key = ?1";
     const OLD_ERROR: &str = "DELETE FROM blobs WHERE key = \
         (SELECT error FROM workflow_steps WHERE key = ?1 AND typeof(error) = 'integer')";
-    if let Some(new) = patch.new.as_ref().filter(|_| is_switched)
-        && superseded::step_again(tx, target, (number, patch, new), at)?
+    if let Some(new) = patch.new.as_ref().filter(|_| when.is_switched)
+        && superseded::step_again(tx, target, (number, patch, new), when.at)?
     {
         return Ok(());
     }
-    let started = patch.started_at.map(|at| at.0);
-    let completed = patch.completed_at.map(|at| at.0);
+    let time = |at: Option<Timestamp>| match patch.new {
+        Some(_) => at.map(|at| when.of_new(at).0),
+        None => at.map(|at| at.0),
+    };
+    let (started, completed) = (time(patch.started_at), time(patch.completed_at));
     let output = blob::store(tx, target.key, patch.output.as_ref())?;
     let error = blob::store(tx, target.key, patch.error.as_ref())?;
     let Some(new) = &patch.new else {
@@ -95,7 +102,7 @@ pub(super) fn step(
             output,
             error,
             patch.attempt,
-            at.0,
+            when.at.0,
         ))?;
         return Ok(());
     };
@@ -115,8 +122,8 @@ pub(super) fn step(
         ":error": error,
         ":attempt": patch.attempt,
         ":max": new.max_attempts,
-        ":created": new.at.0,
-        ":at": at.0,
+        ":created": when.of_new(new.at).0,
+        ":at": when.at.0,
     })?;
     if inserted > 0 {
         let key = tx.connection.last_insert_rowid();
@@ -126,23 +133,20 @@ pub(super) fn step(
 }
 
 pub(super) fn comment(tx: &Tx<'_>, target: Target, row: &CommentRow, when: When) -> Done<()> {
-    if when.is_switched && superseded::has_comment(tx, target, row.operation.as_str())? {
+    let step = step_key(tx, target.key, row.step)?;
+    if when.is_switched && superseded::has_comment(tx, target, (row, step))? {
         return Ok(());
     }
+    let id = match when.is_switched {
+        true => superseded::comment_id(tx, target, row.operation.as_str())?,
+        false => id_of(target, Of::Comment(row.operation.as_str())),
+    };
     let metadata = blob::store(tx, target.key, row.metadata.as_ref())?;
-    let step = step_key(tx, target.key, row.step)?;
     tx.statement(
         "INSERT INTO workflow_comments (id, execution_id, step_id, message, metadata, created_at) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
-    .execute((
-        id_of(target, Of::Comment(row.operation.as_str())),
-        target.key,
-        step,
-        &row.message,
-        metadata,
-        row.at.0,
-    ))?;
+    .execute((id, target.key, step, &row.message, metadata, when.of_new(row.at).0))?;
     Ok(())
 }
 
@@ -150,7 +154,7 @@ pub(super) fn session(
     tx: &Tx<'_>,
     target: Target,
     (operation, patch): (&OperationId, &SessionPatch),
-    When { at, is_switched }: When,
+    when: When,
 ) -> Done<()> {
     const INSERT: &str = "INSERT INTO agent_sessions (id, execution_id, workflow_step_id, name, agent, status, \
         started_at, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, 'RUNNING', ?6, ?6, ?6) \
@@ -162,16 +166,17 @@ pub(super) fn session(
         output_tokens = coalesce(:output_tokens, output_tokens), \
         cached_tokens = coalesce(:cached_tokens, cached_tokens), cost_usd = coalesce(:cost, cost_usd), \
         exit_code = coalesce(:exit_code, exit_code), error = coalesce(:error, error), \
-        started_at = coalesce(:restarted, started_at), completed_at = coalesce(:completed, completed_at), \
+        started_at = coalesce(:restarted, started_at), \
+        completed_at = coalesce(max(:completed, started_at), completed_at), \
         duration = max(0, CAST(:completed - coalesce(:restarted, started_at) AS INTEGER)), \
         inherited = max(inherited, :inherited), updated_at = max(updated_at, :at) WHERE id = :id";
     let id = id_of(target, Of::Session(operation.as_str()));
     if let Some(new) = &patch.new {
         let step = step_key(tx, target.key, new.step)?;
-        let inserted = tx
-            .statement(INSERT)?
-            .execute((&id, target.key, step, &new.name, &new.agent, new.at.0))?;
-        if inserted == 0 && is_switched {
+        let at = when.of_new(new.at).0;
+        let inserted =
+            tx.statement(INSERT)?.execute((&id, target.key, step, &new.name, &new.agent, at))?;
+        if inserted == 0 && when.is_switched {
             superseded::session_again(tx, &id, new)?;
         }
     }
@@ -191,7 +196,7 @@ pub(super) fn session(
         ":completed": patch.completed_at.map(|at| at.0),
         ":restarted": patch.restarted_at.map(|at| at.0),
         ":inherited": patch.inherited,
-        ":at": at.0,
+        ":at": when.at.0,
     })?;
     Ok(())
 }
@@ -225,7 +230,7 @@ pub(super) fn artifact(tx: &Tx<'_>, target: Target, row: &ArtifactRow, when: Whe
         ":mime": row.mime_type,
         ":size": row.size_bytes,
         ":metadata": metadata,
-        ":at": row.at.0,
+        ":at": when.of_new(row.at).0,
     })?;
     Ok(())
 }

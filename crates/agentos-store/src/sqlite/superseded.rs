@@ -4,6 +4,9 @@
 //! new source asks for as well are found again by their paths and keep their rows, with what is linked to them. The others
 //! stay as they were, with their artifacts, comments and costs. What was under way and is not asked for is stopped, so it
 //! ends as cancelled.
+//!
+//! The new source is executed over recorded answers, at their times. A row that is found again keeps its times, and what has
+//! none yet was asked for at the switch at the earliest ([`When::of_new`](super::project::When::of_new)).
 
 use agentos_core::time::Timestamp;
 use rusqlite::{OptionalExtension as _, named_params};
@@ -11,10 +14,9 @@ use rusqlite::{OptionalExtension as _, named_params};
 use super::blob;
 use super::error::Done;
 use super::project::{Target, id_of};
-use super::project_rows::step_key;
 use super::transaction::Tx;
 use crate::ids::Of;
-use crate::projection::{NewSession, NewStep, StepPatch};
+use crate::projection::{CommentRow, NewSession, NewStep, StepPatch};
 
 /// The run leaves its source at this time.
 pub(super) fn supersede(tx: &Tx<'_>, target: Target, at: Timestamp) -> Done<()> {
@@ -55,26 +57,38 @@ pub(super) fn step_again(
         (SELECT input FROM workflow_steps WHERE key = ?1 AND typeof(input) = 'integer' \
         UNION SELECT output FROM workflow_steps WHERE key = ?1 AND typeof(output) = 'integer' \
         UNION SELECT error FROM workflow_steps WHERE key = ?1 AND typeof(error) = 'integer')";
+    const FIND: &str = "SELECT key, created_at, started_at FROM workflow_steps \
+        WHERE execution_id = ?1 AND step_number = ?2";
     const UPDATE: &str = "UPDATE workflow_steps SET superseded = 0, phase = :phase, status = :status, \
         started_at = :started, completed_at = :completed, \
         duration = max(0, CAST(:completed - :started AS INTEGER)), input = :input, output = :output, error = :error, \
         attempt_number = :attempt, max_attempts = :max, created_at = :created, updated_at = max(updated_at, :at) \
         WHERE key = :key";
-    let Some(key) = step_key(tx, target.key, Some(number))? else { return Ok(false) };
+    let found = tx
+        .statement(FIND)?
+        .query_row((target.key, number), |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get::<_, Option<i64>>(2)?))
+        })
+        .optional()?;
+    let Some((key, created, started)) = found else { return Ok(false) };
+    let created = Timestamp(created).max(new.at);
+    // What has begun once did not begin earlier.
+    let started = patch.started_at.max(started.map(Timestamp));
+    let completed = patch.completed_at.map(|at| at.max(started.unwrap_or(created)));
     tx.statement(VALUES)?.execute([key])?;
     let value = |value| blob::store(tx, target.key, value);
     tx.statement(UPDATE)?.execute(named_params! {
         ":key": key,
         ":phase": new.phase,
         ":status": patch.status.as_str(),
-        ":started": patch.started_at.map(|at| at.0),
-        ":completed": patch.completed_at.map(|at| at.0),
+        ":started": started.map(|at| at.0),
+        ":completed": completed.map(|at| at.0),
         ":input": value(new.input.as_ref())?,
         ":output": value(patch.output.as_ref())?,
         ":error": value(patch.error.as_ref())?,
         ":attempt": patch.attempt,
         ":max": new.max_attempts,
-        ":created": new.at.0,
+        ":created": created.0,
         ":at": at.0,
     })?;
     tx.memory.borrow_mut().keep_step(target.key, number, key);
@@ -86,18 +100,51 @@ pub(super) fn session_again(tx: &Tx<'_>, id: &str, new: &NewSession) -> Done<()>
     const ERROR: &str = "DELETE FROM blobs WHERE key = \
         (SELECT error FROM agent_sessions WHERE id = ?1 AND typeof(error) = 'integer')";
     const UPDATE: &str = "UPDATE agent_sessions SET superseded = 0, inherited = 0, agent = ?2, status = 'RUNNING', \
-        started_at = ?3, completed_at = NULL, duration = NULL, exit_code = NULL, error = NULL WHERE id = ?1";
+        started_at = max(coalesce(started_at, ?3), ?3), completed_at = NULL, duration = NULL, exit_code = NULL, \
+        error = NULL WHERE id = ?1";
     tx.statement(ERROR)?.execute([id])?;
     tx.statement(UPDATE)?.execute((id, &new.agent, new.at.0))?;
     Ok(())
 }
 
-/// Whether the remark of this operation is on record. What was said stays as it was said.
-pub(super) fn has_comment(tx: &Tx<'_>, target: Target, operation: &str) -> Done<bool> {
-    let mut find = tx.statement(
+/// Whether this remark is on record: the same words on the same step, as often as they were said again by now. Remarks have
+/// no names, so they are not known by where they stand among others. What was said stays as it was said.
+pub(super) fn has_comment(
+    tx: &Tx<'_>,
+    target: Target,
+    (row, step): (&CommentRow, Option<i64>),
+) -> Done<bool> {
+    let mut find = tx.statement(match step {
+        Some(_) => {
+            "SELECT metadata FROM workflow_comments \
+             WHERE execution_id = ?1 AND step_id = ?2 AND message = ?3 AND author IS NULL"
+        }
+        None => {
+            "SELECT metadata FROM workflow_comments \
+             WHERE execution_id = ?1 AND step_id IS ?2 AND message = ?3 AND author IS NULL"
+        }
+    })?;
+    let mut rows = find.query((target.key, step, &row.message))?;
+    let mut same = 0;
+    while let Some(found) = rows.next()? {
+        same += u32::from(blob::load(tx.connection, found.get_ref(0)?)? == row.metadata);
+    }
+    Ok(same > row.earlier)
+}
+
+/// The id of a new remark. That of its operation may be the one of another remark, which stood in its place under an earlier
+/// source.
+pub(super) fn comment_id(tx: &Tx<'_>, target: Target, operation: &str) -> Done<String> {
+    let mut is_taken = tx.statement(
         "SELECT 1 FROM workflow_comments WHERE execution_id = ?1 AND id = ?2 AND author IS NULL",
     )?;
-    Ok(find.exists((target.key, id_of(target, Of::Comment(operation))))?)
+    let mut id = id_of(target, Of::Comment(operation));
+    let mut number = 1;
+    while is_taken.exists((target.key, &id))? {
+        number += 1;
+        id = id_of(target, Of::Comment(&format!("{operation}\n{number}")));
+    }
+    Ok(id)
 }
 
 /// Whether the file of this id is on record.

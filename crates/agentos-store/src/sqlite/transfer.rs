@@ -104,7 +104,10 @@ impl SqliteStore {
 }
 
 /// The texts of a run's log in order, with where each begins.
-fn log_of(connection: &rusqlite::Connection, key: i64) -> Done<Vec<(i64, String)>> {
+pub(in crate::sqlite) fn log_of(
+    connection: &rusqlite::Connection,
+    key: i64,
+) -> Done<Vec<(i64, String)>> {
     let mut read = connection
         .prepare_cached("SELECT first, chunk FROM run_log WHERE run = ?1 ORDER BY first")?;
     let rows = read.query_map([key], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -26,7 +26,7 @@ use crate::travel::past::{self, Past};
 use crate::travel::sequel::Sequel;
 use crate::view::Stream;
 use crate::workspace::tend;
-use crate::{agents, cast, foreground, names, scribe};
+use crate::{agents, foreground, names, scribe};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -171,17 +171,22 @@ async fn make(
     let names = RunNames::new(store, &old.workflow).await?;
     let sequel = Sequel::in_the_same_place(old, names.run, names.run_id.clone());
     let started = past::started(store, old.id).await?;
-    let sequel = sequel.with_agents(agents_of(session, started.as_ref(), (args, latest.as_ref()))?);
-    let schema = match &latest {
-        Some(latest) => latest.workflow.input.clone(),
-        None => schema_of(session, store, old).await?,
+    let agents = agents_of(session, started.as_ref(), args)?;
+    let before = started.as_ref().map(|start| start.input.clone()).unwrap_or_default();
+    let (schema, (before, notes)) = match &latest {
+        Some(latest) => (latest.workflow.input.clone(), latest.known_input(&before)),
+        None => (schema_of(session, store, old).await?, (before, Vec::new())),
     };
-    let context = Context { old, names: &names, started: started.as_ref(), schema };
+    notes.iter().for_each(|note| session.output.note(note));
+    let context = Context { old, names: &names, started: started.as_ref(), before, schema };
     let mut sequel = with_input(session, &context, (sequel, args))?;
-    if let (Some(latest), Some(started)) = (&latest, &started) {
-        let start = latest.start(started, sequel.input())?;
-        sequel = sequel.with_source(latest.clone(), start);
-    }
+    sequel = match &latest {
+        Some(latest) => {
+            let input = sequel.input().unwrap_or(&context.before).clone();
+            sequel.with_source(latest.clone(), latest.start(session, old, (input, &agents))?)
+        }
+        None => sequel.with_agents(agents),
+    };
     let (path, branch) = fresh.expected(&names.run_id).await?;
     let sequel = sequel.in_workspace(&path, &names.run_id, branch);
     let at = ForkAt::Step(step.number);
@@ -202,12 +207,11 @@ async fn make(
     Ok(names)
 }
 
-/// Which agents work for the new run: those of the old one, but for others that are named. Another source may have roles
-/// that the old one did not have.
+/// Which agents work for the new run: those of the old one, but for others that are named.
 fn agents_of(
     session: &Session,
     started: Option<&RunStarted>,
-    (args, latest): (&Args, Option<&Latest>),
+    args: &Args,
 ) -> Result<BTreeMap<String, String>> {
     let mut all = started.map(|start| start.home.agents.clone()).unwrap_or_default();
     if !args.agent.is_empty() {
@@ -215,10 +219,7 @@ fn agents_of(
         let given = agents::replacements(session, &all, &args.agent, &folder)?;
         all.extend(given);
     }
-    match latest {
-        Some(latest) => cast::cast(session, &latest.workflow, &all),
-        None => Ok(all),
-    }
+    Ok(all)
 }
 
 /// What an input of the new run follows from.
@@ -227,6 +228,8 @@ struct Context<'a> {
     names: &'a RunNames,
     /// What the old run started with.
     started: Option<&'a RunStarted>,
+    /// Its input, as far as the new run's source knows it.
+    before: Value,
     /// What the new run's source takes.
     schema: Option<Value>,
 }
@@ -234,19 +237,16 @@ struct Context<'a> {
 /// With what is said to be another input. It has to be what the new run's source takes.
 fn with_input<'a>(
     session: &Session,
-    Context { old, names, started, schema }: &Context<'_>,
+    Context { old, names, started, before, schema }: &Context<'_>,
     (sequel, args): (Sequel<'a>, &Args),
 ) -> Result<Sequel<'a>> {
     if args.input.is_empty() && args.values.is_empty() {
         return Ok(sequel);
     }
     // Files that are not named again are those that the old run has, whatever became of where they came from.
-    let (before, mut given_files) = match started {
-        Some(start) => (start.input.clone(), start.home.given_files.clone()),
-        None => (Value::Null, BTreeMap::new()),
-    };
+    let mut given_files = started.map(|start| start.home.given_files.clone()).unwrap_or_default();
     let given = Given {
-        file: Some(&before)
+        file: Some(before)
             .filter(|input| !input.is_null())
             .map(|input| ("the run's input".to_owned(), input.to_string())),
         pairs: args.input.clone(),

@@ -18,7 +18,7 @@ use crate::travel::past;
 use crate::travel::sequel::Sequel;
 use crate::view::Stream;
 use crate::workspace::tend;
-use crate::{cast, foreground, names, scribe, workspace};
+use crate::{foreground, names, scribe, workspace};
 
 /// How many readable ids are tried.
 const NAMES: u64 = 1_000;
@@ -116,13 +116,19 @@ async fn make(
         Some(_) => past::started(store, record.id).await?,
         None => None,
     };
+    let again = match (latest, &started) {
+        (Some(latest), Some(started)) => {
+            let (start, notes) = latest.start_again(session, (record, started))?;
+            notes.iter().for_each(|note| session.output.note(note));
+            Some((latest, start))
+        }
+        _ => None,
+    };
     for choice in 0..NAMES {
         let run_id = short_name(run, &record.workflow, choice);
         let mut sequel = Sequel::in_the_same_place(record, run, run_id);
-        if let (Some(latest), Some(started)) = (latest, &started) {
-            let agents = cast::cast(session, &latest.workflow, &started.home.agents)?;
-            let start = latest.start(started, None)?;
-            sequel = sequel.with_source(latest.clone(), start).with_agents(agents);
+        if let Some((latest, start)) = &again {
+            sequel = sequel.with_source((*latest).clone(), start.clone());
             let request = sequel.request(ForkAt::Failure, None);
             trial(store, session.library(store), request).await.map_err(refused)?;
             sequel = sequel.kept(opened).await?;

@@ -3,7 +3,8 @@
 //! Files come first, rows second: whoever is killed in between has left a folder that nobody refers to, and finds it again
 //! the next time. A run that has ended becomes one of the checkout that it is copied into. One that has not goes on where
 //! its log says that it began, so it stays there, with its files. It goes on from one database only: [`Unfinished`] says
-//! which, and [`Counterparts`] keeps that.
+//! which, and [`Counterparts`] keeps that. The runs of a family that has not ended are moved together: each is brought into
+//! the target and held there, then the source notes that all of them were moved, and only then any of them goes on.
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,7 @@ use agentos_store::transfer::{Candidate, RunCopy, Taken, TransferError};
 use serde::Serialize;
 
 use super::commands;
+use super::families::Family;
 use super::folders::{self, Carried};
 use super::source::Source;
 use crate::error::{CommandError, Result};
@@ -100,7 +102,25 @@ pub(crate) struct Copied {
     pub(crate) outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
+    /// The run that it goes along with, if it was not asked for itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) along_with: Option<String>,
     pub(crate) files: Carried,
+}
+
+impl Copied {
+    fn new(
+        candidate: &Candidate,
+        result: Result<(Outcome, Option<String>), Stop>,
+        files: Carried,
+    ) -> Self {
+        let (outcome, reason) = match result {
+            Ok(done) => done,
+            Err(stop) => (stop.outcome, Some(stop.reason)),
+        };
+        let (id, run_id) = (candidate.run, candidate.run_id.clone());
+        Self { id, run_id, outcome, reason, along_with: None, files }
+    }
 }
 
 /// From which database a run goes on that has not ended, once it is in both.
@@ -128,19 +148,73 @@ pub(crate) struct Carrier<'a> {
 impl Carrier<'_> {
     pub(crate) async fn carry(&self, candidate: &Candidate) -> Copied {
         let mut files = Carried::default();
-        let (outcome, reason) = match self.try_to_carry(candidate, &mut files).await {
-            Ok((outcome, reason)) => (outcome, reason),
-            Err(stop) => (stop.outcome, Some(stop.reason)),
+        let done = match self.place(candidate, &mut files).await {
+            Ok(plan) if plan.moves && !self.is_trial => {
+                self.hand_over(&[candidate.run]).await.map(|()| plan)
+            }
+            other => other,
         };
-        let (id, run_id) = (candidate.run, candidate.run_id.clone());
-        Copied { id, run_id, outcome, reason, files }
+        Copied::new(candidate, done.map(|plan| (plan.outcome(), plan.remark)), files)
     }
 
-    async fn try_to_carry(
-        &self,
-        candidate: &Candidate,
-        files: &mut Carried,
-    ) -> Result<(Outcome, Option<String>), Stop> {
+    /// Carries the runs of a family. They are moved all together, or none of them is.
+    pub(crate) async fn carry_family(&self, family: &Family) -> Vec<Copied> {
+        let mut all = Vec::new();
+        if family.is_open() && self.is_to_be_moved(&family.members).await {
+            let (home, unfinished) = (self.home.clone(), Unfinished::InTarget);
+            all = Carrier { home, unfinished, ..*self }.move_together(&family.members).await;
+        } else {
+            for candidate in &family.members {
+                all.push(self.carry(candidate).await);
+            }
+        }
+        for copied in &mut all {
+            copied.along_with = family.along_with.get(&copied.id).cloned();
+        }
+        all
+    }
+
+    /// Whether runs are moved: they are to be, or a process was killed that has begun to move them.
+    async fn is_to_be_moved(&self, members: &[Candidate]) -> bool {
+        if self.unfinished == Unfinished::InTarget {
+            return true;
+        }
+        for candidate in members {
+            if self.plan(candidate).await.is_ok_and(|(plan, _)| plan.moves) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Nothing is written before it is known that each of them can be moved.
+    async fn move_together(&self, members: &[Candidate]) -> Vec<Copied> {
+        let mut plans = Vec::new();
+        for candidate in members {
+            plans.push(self.plan(candidate).await.map(|(plan, _)| plan));
+        }
+        if self.is_trial || plans.iter().any(Result::is_err) {
+            return together(members, plans, Vec::new());
+        }
+        let (mut placed, mut files) = (Vec::new(), Vec::new());
+        for candidate in members {
+            let mut carried = Carried::default();
+            placed.push(self.place(candidate, &mut carried).await);
+            files.push(carried);
+        }
+        if placed.iter().all(Result::is_ok) {
+            let moved = placed.iter().zip(members);
+            let moved = moved.filter(|(plan, _)| plan.as_ref().is_ok_and(|plan| plan.moves));
+            let moved: Vec<RunId> = moved.map(|(_, candidate)| candidate.run).collect();
+            if let Err(stop) = self.hand_over(&moved).await {
+                placed = members.iter().map(|_| Err(stop.clone())).collect();
+            }
+        }
+        together(members, placed, files)
+    }
+
+    /// What is to become of a run. Nothing is written.
+    async fn plan(&self, candidate: &Candidate) -> Result<(CarryPlan, RunCopy), Stop> {
         if let Some(why) = self.is_busy(candidate) {
             return Err(Stop { outcome: Outcome::Skipped, reason: why });
         }
@@ -149,18 +223,24 @@ impl Carrier<'_> {
             Some(target) => target.compare(copy.clone()).await?,
             None => Taken::New,
         };
-        let outcome = Outcome::of(taken);
-        let is_open = !copy.is_ended();
-        let moves = is_open && self.is_moved(candidate.run, outcome)?;
-        let stays = self.remains(&copy, moves, outcome);
+        let taken = Outcome::of(taken);
+        let moves = !copy.is_ended() && self.is_moved(candidate.run, taken)?;
+        let remark = self.remains(&copy, moves, taken);
+        Ok((CarryPlan { taken, moves, remark }, copy))
+    }
+
+    /// Brings a run into the target, unless this is a trial. One that has not ended is held there until it is handed over.
+    async fn place(&self, candidate: &Candidate, files: &mut Carried) -> Result<CarryPlan, Stop> {
+        let (mut plan, copy) = self.plan(candidate).await?;
         let (Some(target), false) = (self.target, self.is_trial) else {
-            return Ok((if moves { Outcome::Moved } else { outcome }, stays));
+            return Ok(plan);
         };
-        let copy = self.bring_home(copy, outcome, files)?;
+        let is_open = !copy.is_ended();
+        let copy = self.bring_home(copy, plan.taken, files)?;
         let here = Counterparts::of(target.path());
         if is_open {
             commands::carry(&self.source.path, target.path(), copy.run())?;
-            if outcome.is_new() && self.unfinished != Unfinished::SourceGoes {
+            if plan.taken.is_new() && self.unfinished != Unfinished::SourceGoes {
                 // Before it is there: an executor of the target may be looking for something to do.
                 here.note(candidate.run, &Self::counterpart(Reason::Copy, &self.source.path))?;
             }
@@ -174,18 +254,14 @@ impl Carrier<'_> {
             }
         }
         let workspace = copy.workspace.clone();
-        let taken = target.take_in(copy).await?;
+        plan.taken = Outcome::of(target.take_in(copy).await?);
         if let Some(workspace) = workspace {
             copy_workspaces(target, vec![workspace]).await?;
-        }
-        if moves {
-            self.hand_over(candidate.run, target).await?;
-            return Ok((Outcome::Moved, stays));
         }
         if !is_open {
             here.forget(candidate.run)?;
         }
-        Ok((Outcome::of(taken), stays))
+        Ok(plan)
     }
 
     /// What is to be said about a run that has not ended.
@@ -233,20 +309,44 @@ impl Carrier<'_> {
         }
     }
 
-    /// Notes in the source that the run was moved, and lets it go on from the target.
-    async fn hand_over(&self, run: RunId, target: &SqliteStore) -> Result<(), Stop> {
+    /// Notes in the source that these runs were moved, and lets them go on from the target: all of them, or none.
+    async fn hand_over(&self, runs: &[RunId]) -> Result<(), Stop> {
+        let Some(target) = self.target else { return Ok(()) };
         let there = Counterparts::of(&self.source.path);
-        there.note(run, &Self::counterpart(Reason::Moved, target.path()))?;
-        // A process that drives it there has enlisted before it looked for the note.
-        let again = Source::open(&self.source.path)?;
-        let taken = target.compare(again.store.copy_of(run).await?).await?;
-        if !again.owners.is_empty() || !matches!(taken, Taken::AlreadyThere | Taken::WentOn) {
-            there.forget(run)?;
+        // What a killed process has noted stays noted: others of the family may go on from the target already.
+        let new: Vec<RunId> =
+            runs.iter().copied().filter(|run| there.find(*run).is_none()).collect();
+        let noted = new
+            .iter()
+            .try_for_each(|run| there.note(*run, &Self::counterpart(Reason::Moved, target.path())));
+        let is_as_copied = match noted {
+            Ok(()) => self.is_as_copied(runs, target).await,
+            Err(error) => Err(error.into()),
+        };
+        if !matches!(is_as_copied, Ok(true)) {
+            for run in new {
+                there.forget(run)?;
+            }
+            is_as_copied?;
             let reason =
                 "another process has gone on with it meanwhile; the copy is held".to_owned();
             return Err(Stop { outcome: Outcome::Skipped, reason });
         }
-        Ok(Counterparts::of(target.path()).forget(run)?)
+        let here = Counterparts::of(target.path());
+        Ok(runs.iter().try_for_each(|run| here.forget(*run))?)
+    }
+
+    /// Whether no process has gone on with these runs in the source, or is about to: one that drives a run there has enlisted
+    /// before it looked for the note.
+    async fn is_as_copied(&self, runs: &[RunId], target: &SqliteStore) -> Result<bool, Stop> {
+        let again = Source::open(&self.source.path)?;
+        for run in runs {
+            let taken = target.compare(again.store.copy_of(*run).await?).await?;
+            if !matches!(taken, Taken::AlreadyThere | Taken::WentOn) {
+                return Ok(false);
+            }
+        }
+        Ok(again.owners.is_empty())
     }
 
     fn counterpart(reason: Reason, database: &Path) -> Counterpart {
@@ -337,7 +437,48 @@ fn is_same(one: &Path, other: &Path) -> bool {
     real(one) == real(other)
 }
 
+/// What is to become of a run.
+struct CarryPlan {
+    /// What is there of it.
+    taken: Outcome,
+    /// Whether it goes on from the target and no longer from the source.
+    moves: bool,
+    /// What is to be said about it.
+    remark: Option<String>,
+}
+
+impl CarryPlan {
+    const fn outcome(&self) -> Outcome {
+        if self.moves { Outcome::Moved } else { self.taken }
+    }
+}
+
+/// What became of the runs of a family. If one of them is left, all are.
+fn together(
+    members: &[Candidate],
+    plans: Vec<Result<CarryPlan, Stop>>,
+    files: Vec<Carried>,
+) -> Vec<Copied> {
+    let left = members.iter().zip(&plans).find_map(|(candidate, plan)| {
+        let stop = plan.as_ref().err()?;
+        Some(format!("it is moved together with {} only: {}", candidate.run_id, stop.reason))
+    });
+    let files = files.into_iter().chain(std::iter::repeat(Carried::default()));
+    let all = members.iter().zip(plans).zip(files);
+    let copied = all.map(|((candidate, plan), files)| {
+        let result = match (plan, &left) {
+            (Ok(_), Some(reason)) => {
+                Err(Stop { outcome: Outcome::Skipped, reason: reason.clone() })
+            }
+            (plan, _) => plan.map(|plan| (plan.outcome(), plan.remark)),
+        };
+        Copied::new(candidate, result, files)
+    });
+    copied.collect()
+}
+
 /// Why a run was left.
+#[derive(Debug, Clone)]
 struct Stop {
     outcome: Outcome,
     reason: String,

@@ -81,6 +81,8 @@ told_apart! {
         RunIsDriven => RunIsDriven,
         LatestDoesNotFit => LatestDoesNotFit,
         Unstartable => WorkflowNotStartable,
+        Input => WrongInput,
+        Agents => WrongAgents,
         WorkspaceInUse => WorkspaceInUse,
         WorkspaceUnusable => WorkspaceUnusable,
         Place => WorkspaceUnusable,

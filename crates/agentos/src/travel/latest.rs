@@ -1,21 +1,26 @@
 //! The workflow of a run as it is now, for a run that is to go on with it or that is made out of an older one.
+//!
+//! `resume`, `retry` and `fork` find it here, and what a run begins with under it: the input that the run had, without what the
+//! workflow does not know any more and with the defaults of what it has got since, and an agent for each of its roles.
+
+use std::collections::BTreeMap;
 
 use agentos_core::entry::RunStarted;
 use agentos_core::rebase::RebaseError;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_script::files::WORKFLOWS_FOLDER;
+use agentos_sdk::remove_unknown;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::RunRecord;
 use uuid::Uuid;
 
 use crate::catalog::Listed;
 use crate::error::{Cause, CommandError, Result};
-use crate::launch;
 use crate::session::{Opened, Session};
-use crate::start;
+use crate::{cast, launch, start};
 
-/// The source for a new run.
+/// The source that a workflow has now.
 #[derive(Debug, Clone)]
 pub(crate) struct Latest {
     pub(crate) workflow: Listed,
@@ -36,17 +41,61 @@ impl Latest {
         Ok(Self { definition: Some(definition), ..self.clone() })
     }
 
-    /// What the new run starts with under this source. The input has to be one that the workflow takes now.
-    pub(crate) fn start(&self, old: &RunStarted, input: Option<&Value>) -> Result<RunStarted> {
-        let input = input.unwrap_or(&old.input).clone();
-        let input = launch::accept(&self.workflow.name, self.workflow.input.as_ref(), input)?;
-        self.workflow.start(old.run, input, SystemClock.now())
+    /// Whether a run has this source already.
+    pub(crate) fn is_source_of(&self, run: &RunRecord) -> bool {
+        self.workflow.definition == run.definition_hash
+    }
+
+    /// What a run begins with under this source that is given nothing else than it had, and what is to be said about that.
+    pub(crate) fn start_again(
+        &self,
+        session: &Session,
+        (old, started): (&RunRecord, &RunStarted),
+    ) -> Result<(RunStarted, Vec<String>)> {
+        let (input, notes) = self.known_input(&started.input);
+        let start = self.start(session, old, (input, &started.home.agents))?;
+        Ok((start, notes))
+    }
+
+    /// The input of a run as far as this source knows it, and a line for each field that it does not know any more.
+    pub(crate) fn known_input(&self, before: &Value) -> (Value, Vec<String>) {
+        let (mut input, workflow) = (before.clone(), &self.workflow.name);
+        let unknown = remove_unknown(self.workflow.input.as_ref(), &mut input).into_iter();
+        let line = |name| {
+            format!("the input `{name}` is left out: `{workflow}` as it is now does not know it")
+        };
+        (input, unknown.map(line).collect())
+    }
+
+    /// What a run begins with under this source, with this input and these agents. The input has to be one that the workflow
+    /// takes now.
+    pub(crate) fn start(
+        &self,
+        session: &Session,
+        old: &RunRecord,
+        (input, agents): (Value, &BTreeMap<String, String>),
+    ) -> Result<RunStarted> {
+        let (name, workflow) = (&old.run_id, &self.workflow);
+        let input = launch::accept(&workflow.name, workflow.input.as_ref(), input);
+        let input = input.map_err(|error| match error.cause {
+            Some(Cause::Input) => error
+                .cli_hint(format!(
+                    "`agentos fork {name} --from-step STEP --latest --input KEY=VALUE` gives a new run another input"
+                ))
+                .api_hint(format!(
+                    "`POST /api/executions/{name}/fork` with `latest` and `input` gives a new run another input"
+                )),
+            _ => error,
+        })?;
+        let mut start = workflow.start(old.id, input, SystemClock.now())?;
+        start.home.agents = cast::cast(session, workflow, agents)?;
+        Ok(start)
     }
 }
 
 /// Whether the workflow of a run has changed since the run got its source.
 pub(crate) fn has_changed(session: &Session, run: &RunRecord) -> bool {
-    session.catalog.find(&run.workflow).is_ok_and(|now| now.definition != run.definition_hash)
+    Latest::find(session, run).is_ok_and(|latest| !latest.is_source_of(run))
 }
 
 /// What can be done about a failure whose workflow has changed since.

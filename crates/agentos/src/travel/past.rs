@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, Record, RunStarted};
 use agentos_core::id::{RunId, Seq, StepNumber};
+use agentos_core::rebase::generation;
 use agentos_engine::travel::{Asked, History};
 use agentos_store::log::load_whole_log;
 use agentos_store::records::{Records as _, RunRecord};
@@ -184,11 +185,12 @@ pub(crate) fn began(step: &str) -> String {
     format!("`{step}` began")
 }
 
-/// What a run started with.
+/// What a run started with under the source that it has.
 pub(crate) async fn started(store: &SqliteStore, run: RunId) -> Result<Option<RunStarted>> {
     let log = load_whole_log(store, run).await?;
-    Ok(match log.into_iter().flat_map(Chunk::into_records).next() {
-        Some(Record { entry: Entry::RunStarted(start), .. }) => Some(start),
+    let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
+    Ok(match generation(&log).first() {
+        Some(Record { entry: Entry::RunStarted(start), .. }) => Some(start.clone()),
         _ => None,
     })
 }

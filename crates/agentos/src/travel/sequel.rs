@@ -82,8 +82,9 @@ impl<'a> Sequel<'a> {
         self.input.as_ref()
     }
 
-    /// The same with another source, and what a run of that starts with.
+    /// The same with another source, and what a run of that starts with: its agents, too.
     pub(crate) fn with_source(mut self, source: Latest, start: RunStarted) -> Self {
+        self.home.agents.clone_from(&start.home.agents);
         self.source = Some((source, Box::new(start)));
         self
     }

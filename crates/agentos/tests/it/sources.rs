@@ -1,5 +1,8 @@
 //! Runs and the workflow as it is now: `resume --latest`, `retry --latest` and `fork --latest` by the real binary.
 
+mod inputs;
+mod rows;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

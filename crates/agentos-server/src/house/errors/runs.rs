@@ -29,6 +29,10 @@ super::refusals! {
         LatestDoesNotFit,
         /// It was to go on with the workflow as it is now, whose file is gone or broken.
         WorkflowNotStartable,
+        /// The workflow as it is now does not take the run's input.
+        WrongInput,
+        /// The agents of the workflow as it is now are not known.
+        WrongAgents,
         /// Somebody else works in its workspace.
         WorkspaceInUse,
         /// Its workspace is not what it should be, and can't be made again.

@@ -8,7 +8,8 @@ ALTER TABLE workflow_steps ADD COLUMN superseded INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE agent_sessions ADD COLUMN superseded INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE agent_sessions ADD COLUMN inherited INTEGER NOT NULL DEFAULT 0;
 
--- What had ended before a fork was created was done by the run that it was made out of.
+-- What had ended before a fork was created was done by the run that it was made out of. Where a log can be read, it decides
+-- (sqlite/migrate/sessions.rs).
 UPDATE agent_sessions SET inherited = 1
 WHERE completed_at <= (SELECT r.created_at FROM workflow_runs r WHERE r.key = execution_id AND r.forked_from IS NOT NULL);
 

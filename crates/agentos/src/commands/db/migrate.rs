@@ -3,11 +3,12 @@
 //! A run that has not ended goes on from one database: the copy is held, or with `--move` the other database notes beside
 //! itself that the run was moved.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agentos_store::sqlite::{OpenError, SqliteStore};
-use agentos_store::transfer::{Candidate, UnreadableRun};
+use agentos_store::transfer::UnreadableRun;
 use agentos_workspace::checkout::Checkout;
 use agentos_workspace::identity::Identity;
 use agentos_workspace::link;
@@ -16,6 +17,7 @@ use uuid::Uuid;
 
 use super::link::failed;
 use crate::databases::carry::{Carrier, Copied, Home, Outcome, Unfinished};
+use crate::databases::families::{Family, families};
 use crate::databases::source::Source;
 use crate::databases::{counted, named, target};
 use crate::error::{CommandError, ErrorKind, Result};
@@ -33,7 +35,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "PATH")]
     to: Option<PathBuf>,
 
-    /// Only this run: its id, its short name, or the beginning of one (can be said several times)
+    /// Only this run and, unless all have ended, its parent and child runs: its id, its short name, or the beginning of one
+    /// (can be said several times)
     #[arg(long, value_name = "RUN")]
     run: Vec<String>,
 
@@ -68,7 +71,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     refuse_itself(&from, &to)?;
     let source = Source::open(&from)?;
-    let (candidates, unreadable) = chosen(&source, &args.run).await?;
+    let (families, unreadable) = chosen(&source, &args.run).await?;
     let home = home(session, args, &to)?;
     let target = open_target(session, args, &to)?;
     let unfinished = if args.moves { Unfinished::InTarget } else { Unfinished::InSource };
@@ -79,12 +82,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         session.output.lines(told)?;
     }
     let mut items = Vec::new();
-    for candidate in &candidates {
-        let copied = carrier.carry(candidate).await;
+    for family in &families {
+        let copied = carrier.carry_family(family).await;
         if !args.json {
-            session.output.lines([line(&copied, args.dry_run)])?;
+            session.output.lines(copied.iter().map(|copied| line(copied, args.dry_run)))?;
         }
-        items.push(copied);
+        items.extend(copied);
     }
     let report = Report {
         from: source.path.display().to_string(),
@@ -110,24 +113,22 @@ fn refuse_itself(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The runs that are meant, the oldest first, and those that can't be read.
-async fn chosen(
-    source: &Source,
-    wanted: &[String],
-) -> Result<(Vec<Candidate>, Vec<UnreadableRun>)> {
+/// The runs that are meant, with their families, the oldest first; and those that can't be read.
+async fn chosen(source: &Source, wanted: &[String]) -> Result<(Vec<Family>, Vec<UnreadableRun>)> {
     let (all, unreadable) = source.store.readable_candidates().await.map_err(|error| {
         let message = format!("{} can't be read: {error}", source.path.display());
         CommandError::failed(message).hint("it is as it was; bring back a copy that is whole")
     })?;
+    let families = families(all);
     if wanted.is_empty() {
-        return Ok((all, unreadable));
+        return Ok((families, unreadable));
     }
-    let mut meant = Vec::new();
+    let mut meant = HashSet::new();
     for name in wanted {
-        meant.push(names::find(&source.store, name).await?);
+        meant.insert(names::find(&source.store, name).await?);
     }
     // Of those that can't be read nobody asked for one that could be found.
-    Ok((all.into_iter().filter(|candidate| meant.contains(&candidate.run)).collect(), Vec::new()))
+    Ok((families.into_iter().filter_map(|family| family.meant(&meant)).collect(), Vec::new()))
 }
 
 /// The checkout whose database it is; none if it is nobody's.
@@ -169,6 +170,9 @@ fn open_target(session: &Session, args: &Args, to: &Path) -> Result<Option<Sqlit
 
 fn line(copied: &Copied, is_trial: bool) -> String {
     let mut line = format!("{}: {}", copied.run_id, copied.outcome.word(is_trial));
+    if let Some(other) = &copied.along_with {
+        line.push_str(&format!(" along with {other}"));
+    }
     if copied.files.files > 0 {
         let size = bytes::size(copied.files.bytes);
         line.push_str(&format!(", with {} ({size})", counted(copied.files.files, "file")));

@@ -15,11 +15,11 @@ use agentos_store::store::Store as _;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::catalog::Listed;
 use crate::error::{CommandError, Result};
 use crate::session::{Opened, Session};
-use crate::travel::latest;
-use crate::{foreground, names, start};
+use crate::travel::latest::{self, Latest};
+use crate::travel::past;
+use crate::{foreground, names, scribe};
 
 /// Moves the run to the workflow as it is now, if that fits what the run has done.
 pub(super) async fn switch(session: &Session, opened: &Opened, run: RunId) -> Result<()> {
@@ -29,13 +29,16 @@ pub(super) async fn switch(session: &Session, opened: &Opened, run: RunId) -> Re
         session.output.note(SAME);
         return Ok(());
     };
-    let tried = switch::trial(store, session.library(store), &request(run, &latest)).await;
+    let (request, notes) = request(session, store, (&record, &latest)).await?;
+    notes.iter().for_each(|note| session.output.note(note));
+    let tried = switch::trial(store, session.library(store), &request).await;
     told(store, &record, tried).await?;
-    start::register(store, &opened.prepared, &latest).await?;
+    latest.keep(opened).await?;
     let owner = store.enlist(OwnerId(Uuid::new_v4()))?;
-    let request = (request(run, &latest), owner.id());
+    let request = (SwitchRequest { now: SystemClock.now(), ..request }, owner.id());
     let moved = switch::switch(store, session.library(store), request).await;
     let moved = told(store, &record, moved).await?;
+    scribe::write(store, run).await;
     session.output.note("the run goes on with the latest source");
     moved.notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
     Ok(())
@@ -49,18 +52,28 @@ async fn find(
     session: &Session,
     store: &SqliteStore,
     run: RunId,
-) -> Result<(RunRecord, Option<Listed>)> {
+) -> Result<(RunRecord, Option<Latest>)> {
     if store.head(run).await?.standing.is_ended() {
         return Err(foreground::ended(store, run, true).await);
     }
     let record = store.run_detail(run).await?.run;
-    let latest = session.catalog.find(&record.workflow)?;
-    let is_other = latest.definition != record.definition_hash;
+    let latest = Latest::find(session, &record)?;
+    let is_other = !latest.is_source_of(&record);
     Ok((record, is_other.then_some(latest)))
 }
 
-fn request(run: RunId, latest: &Listed) -> SwitchRequest {
-    SwitchRequest { run, definition: latest.definition.clone(), now: SystemClock.now() }
+/// What the engine is asked for, and what is to be said about the run's input.
+async fn request(
+    session: &Session,
+    store: &SqliteStore,
+    (record, latest): (&RunRecord, &Latest),
+) -> Result<(SwitchRequest, Vec<String>)> {
+    let Some(started) = past::started(store, record.id).await? else {
+        return Err(CommandError::failed(format!("the log of {} has no start", record.run_id)));
+    };
+    let (start, notes) = latest.start_again(session, (record, &started))?;
+    let request = SwitchRequest { run: record.id, start: start.into(), now: SystemClock.now() };
+    Ok((request, notes))
 }
 
 async fn told(
@@ -117,19 +130,22 @@ pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result
     let store = session.look_for(name)?;
     let run = names::find(&store, name).await?;
     let (record, latest) = find(session, &store, run).await?;
-    let (switched, definition) = match &latest {
+    let (switched, definition, mut notices) = match &latest {
         Some(latest) => {
-            let request = request(run, latest);
+            let (request, notes) = request(session, &store, (&record, latest)).await?;
             let tried = switch::trial(&store, session.library(&store), &request).await;
-            (told(&store, &record, tried).await?, latest.definition.as_str())
+            let definition = latest.workflow.definition.as_str();
+            (told(&store, &record, tried).await?, definition, notes)
         }
         None => {
             session.output.note(SAME);
             let standing = store.head(run).await?.standing;
             let (notices, steps) = (Vec::new(), Default::default());
-            (Switched { notices, steps, standing }, record.definition_hash.as_str())
+            let unchanged = Switched { notices, steps, standing };
+            (unchanged, record.definition_hash.as_str(), Vec::new())
         }
     };
+    notices.extend(switched.notices.iter().map(ToString::to_string));
     let plan = Plan {
         run_id: &record.run_id,
         definition_hash: definition,
@@ -144,7 +160,7 @@ pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result
         kept: planned(&switched.steps.kept),
         superseded: planned(&switched.steps.superseded),
         added: planned(&switched.steps.added),
-        notices: switched.notices.iter().map(ToString::to_string).collect(),
+        notices,
     };
     match json {
         true => session.output.document(&plan)?,
