@@ -35,7 +35,7 @@ pub use names::Names;
 pub use trial::{NumberedStep, StepChanges};
 
 use crate::bounds;
-use crate::codec::Chunk;
+use crate::codec::{Cause, Chunk};
 use crate::effect::{Happening, Timer};
 use crate::entry::{Abandoned, Entry, KeptAnswer, KeptBody, OperationResult, Record, RunStarted};
 use crate::execution::{AdvanceError, Anew, Execution, Known};
@@ -350,6 +350,7 @@ impl Rebase<'_> {
     fn end_history<P: Program>(&self, executed: &mut Executed<P>) -> Result<(), RebaseError> {
         let standing = executed.execution.standing();
         if standing.is_ended() {
+            executed.end_at(self.now);
             return Ok(());
         }
         let last = executed.execution.journal().last_at().unwrap_or(self.now);
@@ -413,6 +414,25 @@ struct Executed<P> {
 }
 
 impl<P: Program> Executed<P> {
+    /// Records the end of the run at this time. The run ended by what was done over recorded answers, but it ends only now:
+    /// how long it is kept counts from there. The program sees nothing of it, because its end is not delivered.
+    fn end_at(&mut self, now: Timestamp) {
+        let Some(last) = self.chunks.last_mut() else { return };
+        let now = now.max(last.at);
+        let Some(end) = last.entries.pop_if(|entry| matches!(entry, Entry::RunEnded { .. })) else {
+            return;
+        };
+        let index = last.entries.len();
+        let by = last.causes.last().map(|cause| cause.by);
+        last.causes.retain(|cause| (cause.from as usize) < index);
+        let mut chunk = Chunk::new(Seq(last.first.0.saturating_add(index as u64)), now, vec![end]);
+        chunk.causes.extend(by.map(|by| Cause { from: 0, by }));
+        if last.entries.is_empty() {
+            self.chunks.pop();
+        }
+        self.chunks.push(chunk);
+    }
+
     /// Takes in a turn, and what more there is of it.
     fn gather(&mut self, mut turn: Turn, at: Timestamp) -> Result<(), RebaseError> {
         loop {

@@ -1,5 +1,6 @@
 //! A recorded run under another program: what the switch tells, refuses, and starts again.
 
+use agentos_core::codec::Chunk;
 use agentos_core::effect::{Effect, Timer};
 use agentos_core::entry::{Entry, OperationResult, Record, RunStarted};
 use agentos_core::id::Try;
@@ -76,6 +77,32 @@ fn what_a_fork_asks_for_beyond_its_history_is_asked_for_now() {
     assert_eq!(due_of(&rebased, "/sleep:nap#1"), Some(Timestamp(DAY + 1_000)));
     let away_ms = Millis::new(u64::try_from(DAY - 5).unwrap());
     assert_eq!(entries(&rebased).last(), Some(&&Entry::RunRebased { away_ms }));
+}
+
+#[test]
+fn a_run_that_ends_over_recorded_answers_ends_now() {
+    let returns = || {
+        Play::new(|s| s.ask(s.run(), shell("x"))).then(|s| {
+            s.note("the answer");
+            s.returns(s.run());
+        })
+    };
+    for rebased in [
+        forked(&napping(), Default::default(), returns).expect("a fork"),
+        switched(&napping(), returns).expect("a switch"),
+    ] {
+        assert!(matches!(rebased.standing, Standing::Ended { .. }), "{:?}", rebased.standing);
+        let end = rebased.chunks.last().expect("an end");
+        assert_eq!((end.at, end.entries.len()), (Timestamp(DAY), 1));
+        // What was answered keeps its time, and the end says what led to it.
+        let records: Vec<Record> =
+            rebased.chunks.into_iter().flat_map(Chunk::into_records).collect();
+        let answer =
+            records.iter().find(|record| matches!(record.entry, Entry::OperationEnded { .. }));
+        let answer = answer.expect("the answer");
+        assert_eq!(answer.at, Timestamp(5));
+        assert_eq!(records.last().and_then(|end| end.by), Some(answer.seq));
+    }
 }
 
 #[test]
