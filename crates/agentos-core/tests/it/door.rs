@@ -10,6 +10,8 @@ mod happenings;
 mod holds;
 mod moves;
 mod reading;
+mod retried;
+mod same;
 mod scopes;
 mod sources;
 mod timeouts;
