@@ -163,6 +163,9 @@ fn the_clock_of_a_hold_stops_with_it() {
     cancelled.go(1, vec![held(HoldKind::Disk, None, Some(900))]);
     cancelled.go(2, vec![cancel("c")]);
     assert_eq!(timers(&cancelled), [Timer::Grace(scope(""))]);
+    let again = Bench::resume(cancelled.log, goes_on());
+    assert_eq!(timers(&again), [Timer::Grace(scope(""))]);
+    assert!(matches!(again.turn.standing, Standing::Working { .. }), "it is to be stopped");
 }
 
 fn waits_for_slot(operation: &str, until: i64) -> Happening {

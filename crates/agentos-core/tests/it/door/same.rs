@@ -196,9 +196,12 @@ fn with_body(play: Play) -> Play {
             let timeout = Some(Millis::new(500));
             let options = StepOptions { retry: thrice(), timeout, body, ..StepOptions::default() };
             s.door.step(s.body(), name("inner"), options).expect("the step is taken");
+            s.step_within(s.body(), "plain", 300);
         })
         .then(|s| s.ask(s.body(), shell("y")))
-        .then(|s| s.door.finish(s.body(), BodyOutcome::Skipped("why not".into())))
+        .then(|s| s.returns(s.body()))
+        .then(|_| {})
+        .then(|s| s.door.finish(s.scope(3), BodyOutcome::Skipped("why not".into())))
         .then(|s| s.phase(s.scope(2), "p"))
         .then(|s| s.ask(s.body(), sleep("nap", 10)))
         .then(|s| {

@@ -1,7 +1,7 @@
 //! What a fold tells about a run: its questions, what is open or held, whose step something is, whether it is ending.
 
 use agentos_core::entry::{Entry, Hold, HoldKind, RunStarted};
-use agentos_core::id::Try;
+use agentos_core::id::{StepNumber, Try};
 use agentos_core::journal::Journal;
 use agentos_core::path::OperationId;
 use agentos_core::time::{Millis, Timestamp};
@@ -100,10 +100,6 @@ fn a_run_is_ending_once_it_is_cancelled_or_has_failed_as_a_whole() {
 
 #[test]
 fn a_run_is_not_active_while_what_it_performs_is_held() {
-    let timed = || {
-        let start = RunStarted { timeout_ms: Some(Millis::new(100)), ..start() };
-        Log::empty().with(Entry::RunStarted(start))
-    };
     let log = timed().with(ordered_alone(SHELL, 1)).at(30).with(held(SHELL, 1));
     let journal = log.journal();
     assert_eq!((journal.is_active(), journal.timeout_due()), (false, None));
@@ -119,4 +115,46 @@ fn a_run_is_not_active_while_what_it_performs_is_held() {
         .with(ended(SHELL));
     let journal = log.journal();
     assert_eq!((journal.is_active(), journal.timeout_due()), (true, Some(Timestamp(1_070))));
+}
+
+/// A run that may be active for 100.
+fn timed() -> Log {
+    let start = RunStarted { timeout_ms: Some(Millis::new(100)), ..start() };
+    Log::empty().with(Entry::RunStarted(start))
+}
+
+fn activity(log: &Log) -> (bool, Option<i64>) {
+    let journal = log.journal();
+    (journal.is_active(), journal.timeout_due().map(|due| due.0))
+}
+
+#[test]
+fn time_in_which_nobody_drove_a_run_is_taken_from_its_active_time_and_no_other() {
+    let away = Millis::new(960);
+    let resumed = || Entry::RunResumed { away_ms: away };
+    let busy = timed().with(ordered_alone(SHELL, 1)).at(30).with(arrived("k", "go"));
+    assert_eq!(activity(&busy.at(1_000).with(resumed())), (true, Some(1_070)));
+    assert_eq!(activity(&timed().at(1_000).with(resumed())), (false, None));
+}
+
+#[test]
+fn a_run_is_active_as_long_as_one_of_its_operations_is_performed() {
+    let (nap, other) = ("/sleep:nap#1", "/shell:y#1");
+    let number = |entry: Entry, nth| match entry {
+        Entry::OperationOrdered { operation, args, due, child, r#try, site, .. } => {
+            let number = Some(StepNumber(nth));
+            Entry::OperationOrdered { operation, number, args, due, child, r#try, site }
+        }
+        entry => entry,
+    };
+    let log = timed()
+        .with(ordered_alone(SHELL, 1))
+        .with(number(ordered_due(nap, 10), 2))
+        .at(10)
+        .with_all([started(SHELL, 1), fired(nap)]);
+    assert_eq!(activity(&log), (true, Some(100)));
+    let log = log.at(150).with(ended(SHELL));
+    assert_eq!(activity(&log), (false, None));
+    // It has been active for too long already.
+    assert_eq!(activity(&log.at(200).with(ordered_alone(other, 3))), (true, Some(200)));
 }
