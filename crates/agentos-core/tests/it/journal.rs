@@ -2,4 +2,5 @@
 
 mod illegal;
 mod life;
+mod reports;
 mod table;

@@ -176,6 +176,23 @@ fn waiting_begins_the_count_anew() {
         }),
     );
     assert_eq!(bench.outcome(), Some(&RunOutcome::Completed { output: Value::Null }));
+    assert!(!bench.kinds().contains(&"run.failing"), "{:?}", bench.kinds());
+}
+
+#[test]
+fn notes_count_as_calls_up_to_the_bound() {
+    let notes_and_lines = |lines: usize| {
+        let bench = Bench::start(Play::new(move |s| {
+            for _ in 0..lines {
+                s.door.log(s.run(), LogLevel::Info, String::new());
+            }
+            s.door.set(s.run(), name("x"), Some(json!(1))).expect("it is within the bound");
+            s.ask(s.run(), sleep("x", 1_000));
+        }));
+        bench.log.entries().iter().any(|entry| matches!(entry, Entry::RunFailing { .. }))
+    };
+    assert!(!notes_and_lines(bounds::DRAIN_REQUESTS - 2));
+    assert!(notes_and_lines(bounds::DRAIN_REQUESTS - 1));
 }
 
 #[test]
@@ -195,10 +212,11 @@ fn a_program_that_is_refused_again_and_again_is_left_waiting() {
             let second = s.door.step(over, name("x"), StepOptions::default()).unwrap();
             let identities = [s.door.identity(first), s.door.identity(second)];
             s.note(format!("{identities:?}"));
+            s.note((first == second).to_string());
             s.returns(s.run());
         }),
     );
-    assert_eq!(bench.notes(), ["1000 refused", r#"["", ""]"#]);
+    assert_eq!(bench.notes(), ["1000 refused", r#"["", ""]"#, "false"]);
     // Nobody answers what was never ordered, and the run does not wait for it.
     assert!(bench.turn.standing.is_ended() && bench.turn.effects.is_empty());
 }
@@ -252,6 +270,24 @@ fn signals_that_nobody_waits_for_are_kept_up_to_a_bound() {
     bench.finish_turn();
     let message = "more than 10000 signals came in that nobody waits for";
     assert_eq!(*bench.failure(), Failure::new(FailureKind::Limit, message));
+}
+
+#[test]
+fn a_signal_that_was_taken_is_not_kept_any_more() {
+    let play = Play::new(|s| {
+        s.ask(s.run(), wait("never"));
+        s.ask(s.run(), shell("x"));
+    })
+    .then(|s| s.ask(s.run(), wait("go")));
+    let mut bench = Bench::start(play);
+    let signals =
+        |from: usize, to| (from..to).map(|nth| signal(&nth.to_string(), "go", Value::Null));
+    bench.go(1, signals(0, bounds::KEPT_SIGNALS).collect());
+    bench.finish_turn();
+    bench.go(2, vec![ended("/shell:x#1", 1, Value::Null)]);
+    bench.go(3, signals(bounds::KEPT_SIGNALS, bounds::KEPT_SIGNALS + 1).collect());
+    bench.finish_turn();
+    assert_eq!(bench.outcome(), None);
 }
 
 /// A log that is as long as wanted and took no program to make; and the latest try in it.

@@ -152,3 +152,20 @@ fn a_child_tells_its_parent_with_its_last_commit() {
     // Once.
     assert!(bench.go(2, vec![cancel("k")]).outgoing.is_empty());
 }
+
+#[test]
+fn a_child_that_is_to_be_stopped_is_waited_for_even_if_it_has_just_begun() {
+    let mut bench = Bench::start(invokes());
+    bench.go(1, vec![cancel("k")]);
+    bench.go(2, vec![started(BUILD, 1, json!({ "run": "…" }))]);
+    assert!(matches!(bench.turn.standing, Standing::Working { .. }), "{:?}", bench.turn.standing);
+}
+
+#[test]
+fn the_end_of_another_run_answers_no_invocation() {
+    let mut bench = Bench::start(invokes());
+    let outcome = RunOutcome::Completed { output: json!(1) };
+    bench.go(1, vec![child_ended("child:another", BUILD, outcome)]);
+    assert_eq!(bench.kinds(), ["child.ended"]);
+    assert_eq!(bench.notes(), Vec::<&str>::new());
+}

@@ -8,6 +8,7 @@ use agentos_core::id::Seq;
 use agentos_core::journal::{Illegal, IllegalEntry};
 use agentos_core::program::{BodyOutcome, StepOptions};
 use agentos_core::retry::RetryPolicy;
+use agentos_core::source::BodyText;
 use agentos_core::value::Value;
 use serde_json::json;
 
@@ -313,4 +314,30 @@ fn every_disagreement_is_said_in_a_sentence() {
     the workflow does not do what its log says it did: log entry 7 (`operation.ordered`) is illegal: the run has ended
     `the run` is recorded as ended, but the workflow did not come to its end
     ");
+}
+
+#[test]
+fn a_body_whose_text_is_known_on_one_side_only_is_the_same() {
+    let asks = |text: Option<&'static str>| {
+        Play::new(move |s| {
+            let body = text.map(|hash| BodyText { hash: hash.to_owned(), tied: None });
+            let options = StepOptions { retry: thrice(), body, ..StepOptions::default() };
+            s.door.step(s.run(), name("a"), options).expect("the step is taken");
+        })
+        .then(|s| s.ask(s.body(), shell("x")))
+    };
+    for (recorded, found) in [(None, Some("new")), (Some("old"), None)] {
+        assert!(Bench::resume(Bench::start(asks(recorded)).log, asks(found)).turn.is_empty());
+    }
+    let changed = between(asks(Some("old")), asks(Some("new")));
+    assert_eq!(changed_identity(changed), "/a#1");
+}
+
+#[test]
+fn a_state_write_that_is_not_made_again_is_noticed() {
+    let writes = Play::new(|s| {
+        s.door.set(s.run(), name("k"), Some(json!(1))).expect("it is written");
+        s.ask(s.run(), shell("x"));
+    });
+    assert_eq!(between(writes, asks_shell()), not_ordered("a state write or comment"));
 }

@@ -1,7 +1,7 @@
 //! How bodies end, and what becomes of their scopes, steps and runs.
 
 use agentos_core::bounds::KEPT_SIGNALS;
-use agentos_core::entry::{Entry, RunOutcome, StepOutcome};
+use agentos_core::entry::{Entry, RunOutcome, RunStarted, StepOutcome};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::program::BodyOutcome;
 use agentos_core::retry::{Backoff, RetryPolicy};
@@ -10,7 +10,8 @@ use agentos_core::value::Value;
 use serde_json::json;
 
 use crate::support::bench::{Bench, cancel, ended, retry_timer, signal, stopped};
-use crate::support::fact::{error, step_ended, thrice};
+use crate::support::fact::{error, start, step_ended, thrice};
+use crate::support::log::Log;
 use crate::support::play::{Play, Stage, shell, sleep, wait};
 
 fn of_kind(kind: FailureKind) -> Failure {
@@ -303,4 +304,13 @@ fn a_sleep_of_no_length_is_answered_within_the_turn() {
     let bench = Bench::start(play);
     assert_eq!(bench.notes(), ["/sleep:x#1 = null"]);
     assert!(bench.turn.standing.is_ended());
+}
+
+#[test]
+fn a_run_that_waits_for_nothing_does_not_wait_for_its_deadline() {
+    let first = RunStarted { deadline: Some(Timestamp(9_000)), ..start() };
+    let play = Play::new(|s| s.step(s.run(), "a", thrice())).then(|s| s.returns(s.body()));
+    let bench = Bench::resume(Log::empty().with(Entry::RunStarted(first)), play);
+    let message = "waits for nothing that could ever happen: the run";
+    assert_eq!(bench.failure(), &Failure::new(FailureKind::Stalled, message));
 }

@@ -4,6 +4,7 @@ use agentos_core::effect::{Effect, Happening, Timer};
 use agentos_core::id::Try;
 use agentos_core::inbox::{Message, MessageBody};
 use agentos_core::operation::OperationKind;
+use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -190,7 +191,14 @@ fn whoever_performs_an_operation_again_learns_where_it_was() {
 
 #[test]
 fn the_first_of_a_signal_and_a_timeout_answers_the_wait() {
-    let play = || Play::new(|s| s.ask(s.run(), wait_for("go", 100))).then(|s| s.note_delivery());
+    let play = || {
+        Play::new(|s| s.ask(s.run(), wait_for("go", 100)))
+            .then(|s| {
+                s.note_delivery();
+                s.ask(s.run(), shell("x"));
+            })
+            .then(|s| s.note_delivery())
+    };
     let mut signalled = Bench::start(play());
     signalled.go(100, vec![signal("k", "go", json!(1)), timer("/wait:go#1")]);
     assert_eq!(signalled.notes(), ["/wait:go#1 = 1"]);
@@ -210,12 +218,66 @@ fn a_signal_that_came_before_its_wait_is_kept_for_it() {
             s.ask(s.run(), wait("go"));
         })
         .then(|s| s.note_delivery())
+        .then(|s| {
+            s.note_delivery();
+            s.ask(s.run(), shell("y"));
+        })
+        .then(|s| s.ask(s.run(), wait("go")))
+        .then(|s| {
+            s.note_delivery();
+            s.ask(s.run(), wait("go"));
+        })
         .then(|s| s.note_delivery());
     let mut bench = Bench::start(play);
     bench.go(1, vec![signal("k", "go", json!("first")), signal("l", "go", json!("second"))]);
     bench.go(2, vec![ended("/shell:x#1", 1, Value::Null)]);
     // One signal answers every wait that is open when it is delivered; the other is kept for later ones.
     assert_eq!(bench.notes(), [r#"/wait:go#1 = "first""#, r#"/wait:go#2 = "first""#]);
+    let offers = bench.kinds().into_iter().filter(|kind| *kind == "signal.offered").count();
+    assert_eq!(offers, 1, "it is on its way to both");
+    bench.go(3, vec![ended("/shell:y#1", 1, Value::Null)]);
+    assert_eq!(bench.notes()[2..], [r#"/wait:go#3 = "second""#], "each is taken once");
+}
+
+#[test]
+fn a_wait_that_a_signal_has_answered_has_no_timer_left() {
+    let play =
+        Play::new(|s| s.ask(s.run(), wait_for("go", 100))).then(|s| s.ask(s.run(), shell("x")));
+    let mut bench = Bench::start(play);
+    bench.go(1, vec![signal("k", "go", json!(1))]);
+    assert_eq!(bench.turn.standing, Standing::Working { wake_at: None });
+}
+
+#[test]
+fn a_wait_of_no_length_is_left_to_the_clock() {
+    let bench = Bench::start(Play::new(|s| s.ask(s.run(), wait_for("go", 0))));
+    assert_eq!(bench.turn.standing, Standing::Parked { wake_at: Some(Timestamp(0)) });
+}
+
+#[test]
+fn what_has_started_in_the_world_is_still_owed_an_answer() {
+    let mut bench = Bench::start(Play::new(|s| s.ask(s.run(), shell("x"))));
+    bench.go(1, vec![started("/shell:x#1", 1, Value::Null)]);
+    assert_eq!(bench.turn.standing, Standing::Working { wake_at: None });
+}
+
+#[test]
+fn time_does_not_go_back_for_a_program_that_asks_late_for_an_old_answer() {
+    let both = Play::new(|s| {
+        s.ask(s.run(), shell("x"));
+        s.ask(s.run(), shell("y"));
+    });
+    let mut bench = Bench::start(both.then(|_| {}).then(|_| {}));
+    bench.go(10, vec![ended("/shell:x#1", 1, Value::Null)]);
+    bench.go(20, vec![ended("/shell:y#1", 1, Value::Null)]);
+    let log = bench.log.cut(5);
+    let late =
+        Play::new(|s| s.ask(s.run(), shell("y"))).then(|s| s.ask(s.run(), shell("x"))).then(|s| {
+            s.note_delivery();
+            s.note(s.door.now().to_string());
+            s.ask(s.run(), shell("z"));
+        });
+    assert_eq!(Bench::resume(log, late).notes(), ["/shell:x#1 = null", "20 ms"]);
 }
 
 #[test]

@@ -7,9 +7,11 @@ use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::support::bench::{Bench, attempt_timer, cancel, decision, ended, stopped, timer};
+use crate::support::bench::{
+    Bench, attempt_timer, cancel, decision, ended, interrupted, stopped, timer,
+};
 use crate::support::fact::{op, scope};
-use crate::support::play::{Play, shell};
+use crate::support::play::{Play, shell, sleep};
 
 const X: &str = "/shell:x#1";
 
@@ -113,6 +115,59 @@ fn a_run_that_is_cancelled_does_not_wait_for_an_approval() {
     assert!(matches!(bench.outcome(), Some(RunOutcome::Cancelled { .. })));
 }
 
+#[test]
+fn only_what_is_being_performed_can_be_held_and_only_once() {
+    let play = || {
+        Play::new(|s| {
+            s.ask(s.run(), shell("x"));
+            s.ask(s.run(), sleep("x", 100));
+        })
+    };
+    let mut bench = Bench::start(play());
+    assert!(bench.go(1, vec![waits_for_slot("/sleep:x#1", 900)]).is_empty(), "a sleep only waits");
+    bench.go(2, vec![interrupted(X, 1)]);
+    assert!(bench.go(3, vec![asks()]).is_empty(), "its first try is over");
+    let held_again = |kind| match held(kind, None, None) {
+        Happening::Held { operation, hold, .. } => {
+            Happening::Held { operation, r#try: Try(2), hold }
+        }
+        other => other,
+    };
+    bench.go(4, vec![held_again(HoldKind::Disk), held_again(HoldKind::Approval)]);
+    assert_eq!(bench.kinds(), ["operation.held"], "it is held already");
+    bench.go(5, vec![admitted(X), ended(X, 2, json!(7))]);
+    assert!(bench.go(6, vec![held_again(HoldKind::Disk)]).is_empty(), "it has its answer");
+}
+
+#[test]
+fn what_is_to_be_stopped_and_has_not_begun_is_dead() {
+    let mut bench = Bench::start(play());
+    bench.go(1, vec![cancel("c")]);
+    bench.go(2, vec![asks()]);
+    assert_eq!(bench.kinds(), ["operation.ended", "run.ended"]);
+    assert!(matches!(bench.outcome(), Some(RunOutcome::Cancelled { .. })));
+}
+
+#[test]
+fn the_clock_of_a_hold_stops_with_it() {
+    let timers = |bench: &Bench| -> Vec<Timer> {
+        bench.execution.timers().map(|(_, timer)| timer.clone()).collect()
+    };
+    let goes_on = || Play::new(|s| s.ask(s.run(), shell("x"))).then(|s| s.ask(s.run(), shell("y")));
+    let mut declined = Bench::start(goes_on());
+    declined.go(1, vec![held(HoldKind::Approval, None, Some(900))]);
+    assert_eq!(timers(&declined), [Timer::Operation(op(X))]);
+    declined.go(2, vec![decision("k", X, false)]);
+    assert_eq!(timers(&declined), []);
+    let mut cancelled = Bench::start(goes_on());
+    cancelled.go(1, vec![held(HoldKind::Disk, None, Some(900))]);
+    cancelled.go(2, vec![cancel("c")]);
+    assert_eq!(timers(&cancelled), [Timer::Grace(scope(""))]);
+    let again = Bench::resume(cancelled.log, goes_on());
+    assert_eq!(timers(&again), [Timer::Grace(scope(""))]);
+    assert!(matches!(again.turn.standing, Standing::Working { .. }), "it is to be stopped");
+}
+
 fn waits_for_slot(operation: &str, until: i64) -> Happening {
     let message = "1 of 1 runs at work".to_owned();
     let hold = Hold { kind: HoldKind::Slot, message, subject: None, until: Some(Timestamp(until)) };
@@ -157,6 +212,23 @@ fn what_waits_for_room_on_the_disk_is_tried_again_before_its_time_when_something
     assert_eq!(bench.turn.standing, Standing::Working { wake_at: None }, "its timer is gone");
     bench.go(31, vec![ended(X, 1, json!(7))]);
     assert_eq!(Bench::resume(bench.log, play()).notes(), ["/shell:x#1 = 7"]);
+}
+
+#[test]
+fn only_time_in_which_a_run_does_nothing_but_wait_for_a_slot_is_given_back() {
+    let mut at_once = Bench::start(play());
+    at_once.go(1, vec![waits_for_slot(X, 900), admitted(X)]);
+    assert_eq!(at_once.kinds(), ["operation.held", "operation.released"], "it has not waited");
+    let both = || {
+        Play::new(|s| {
+            s.ask(s.run(), shell("x"));
+            s.ask(s.run(), shell("y"));
+        })
+    };
+    let mut busy = Bench::start(both());
+    busy.go(1, vec![waits_for_slot(X, 900)]);
+    busy.go(30, vec![admitted(X)]);
+    assert_eq!(busy.kinds(), ["operation.released"], "the other one is performed meanwhile");
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use agentos_core::bounds;
 use agentos_core::codec::{Chunk, decode, encode};
+use agentos_core::entry::{Entry, RunStarted};
 use agentos_core::execution::{Execution, Options};
 use agentos_core::failure::Failure;
-use agentos_core::id::{Attempt, StepNumber};
+use agentos_core::id::{Attempt, Seed, StepNumber};
 use agentos_core::journal::Journal;
 use agentos_core::program::Delivery;
 use agentos_core::standing::Standing;
@@ -14,7 +15,8 @@ use agentos_core::value::Value;
 use serde_json::json;
 
 use crate::support::bench::{Bench, ended, failed, retry_timer, signal, timer};
-use crate::support::fact::{error, name, scope, thrice};
+use crate::support::fact::{error, name, scope, start, thrice};
+use crate::support::log::Log;
 use crate::support::play::{Play, Stage, shell, shell_with, sleep, wait};
 
 /// A log as it comes back from a store.
@@ -267,4 +269,49 @@ fn a_log_line_names_the_innermost_step_around_it() {
     assert_eq!(said.scope, scope("/a#1@1/~p#1@1"));
     let step = said.step.as_ref().expect("its step");
     assert_eq!((step.path.as_str(), step.number), ("/a#1", StepNumber(1)));
+}
+
+#[test]
+fn chance_after_a_delivery_depends_on_the_run_and_the_delivery_and_not_on_what_was_drawn_before() {
+    let drawn = |extra: usize, seed: u64| {
+        let draw = move |s: &mut Stage<'_, '_>| {
+            let drawn = s.door.random();
+            (0..extra).for_each(|_| _ = s.door.random());
+            s.note(drawn.to_string());
+        };
+        let play = Play::new(move |s| {
+            draw(s);
+            s.step(s.run(), "a", thrice());
+        })
+        .then(move |s| {
+            draw(s);
+            s.ask(s.body(), shell("x"));
+        })
+        .then(move |s| {
+            draw(s);
+            s.returns(s.body());
+        })
+        .then(move |s| {
+            draw(s);
+            s.ask(s.run(), sleep("nap", 10));
+        })
+        .then(move |s| {
+            draw(s);
+            s.ask(s.run(), wait("go"));
+        })
+        .then(move |s| {
+            draw(s);
+            s.returns(s.run());
+        });
+        let first = RunStarted { seed: Seed(seed), ..start() };
+        let mut bench = Bench::resume(Log::empty().with(Entry::RunStarted(first)), play);
+        bench.go(1, vec![ended("/a#1@1/shell:x#1", 1, json!(1))]);
+        bench.go(11, vec![timer("/sleep:nap#1")]);
+        bench.go(12, vec![signal("k", "go", json!(1))]);
+        bench.notes().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let once = drawn(0, 42);
+    assert_eq!(once.len(), 6);
+    assert_eq!(drawn(3, 42), once);
+    assert!(drawn(0, 43).iter().zip(&once).all(|(other, drawn)| other != drawn));
 }

@@ -2,6 +2,7 @@
 
 use agentos_core::effect::Effect;
 use agentos_core::entry::{Abandoned, Entry, OperationResult, RunOutcome};
+use agentos_core::failure::FailureKind;
 use agentos_core::id::{RunId, Try};
 use agentos_core::standing::Standing;
 use agentos_core::value::Value;
@@ -132,4 +133,43 @@ fn the_run_keeps_what_it_started_with() {
     let bench = Bench::resume(moved(&[]), Play::new(|s| s.note_delivery()).then(|_| {}));
     assert_eq!(bench.notes(), [r#"run {"issue":7}"#]);
     assert_eq!(bench.execution.journal().start(), Some(&start()));
+}
+
+#[test]
+fn what_is_dead_before_it_is_asked_for_again_is_performed_once_in_every_execution() {
+    let play = || Play::new(|s| s.ask(s.run(), shell("x"))).then(|s| s.ask(s.run(), shell("old")));
+    let mut bench = Bench::resume(moved(&[]), play());
+    bench.go(1, vec![stopped("/shell:old#1", 1)]);
+    bench.go(2, vec![ended("/shell:x#1", 1, Value::Null)]);
+    assert_eq!(bench.turn.effects.len(), 1, "{:?}", bench.turn.effects);
+    let again = Bench::resume(bench.log, play());
+    assert_eq!(again.turn.effects.len(), 1, "{:?}", again.turn.effects);
+}
+
+#[test]
+fn a_run_that_only_waited_for_what_was_left_behind_has_stalled_when_that_is_dead() {
+    let mut bench = Bench::resume(moved(&[]), Play::default());
+    assert_eq!(bench.outcome(), None);
+    bench.go(1, vec![stopped("/shell:old#1", 1)]);
+    assert_eq!(bench.failure().kind, FailureKind::Stalled);
+}
+
+#[test]
+fn a_child_that_was_left_behind_is_dead_by_its_own_end_only_and_once() {
+    let left = Abandoned { operation: op("/invoke:old#1"), r#try: Try(1), child: Some(run(9)) };
+    let switched = Entry::SourceSwitched {
+        definition: "another".to_owned(),
+        abandoned: vec![left],
+        keeps_numbers: false,
+    };
+    let log = Log::started().with_all([switched, run_started()]);
+    let mut bench = Bench::resume(log, Play::new(|s| s.ask(s.run(), shell("x"))));
+    let outcome = || RunOutcome::Completed { output: Value::Null };
+    let is_left = |bench: &Bench| bench.execution.performing().count() == 2;
+    bench.go(1, vec![child_ended("child:another", "/invoke:old#1", outcome())]);
+    assert!(is_left(&bench), "it was another one");
+    bench.go(2, vec![stopped("/invoke:old#1", 1)]);
+    assert!(!is_left(&bench));
+    bench.go(3, vec![child_ended(&run(9).farewell().0, "/invoke:old#1", outcome())]);
+    assert_eq!(bench.kinds(), ["child.ended"]);
 }

@@ -3,13 +3,16 @@
 use agentos_core::bounds;
 use agentos_core::effect::{Happening, Timer};
 use agentos_core::entry::{Entry, RunOutcome, RunStarted};
+use agentos_core::execution::{Execution, Options};
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::standing::{EndStatus, Standing};
 use agentos_core::time::{Millis, Timestamp};
+use agentos_core::turn::Turn;
+use agentos_core::value::Value;
 use serde_json::json;
 
 use crate::support::bench::{Bench, attempt_timer, cancel, ended, retry_timer, stopped, timer};
-use crate::support::fact::{error, scope, start};
+use crate::support::fact::{error, run_started, scope, start, switched};
 use crate::support::log::Log;
 use crate::support::play::{Play, shell, sleep, wait};
 
@@ -189,4 +192,55 @@ fn only_the_timers_of_a_run_say_how_it_fails() {
     assert_eq!(Timer::Run.failure(), Some(too_long("the run was active for too long")));
     assert_eq!(Timer::Deadline.failure(), Some(too_long("the run's deadline has come")));
     assert_eq!(Timer::Grace(scope("")).failure(), None);
+}
+
+/// What a turn says that takes a run up at this time.
+fn taken_up(log: &Log, at: i64, options: Options) -> Vec<&'static str> {
+    let play = Play::new(|s| s.ask(s.run(), shell("x")));
+    let taken = Execution::replay(play, log.journal(), options, Timestamp(at));
+    let (_, turn) = taken.expect("the program goes with its log");
+    turn.chunk.entries.iter().map(Entry::kind).collect()
+}
+
+#[test]
+fn a_run_that_is_taken_up_late_says_so_unless_it_needed_nobody_or_has_not_begun() {
+    let late = bounds::AWAY_MS;
+    let begun = Bench::start(Play::new(|s| s.ask(s.run(), shell("x")))).log;
+    let nothing = Vec::<&str>::new();
+    assert_eq!(taken_up(&begun, late, Options::default()), ["run.resumed"]);
+    assert_eq!(taken_up(&begun, late - 1, Options::default()), nothing);
+    let parked = Options { was_parked: true, ..Options::default() };
+    assert_eq!(taken_up(&begun, late, parked), nothing);
+    assert_eq!(taken_up(&Log::started(), late, Options::default()), ["operation.ordered"]);
+    let moved = begun.with_all([switched(&["/shell:x#1"]), run_started()]);
+    assert_eq!(taken_up(&moved, late, Options::default()), ["operation.ordered"]);
+}
+
+#[test]
+fn having_been_away_takes_no_room_in_a_turn() {
+    let play = || {
+        Play::new(|s| {
+            s.ask(s.run(), shell("x"));
+            s.ask(s.run(), shell("y"));
+        })
+        .then(|s| s.ask(s.run(), shell("after-x")))
+        .then(|s| s.ask(s.run(), shell("after-y")))
+    };
+    let mut bench = Bench::start(play());
+    let both = ["/shell:x#1", "/shell:y#1"].map(|id| ended(id, 1, Value::Null));
+    bench.go(1, both.to_vec());
+    // The turn was cut behind the answers.
+    let log = bench.log.cut(5);
+    let kinds = |turn: &Turn| turn.chunk.entries.iter().map(Entry::kind).collect::<Vec<_>>();
+    let replay = |turn_entries| {
+        let options = Options { turn_entries, ..Options::default() };
+        let late = Timestamp(1 + bounds::AWAY_MS);
+        Execution::replay(play(), log.journal(), options, late).expect("it goes with its log")
+    };
+    let (mut execution, turn) = replay(1);
+    assert_eq!((kinds(&turn), turn.more), (vec!["run.resumed", "operation.ordered"], true));
+    let turn = execution.advance(Vec::new(), turn.chunk.at).expect("the rest");
+    assert_eq!((kinds(&turn), turn.more), (vec!["operation.ordered"], true));
+    let (_, turn) = replay(0);
+    assert_eq!(kinds(&turn), ["run.resumed", "operation.ordered"], "no turn is too small for work");
 }
