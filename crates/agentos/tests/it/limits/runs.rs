@@ -119,7 +119,7 @@ fn a_run_that_waits_for_a_person_has_no_slot() {
 }
 
 #[test]
-fn a_limit_that_changes_holds_for_whoever_comes_later() {
+fn a_limit_that_changes_holds_for_runs_that_wait_and_for_new_ones() {
     let site = Site::new();
     site.hold("concurrency: 1");
     let (first, _) = site.foreground("hold");
@@ -128,15 +128,14 @@ fn a_limit_that_changes_holds_for_whoever_comes_later() {
     site.until_it_waits(&waits, "slot");
     // More than the workflow says itself.
     site.configure("[limits.workflows]\nhold = 2\n");
-    let (third, _) = site.foreground("hold");
     site.until_begun(2);
-    assert_eq!(site.show(&waits)["waiting"]["kind"], "slot", "it knows of one");
+    let (third, waits) = site.foreground("hold");
+    site.until_it_waits(&waits, "slot");
     // Fewer than there are.
     site.configure("[limits]\nruns_per_repo = 1\nworkflows.hold = \"none\"\n");
-    let (fourth, any) = site.foreground("hold");
-    wait_until("it works or waits", || {
-        site.begun() == 3 || site.show(&any)["waiting"]["kind"] == "slot"
-    });
+    let (fourth, waits) = site.foreground("hold");
+    site.until_it_waits(&waits, "slot");
+    assert_eq!(site.begun(), 2);
     site.go();
     for process in [first, second, third, fourth] {
         process.done().exits(0);
