@@ -123,6 +123,7 @@ mod desk;
 mod error;
 mod input;
 mod json;
+mod nearest;
 mod notes;
 pub mod operations;
 mod panics;
@@ -145,7 +146,10 @@ pub use combine::{
 };
 pub use ctx::Ctx;
 pub use error::{Error, Result};
-pub use input::{AnswerError, InputError, InputProblem, accept_input, check_answer};
+pub use input::{
+    AnswerError, InputError, InputProblem, WrongDefault, accept_input, check_answer, wrong_defaults,
+};
+pub use nearest::nearest;
 pub use notes::Log;
 pub use program::RustProgram;
 pub use run::RunInfo;
