@@ -56,4 +56,6 @@ pub struct Baseline {
     pub usage: Usage,
     /// US dollars.
     pub cost_usd: f64,
+    /// Whether the tokens of a part of it are unknown.
+    pub is_short: bool,
 }

@@ -569,7 +569,12 @@ declare module "agentos" {
     readonly sessionId: string | null;
     readonly agent: string;
     readonly model: string | null;
-    readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly cachedTokens: number };
+    /** In tokens; `null` where they are not known, as of a session that was killed and resumed. */
+    readonly usage: {
+      readonly inputTokens: number | null;
+      readonly outputTokens: number | null;
+      readonly cachedTokens: number | null;
+    };
     /** In US dollars; `null` if it is not known. */
     readonly cost: number | null;
     readonly exitReason: ExitReason;

@@ -8,6 +8,7 @@ mod contexts;
 mod edits;
 mod emit;
 mod lint;
+mod places;
 mod rewrite;
 
 use agentos_core::source::{BodyText, Site};
@@ -103,6 +104,15 @@ pub(crate) fn lint(name: &str, text: &str) -> Vec<Diagnostic> {
         Ok(semantic) => lint::lint(&source, &semantic),
         Err(_) => Vec::new(),
     }
+}
+
+/// The byte of a module at which the property with this path begins, if the path is written out there.
+pub(crate) fn place_of_property(name: &str, text: &str, path: &[&str]) -> Option<u32> {
+    let source = Source::new(name, text);
+    let arena = Allocator::default();
+    let parsed = parse(&arena, &source).ok()?;
+    let semantic = analyse(&parsed, &source).ok()?;
+    places::property(&semantic, path)
 }
 
 fn parse<'a>(arena: &'a Allocator, source: &Source<'a>) -> Result<ParserReturn<'a>, Diagnostic> {

@@ -10,7 +10,7 @@ use agentos_core::name::{Name, NameError};
 use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 
-use crate::compile::{CallSite, PositionMap};
+use crate::compile::{self, CallSite, PositionMap};
 use crate::config::WorkflowConfig;
 use crate::diagnostic::Diagnostic;
 use crate::doors;
@@ -160,10 +160,29 @@ impl Definition {
         }
     }
 
+    /// An error about a part of the input's schema: at the line where the entry module writes that part, if it does.
+    #[must_use]
+    pub fn schema_error(&self, pointer: &str, message: String) -> Diagnostic {
+        let unescaped =
+            pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
+        // Members of a list have no name.
+        let names = unescaped.filter(|part| !part.bytes().all(|byte| byte.is_ascii_digit()));
+        let path: Vec<String> = std::iter::once("input".to_owned()).chain(names).collect();
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let (entry, text) = (&self.sources.entry, self.entry_text());
+        match compile::place_of_property(entry, text, &path) {
+            Some(offset) => Diagnostic::at_offset(entry, text, offset, message),
+            None => self.at_config(message),
+        }
+    }
+
+    fn entry_text(&self) -> &str {
+        self.sources.modules.get(&self.sources.entry).map_or("", String::as_str)
+    }
+
     /// A remark about the config, where that stands.
     fn at_config(&self, message: String) -> Diagnostic {
-        let entry = &self.sources.entry;
-        let text = self.sources.modules.get(entry).map_or("", String::as_str);
+        let (entry, text) = (&self.sources.entry, self.entry_text());
         match text.find("createWorkflow(") {
             Some(offset) => {
                 let offset = crate::position::number(offset);

@@ -63,11 +63,16 @@ pub fn check_templates(project: &Path) -> Vec<Diagnostic> {
             diagnostics.extend(compile::lint(name, &text));
         }
     }
+    sort(&mut diagnostics);
+    diagnostics
+}
+
+/// Puts remarks in the order of their files and lines.
+pub fn sort(diagnostics: &mut [Diagnostic]) {
     diagnostics.sort_by(|one, other| {
         let key = |found: &Diagnostic| (found.file.clone(), found.line, found.column);
         key(one).cmp(&key(other))
     });
-    diagnostics
 }
 
 /// Whether anything among these makes a template unusable.

@@ -7,6 +7,7 @@
 mod defaults;
 mod names;
 mod problems;
+mod wrong_defaults;
 
 use agentos_core::bounds;
 use agentos_core::failure::{Failure, FailureKind};
@@ -15,7 +16,8 @@ use serde_json::json;
 use thiserror::Error;
 
 pub use problems::InputProblem;
-use problems::{PROBLEMS, listed, violations};
+use problems::{NOT_KNOWN, PROBLEMS, listed, pointer_part, violations};
+pub use wrong_defaults::{WrongDefault, wrong_defaults};
 
 /// Why an input is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -48,8 +50,8 @@ impl InputError {
     }
 }
 
-/// Completes an input with the defaults of its schema, and checks the result. A schema without a word about other
-/// properties takes only those that it lists. Nothing is fetched: references lead within the schema.
+/// Completes an input with the defaults of its schema, and checks the result. At every depth, a schema that lists properties
+/// without a word about others takes only those. Nothing is fetched: references lead within the schema.
 ///
 /// # Errors
 /// [`InputError`] says which fields are wrong and how, or what is wrong with the schema.
@@ -57,26 +59,65 @@ pub fn accept_input(schema: Option<&Value>, mut input: Value) -> Result<Value, I
     // An input that is too large is not worth a look, and its fields are not worth quoting.
     check_size(&input)?;
     let Some(schema) = schema else { return Ok(input) };
-    defaults::complete(schema, &mut input)?;
+    let added = defaults::complete(schema, &mut input)?;
     check_size(&input)?;
-    let mut found = violations(schema, &input, "input").map_err(InputError::Schema)?;
-    let unknown = names::unknown(schema, &input).into_iter();
-    found.extend(unknown.map(|name| InputProblem::below(("input", ""), name, "is not known")));
-    // In an order of ours, not the validator's, and each field once.
-    found.sort_by(|one, other| one.path.cmp(&other.path));
-    found.dedup();
-    found.truncate(PROBLEMS);
+    let fitting = violations(schema, &input, "input").map_err(InputError::Schema)?;
+    let mut found = with_unknown_names(fitting, (schema, schema), &input, "input");
+    for problem in &mut found {
+        if added.iter().any(|default| is_within(&problem.pointer, default)) {
+            problem.message.push_str(" (the default in the workflow's schema is wrong)");
+        }
+    }
     if found.is_empty() { Ok(input) } else { Err(InputError::Invalid(found)) }
 }
 
-/// Takes out of an input what its schema does not list: the input of an older run, whose workflow listed it. Says the names.
+/// What the validator has found and names that no schema lists, in an order of ours, and each field once.
+fn with_unknown_names(
+    mut found: Vec<InputProblem>,
+    (root, schema): (&Value, &Value),
+    value: &Value,
+    name: &str,
+) -> Vec<InputProblem> {
+    let unknown = names::unknown((root, schema), value, name);
+    // The validator finds some of them too, and has nothing to suggest.
+    found.retain(|one| {
+        one.message != NOT_KNOWN || unknown.iter().all(|other| other.path != one.path)
+    });
+    found.extend(unknown);
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found.dedup();
+    found.truncate(PROBLEMS);
+    found
+}
+
+fn is_within(pointer: &str, outer: &str) -> bool {
+    pointer.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Takes out of an input what its schema does not list, at every depth: the input of an older run, whose workflow listed it. Says
+/// the paths.
 pub fn remove_unknown(schema: Option<&Value>, input: &mut Value) -> Vec<String> {
-    let unknown = schema.map(|schema| names::unknown(schema, input)).unwrap_or_default();
-    let unknown: Vec<String> = unknown.into_iter().map(str::to_owned).collect();
-    if let Some(fields) = input.as_object_mut() {
-        fields.retain(|name, _| !unknown.contains(name));
+    let mut removed = Vec::new();
+    let Some(schema) = schema else { return removed };
+    loop {
+        // As many as are told at once.
+        let unknown = names::unknown((schema, schema), input, "");
+        let before = removed.len();
+        for InputProblem { path, pointer, .. } in unknown {
+            let (object, name) = pointer.rsplit_once('/').unwrap_or_default();
+            let Some(fields) = input.pointer_mut(object).and_then(Value::as_object_mut) else {
+                continue;
+            };
+            let count = fields.len();
+            fields.retain(|field, _| pointer_part(field) != format!("/{name}"));
+            if fields.len() < count {
+                removed.push(path.trim_start_matches('.').to_owned());
+            }
+        }
+        if removed.len() == before {
+            return removed;
+        }
     }
-    unknown
 }
 
 /// Why an agent's answer is not taken.

@@ -123,6 +123,7 @@ mod desk;
 mod error;
 mod input;
 mod json;
+mod nearest;
 mod notes;
 pub mod operations;
 mod panics;
@@ -146,8 +147,10 @@ pub use combine::{
 pub use ctx::Ctx;
 pub use error::{Error, Result};
 pub use input::{
-    AnswerError, InputError, InputProblem, accept_input, check_answer, remove_unknown,
+    AnswerError, InputError, InputProblem, WrongDefault, accept_input, check_answer,
+    remove_unknown, wrong_defaults,
 };
+pub use nearest::nearest;
 pub use notes::Log;
 pub use program::RustProgram;
 pub use run::RunInfo;

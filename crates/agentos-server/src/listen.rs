@@ -30,6 +30,7 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub(crate) use limits::BodyLimit;
 pub use limits::Limits;
 pub use socket_file::{SocketFile, SocketFileError};
 

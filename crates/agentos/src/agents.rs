@@ -137,16 +137,19 @@ impl Sessions for Kept {
 }
 
 fn known(record: SessionRecord) -> KnownSession {
-    let tokens = |count: Option<i64>| count.and_then(|count| count.try_into().ok()).unwrap_or(0);
+    let tokens = |count: Option<i64>| count.and_then(|count| count.try_into().ok());
+    let usage = || {
+        Some(Usage {
+            input_tokens: tokens(record.input_tokens)?,
+            output_tokens: tokens(record.output_tokens)?,
+            cached_tokens: tokens(record.cached_tokens)?,
+        })
+    };
     KnownSession {
+        usage: usage(),
         name: record.name,
         agent: record.agent,
         session_id: record.session_id,
-        usage: Usage {
-            input_tokens: tokens(record.input_tokens),
-            output_tokens: tokens(record.output_tokens),
-            cached_tokens: tokens(record.cached_tokens),
-        },
         cost_usd: record.cost_usd,
     }
 }

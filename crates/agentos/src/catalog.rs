@@ -20,14 +20,13 @@ use agentos_script::diagnostic::Diagnostic;
 use agentos_script::files::WORKFLOWS_FOLDER;
 use agentos_script::limits::Limits;
 use agentos_script::templates::{Templates, load_templates};
-use agentos_sdk::{Workflow, Workflows};
+use agentos_sdk::{Workflow, Workflows, nearest};
 use agentos_store::records::NewDefinition;
 use agentos_store::sqlite::SqliteStore;
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::config::nearest;
 use crate::error::{Cause, CommandError, Result};
 use crate::templates::changes;
 
@@ -94,6 +93,11 @@ impl Catalog {
             Some(project) => load_templates(project),
             None => Templates::default(),
         })
+    }
+
+    /// The templates of the project.
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &Arc<Definition>> {
+        self.templates().workflows.values()
     }
 
     /// What is wrong with templates that can't be used.

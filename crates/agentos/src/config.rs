@@ -43,7 +43,7 @@ pub(crate) use limits::Limits;
 pub(crate) use live::LiveConfig;
 pub(crate) use log::Log;
 pub(crate) use mcp::Mcp;
-pub(crate) use mistake::{ConfigError, nearest};
+pub(crate) use mistake::ConfigError;
 pub(crate) use output::Output;
 pub(crate) use prices::Prices;
 pub(crate) use retention::Retention;

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use agentos_engine::clock::Clock;
+use agentos_sdk::nearest;
 use jiff::tz::TimeZone;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
@@ -14,7 +15,6 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::config::nearest;
 use crate::config::setting::Setting;
 use crate::terminal::moment;
 use crate::terminal::paint::{Paint, Tone};

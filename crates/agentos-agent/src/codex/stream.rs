@@ -98,6 +98,10 @@ impl Stream {
             output_tokens: count(event, "/usage/output_tokens"),
             cached_tokens: count(event, "/usage/cached_input_tokens"),
         };
+        if self.before.is_short {
+            // What of the total was used before is not known, so the rest is not known either.
+            return vec![self.account.ended(Ok(()))];
+        }
         self.account.usage = total.since(self.before.usage);
         self.account.is_counted = true;
         let used = AgentEvent::Usage { usage: self.account.usage, cost_usd: None };

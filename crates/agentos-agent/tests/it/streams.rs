@@ -73,6 +73,7 @@ fn usage_of_a_resumed_session_is_the_difference() {
     let before = Baseline {
         usage: Usage { input_tokens: 300, output_tokens: 50, cached_tokens: 60 },
         cost_usd: 0.001_518,
+        is_short: false,
     };
     for stream in recorded() {
         if !stream.name.ends_with("resume-ok") {

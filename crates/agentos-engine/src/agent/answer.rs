@@ -63,7 +63,7 @@ impl Conduct {
 
     fn document(&self, heard: &Heard<'_>, exit_reason: &str) -> Value {
         let Heard { verdict, exit, spent } = heard;
-        let files = files::listed(&self.whose);
+        let (files, tokens) = (files::listed(&self.whose), spent.tokens());
         json!({
             "text": verdict.text,
             "truncated": verdict.whole_text.is_some(),
@@ -73,9 +73,9 @@ impl Conduct {
             "exit_reason": exit_reason,
             // As shells count it: a signal is a number over 128.
             "exit_code": exit.exit_code.or_else(|| exit.signal.map(|signal| 128 + signal)),
-            "input_tokens": spent.usage.input_tokens,
-            "output_tokens": spent.usage.output_tokens,
-            "cached_tokens": spent.usage.cached_tokens,
+            "input_tokens": tokens.map(|tokens| tokens.input_tokens),
+            "output_tokens": tokens.map(|tokens| tokens.output_tokens),
+            "cached_tokens": tokens.map(|tokens| tokens.cached_tokens),
             "cost_usd": spent.cost_usd(),
             "denied": verdict.denied,
             "session_file_path": files::transcript_path(&self.whose),

@@ -14,6 +14,9 @@ pub(super) struct Spent {
     cost_usd: f64,
     /// Whether a part of it has an unknown cost.
     is_unknown: bool,
+    /// Whether a part of it has told nothing of its tokens, or not of all.
+    #[serde(default)]
+    is_short: bool,
 }
 
 impl Spent {
@@ -27,10 +30,21 @@ impl Spent {
         self
     }
 
-    /// What was told is not all that was used.
+    /// What was told of its cost is not all that was used.
     pub(super) const fn in_part(mut self) -> Self {
         self.is_unknown = true;
         self
+    }
+
+    /// Nor is what was told of its tokens.
+    pub(super) const fn short(mut self) -> Self {
+        self.is_short = true;
+        self.in_part()
+    }
+
+    /// Its tokens, if those of all parts are known.
+    pub(super) fn tokens(&self) -> Option<Usage> {
+        (!self.is_short).then_some(self.usage)
     }
 
     /// What it cost at least.
@@ -85,5 +99,9 @@ mod tests {
         assert!(budget.exceeded(&spent).is_some_and(|said| said.contains("dollars")));
         assert_eq!(Budget { tokens: Some(22), usd: None }.exceeded(&spent), None);
         assert_eq!(Spent::default().cost_usd(), None);
+        assert_eq!(spent.tokens().map(|usage| usage.total()), Some(22));
+        let spent = spent.short().with(usage, Some(0.1));
+        assert_eq!((spent.cost_usd(), spent.tokens()), (None, None));
+        assert_eq!(budget.exceeded(&spent).as_deref(), Some("it used 33 tokens of 22"));
     }
 }

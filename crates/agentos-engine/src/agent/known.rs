@@ -14,8 +14,8 @@ pub struct KnownSession {
     pub agent: Option<String>,
     /// What the agent calls it.
     pub session_id: Option<String>,
-    /// What it used.
-    pub usage: Usage,
+    /// What it used, if that is known.
+    pub usage: Option<Usage>,
     /// What it cost in US dollars.
     pub cost_usd: Option<f64>,
 }
@@ -50,7 +50,8 @@ pub(super) fn latest<'a>(known: &'a [KnownSession], name: &str) -> Option<&'a Kn
 pub(super) fn used(known: &[KnownSession], session_id: &str) -> Baseline {
     let mut used = Baseline::default();
     for part in known.iter().filter(|part| part.session_id.as_deref() == Some(session_id)) {
-        used.usage += part.usage;
+        used.usage += part.usage.unwrap_or_default();
+        used.is_short |= part.usage.is_none();
         used.cost_usd += part.cost_usd.unwrap_or(0.0);
     }
     used

@@ -6,6 +6,7 @@ use agentos_agent::bounds::ANSWER_BYTES;
 use agentos_agent::event::AgentEvent;
 use agentos_agent::lines::Lines;
 use agentos_agent::transcript::paragraph;
+use agentos_agent::usage::Usage;
 use agentos_agent::verdict::Verdict;
 use agentos_process::exit::Exit;
 use agentos_process::frame::{Frame, Stream};
@@ -92,6 +93,11 @@ impl Round {
             now: Spent::default(),
             excess: None,
         }
+    }
+
+    /// Whether the agent may have used more than it has told.
+    pub(super) const fn is_uncounted(&self, verdict: &Verdict) -> bool {
+        self.has_spoken && !verdict.is_counted
     }
 }
 
@@ -188,8 +194,9 @@ impl<'a> Listener<'a> {
         let model = verdict.model.as_deref().or(self.conduct.model());
         let cost = cost(&self.conduct.settings.prices, verdict.cost_usd, model, &verdict.usage);
         self.spent = self.spent.with(verdict.usage, cost);
-        if round.has_spoken && !verdict.is_counted {
-            self.spent = self.spent.in_part();
+        if round.is_uncounted(&verdict) {
+            let has_told = verdict.usage != Usage::default();
+            self.spent = if has_told { self.spent.in_part() } else { self.spent.short() };
         }
         self.files.finish();
         self.tell();
@@ -323,6 +330,7 @@ impl<'a> Listener<'a> {
         }
         self.is_untold = false;
         let spent = self.spent.with(now.usage, now.cost_usd());
+        let tokens = spent.tokens();
         self.conduct.ticket.progress(json!({
             "agent": self.conduct.member.name,
             "session_id": self.session_id,
@@ -331,9 +339,9 @@ impl<'a> Listener<'a> {
             "tool": self.tool,
             "tool_calls": self.tool_calls,
             "retries": self.retries,
-            "input_tokens": spent.usage.input_tokens,
-            "output_tokens": spent.usage.output_tokens,
-            "cached_tokens": spent.usage.cached_tokens,
+            "input_tokens": tokens.map(|tokens| tokens.input_tokens),
+            "output_tokens": tokens.map(|tokens| tokens.output_tokens),
+            "cached_tokens": tokens.map(|tokens| tokens.cached_tokens),
             "cost_usd": spent.cost_usd(),
         }));
     }

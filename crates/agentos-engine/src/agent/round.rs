@@ -129,7 +129,7 @@ impl Conduct {
         };
         let text = std::fs::read(self.spent_path(Try(before))).unwrap_or_default();
         // Where nothing is on record, it is not known what it used.
-        serde_json::from_slice(&text).unwrap_or_else(|_| Spent::default().in_part())
+        serde_json::from_slice(&text).unwrap_or_else(|_| Spent::default().short())
     }
 
     /// The next try finds what was used up to here.

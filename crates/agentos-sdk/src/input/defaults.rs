@@ -10,30 +10,49 @@ use serde_json::Map;
 
 use super::InputError;
 use super::names::wants_object;
+use super::problems::pointer_part;
 
 /// How many defaults one input can get. A schema that refers to itself could give them for ever.
 const DEFAULTS: usize = 10_000;
 
-/// Completes an input. Nothing at all counts as an empty object where one is wanted.
+/// Completes an input, and tells where defaults were put in: JSON pointers. Nothing at all counts as an empty object where
+/// one is wanted.
 ///
 /// # Errors
 /// The schema's defaults have no end.
-pub(super) fn complete(schema: &Value, input: &mut Value) -> Result<(), InputError> {
+pub(super) fn complete(schema: &Value, input: &mut Value) -> Result<Vec<String>, InputError> {
+    let mut added = Vec::new();
     if input.is_null() {
         if let Some(default) = default_of(schema, schema) {
             *input = default.clone();
+            added.push(String::new());
         } else if applying(schema, schema).into_iter().any(wants_object) {
             *input = Value::Object(Map::new());
         }
     }
-    let mut defaults = Defaults { root: schema, left: DEFAULTS };
-    defaults.apply(schema, input, bounds::VALUE_DEPTH)
+    added.extend(complete_below((schema, schema), input)?);
+    Ok(added)
+}
+
+/// Completes what is inside of a value. References of its schema lead within `root`.
+///
+/// # Errors
+/// The schema's defaults have no end.
+pub(super) fn complete_below(
+    (root, schema): (&Value, &Value),
+    value: &mut Value,
+) -> Result<Vec<String>, InputError> {
+    let mut defaults = Defaults { root, added: Vec::new(), pointer: String::new() };
+    defaults.apply(schema, value, bounds::VALUE_DEPTH)?;
+    Ok(defaults.added)
 }
 
 struct Defaults<'a> {
     root: &'a Value,
-    /// How many more can be put in.
-    left: usize,
+    /// Where defaults were put in.
+    added: Vec<String>,
+    /// Where the value is that is completed.
+    pointer: String,
 }
 
 impl<'a> Defaults<'a> {
@@ -68,11 +87,14 @@ impl<'a> Defaults<'a> {
             if !fields.contains_key(name)
                 && let Some(default) = default_of(self.root, property)
             {
-                self.left = self.left.checked_sub(1).ok_or_else(endless)?;
+                if self.added.len() >= DEFAULTS {
+                    return Err(endless());
+                }
+                self.added.push(format!("{}{}", self.pointer, pointer_part(name)));
                 fields.insert(name.clone(), default.clone());
             }
             if let Some(value) = fields.get_mut(name) {
-                self.apply(property, value, below)?;
+                self.apply_below(name, property, value, below)?;
             }
         }
         Ok(())
@@ -85,15 +107,27 @@ impl<'a> Defaults<'a> {
         below: usize,
     ) -> Result<(), InputError> {
         let first = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], |all| all);
-        for (item, schema) in items.iter_mut().zip(first) {
-            self.apply(schema, item, below)?;
-        }
-        if let Some(schema) = schema.get("items").filter(|schema| schema.is_object()) {
-            for item in items.iter_mut().skip(first.len()) {
-                self.apply(schema, item, below)?;
+        let rest = schema.get("items").filter(|schema| schema.is_object());
+        for (index, item) in items.iter_mut().enumerate() {
+            if let Some(schema) = first.get(index).or(rest) {
+                self.apply_below(&index.to_string(), schema, item, below)?;
             }
         }
         Ok(())
+    }
+
+    fn apply_below(
+        &mut self,
+        part: &str,
+        schema: &'a Value,
+        value: &mut Value,
+        depth: usize,
+    ) -> Result<(), InputError> {
+        let length = self.pointer.len();
+        self.pointer.push_str(&pointer_part(part));
+        let applied = self.apply(schema, value, depth);
+        self.pointer.truncate(length);
+        applied
     }
 }
 

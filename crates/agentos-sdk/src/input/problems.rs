@@ -4,10 +4,13 @@ use std::fmt;
 
 use agentos_core::value::Value;
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ValidationError, validator_for};
+use jsonschema::{ValidationError, Validator, validator_for};
 
 /// How many problems are told of at once.
 pub(super) const PROBLEMS: usize = 20;
+
+/// What is said of a property that no schema lists.
+pub(super) const NOT_KNOWN: &str = "is not known";
 
 /// The longest description of a problem, in bytes: it quotes what was given.
 const MESSAGE_BYTES: usize = 300;
@@ -32,7 +35,7 @@ impl InputProblem {
         let name = &name[..name.floor_char_boundary(NAME_BYTES)];
         Self {
             path: format!("{path}.{name}"),
-            pointer: format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")),
+            pointer: format!("{pointer}{}", pointer_part(name)),
             message: message.to_owned(),
         }
     }
@@ -59,8 +62,18 @@ pub(super) fn violations(
     root: &str,
 ) -> Result<Vec<InputProblem>, String> {
     let validator = validator_for(schema).map_err(|error| error.to_string())?;
+    Ok(find_problems(&validator, value, root))
+}
+
+/// The same, of what a validator finds.
+pub(super) fn find_problems(validator: &Validator, value: &Value, root: &str) -> Vec<InputProblem> {
     let errors = validator.iter_errors(value);
-    Ok(errors.flat_map(|error| problems(&error, root)).take(PROBLEMS).collect())
+    errors.flat_map(|error| problems(&error, root)).take(PROBLEMS).collect()
+}
+
+/// A name as a part of a JSON pointer.
+pub(super) fn pointer_part(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// A field that is missing or unknown is named itself, and not the object around it.
@@ -73,7 +86,7 @@ fn problems(error: &ValidationError<'_>, root: &str) -> Vec<InputProblem> {
             vec![below(property.as_str().unwrap_or_default(), "is missing")]
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            unexpected.iter().map(|name| below(name, "is not known")).collect()
+            unexpected.iter().map(|name| below(name, NOT_KNOWN)).collect()
         }
         _ => {
             let message = format!("is wrong: {}", cut(error.to_string()));
@@ -83,7 +96,7 @@ fn problems(error: &ValidationError<'_>, root: &str) -> Vec<InputProblem> {
 }
 
 /// `/files/2/name` as a workflow's author would write it.
-fn path(root: &str, pointer: &str) -> String {
+pub(super) fn path(root: &str, pointer: &str) -> String {
     let mut path = root.to_owned();
     for part in pointer.split('/').skip(1) {
         let name = part.replace("~1", "/").replace("~0", "~");

@@ -60,15 +60,15 @@ pub struct SessionResult {
     /// The model.
     #[serde(default)]
     pub model: Option<String>,
-    /// Tokens sent.
+    /// Tokens sent, if that is known: not of a session that was killed and resumed.
     #[serde(default)]
-    pub input_tokens: u64,
-    /// Tokens written.
+    pub input_tokens: Option<u64>,
+    /// Tokens written, if that is known.
     #[serde(default)]
-    pub output_tokens: u64,
-    /// Tokens sent, and read from a cache.
+    pub output_tokens: Option<u64>,
+    /// Tokens sent, and read from a cache, if that is known.
     #[serde(default)]
-    pub cached_tokens: u64,
+    pub cached_tokens: Option<u64>,
     /// What it cost in US dollars, if that is known.
     #[serde(default)]
     pub cost_usd: Option<f64>,

@@ -92,9 +92,9 @@ impl Denied {
             Self::UnknownProcess => Some("use `agentos` in a terminal, or send a token"),
             Self::NoRegistry => Some("the log of the server says why"),
             Self::Busy => Some("try again in a moment"),
-            Self::TooLarge { .. } => {
-                Some("write large data into a file of the project and give its path")
-            }
+            Self::TooLarge { .. } => Some(
+                "an `input` may have 4 MB; write larger data into a file of the project and give its path",
+            ),
             Self::UnclearHost | Self::TooSlow => None,
         }
     }

@@ -9,10 +9,12 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::rules::Rules;
+use crate::access::Denied;
 use crate::documents::{
     ApproveRequest, CancelRequest, CleanRequest, CommentRequest, ExecuteRequest, ForkRequest,
     ProjectRequest, RestoreRequest, ResumeRequest, RetryRequest, SignalRequest,
 };
+use crate::listen::BodyLimit;
 use crate::problem::{Problem, ProblemKind};
 
 /// The largest body that is ever taken, in bytes; the listener is stricter as a rule.
@@ -49,7 +51,9 @@ impl<T: Body, S: Send + Sync> FromRequest<S> for Given<T> {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let is_json = is_json(request.headers());
-        let bytes = axum::body::to_bytes(request.into_body(), BODY).await.map_err(unread)?;
+        let limit = request.extensions().get().map_or(BODY as u64, |BodyLimit(limit)| *limit);
+        let bytes = axum::body::to_bytes(request.into_body(), BODY).await;
+        let bytes = bytes.map_err(|error| unread(&error, limit))?;
         if !bytes.is_empty() && !is_json {
             return Err(Problem::new(ProblemKind::OtherMediaType, "the body has to be JSON")
                 .hint("send it with `Content-Type: application/json`"));
@@ -58,15 +62,12 @@ impl<T: Body, S: Send + Sync> FromRequest<S> for Given<T> {
     }
 }
 
-fn unread(error: axum::Error) -> Problem {
-    let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+fn unread(error: &axum::Error, limit: u64) -> Problem {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     let is_too_long =
         causes.into_iter().any(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
     match is_too_long {
-        true => {
-            Problem::new(ProblemKind::BodyTooLarge, format!("the body is larger than {BODY} bytes"))
-                .hint("write large data into a file of the project and give its path")
-        }
+        true => Denied::TooLarge { limit }.into(),
         false => Problem::bad_request(format!("the body can't be read: {error}")),
     }
 }

@@ -16,7 +16,7 @@ use tower::ServiceExt as _;
 use tower_http::timeout::TimeoutBody;
 
 use super::deadline::DeadlineBody;
-use super::limits::Limits;
+use super::limits::{BodyLimit, Limits};
 use super::tell::Telling;
 use super::turns::Turns;
 use crate::access::{Access, Denied, Link};
@@ -67,10 +67,11 @@ impl Door {
         }
         let longest = usize::try_from(limit).unwrap_or(usize::MAX);
         let (idle, whole) = (self.limits.body_idle, self.limits.body_time);
-        let request = request.map(|body| {
+        let mut request = request.map(|body| {
             let body = DeadlineBody::new(whole, TimeoutBody::new(idle, body));
             Body::new(Limited::new(body, longest))
         });
+        request.extensions_mut().insert(BodyLimit(limit));
         self.access.admit(link, request).await
     }
 

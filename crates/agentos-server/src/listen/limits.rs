@@ -2,6 +2,15 @@
 
 use std::time::Duration;
 
+use agentos_core::bounds::VALUE_BYTES;
+
+/// Bytes of a request's body: an input of the largest size fits, also where every letter of it is escaped.
+const BODY_BYTES: u64 = 4 * VALUE_BYTES as u64;
+
+/// How large the body of a request may be, in bytes: those who read it find it in the request's extensions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyLimit(pub(crate) u64);
+
 /// How much anybody can cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -41,7 +50,7 @@ impl Default for Limits {
             headers: 100,
             header_bytes: 64 << 10,
             header_time: Duration::from_secs(30),
-            body_bytes: 1 << 20,
+            body_bytes: BODY_BYTES,
             body_idle: Duration::from_secs(15),
             body_time: Duration::from_secs(60),
             request_time: Duration::from_secs(300),

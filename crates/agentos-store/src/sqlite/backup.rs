@@ -33,6 +33,14 @@ pub enum BackupError {
         /// The file.
         path: PathBuf,
     },
+    /// The file can't be made where it is wanted.
+    #[error("cannot create {}: {why}", path.display())]
+    WrongPath {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// The database can't be read, or the copy not be written.
     #[error("cannot back up to {}: {source}", path.display())]
     Backend {
@@ -65,6 +73,12 @@ pub(super) fn backup(source: &Connection, to: &Path) -> Done<Result<Backup, Back
         return exists();
     }
     let partial = partial_name(to);
+    if let Err(error) = create(&partial) {
+        return match path_mistake(to, &error) {
+            Some(why) => Ok(Err(BackupError::WrongPath { path: to.to_owned(), why })),
+            None => Err(Fault::io("cannot create", to, &error)),
+        };
+    }
     let copied = copy(source, &partial).and_then(|copied| match name(&partial, to) {
         Ok(()) => Ok(Some(copied)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
@@ -86,16 +100,31 @@ fn name(partial: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+/// What is wrong with the path, if that is why no file can be made there.
+fn path_mistake(to: &Path, error: &io::Error) -> Option<String> {
+    let folder = to.parent().unwrap_or(to).display();
+    match error.kind() {
+        io::ErrorKind::NotFound => Some(format!("the folder {folder} does not exist")),
+        io::ErrorKind::NotADirectory => Some(format!("{folder} is no folder")),
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::InvalidFilename => Some(error.to_string()),
+        _ => None,
+    }
+}
+
 fn partial_name(to: &Path) -> PathBuf {
     let mut name = to.as_os_str().to_owned();
     name.push(format!(".{}.partial", std::process::id()));
     name.into()
 }
 
+/// Only its owner may read it: it holds what commands and agents have written.
+fn create(partial: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(partial).map(drop)
+}
+
 fn copy(source: &Connection, partial: &Path) -> Done<Backup> {
-    // Only its owner may read it: it holds what commands and agents have written.
-    let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(partial);
-    created.map_err(|error| Fault::io("cannot create", partial, &error))?;
     let mut target = Connection::open(partial)?;
     target.pragma_update(None, "synchronous", "full")?;
     copy_pages(source, &mut target)?;

@@ -2,8 +2,10 @@
 
 use std::process::ExitCode;
 
+use agentos_script::definition::Definition;
 use agentos_script::diagnostic::{Diagnostic, Severity};
-use agentos_script::templates::{check_templates, has_errors};
+use agentos_script::templates::{check_templates, has_errors, sort};
+use agentos_sdk::{WrongDefault, wrong_defaults};
 use serde_json::json;
 
 use crate::error::{CommandError, Result};
@@ -21,7 +23,9 @@ pub(crate) struct Args {
 pub(crate) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let location = session.location()?;
     let root = location.project_path().map_err(|error| CommandError::failed(error.to_string()))?;
-    let found = check_templates(root);
+    let mut found = check_templates(root);
+    found.extend(session.catalog.definitions().flat_map(|workflow| wrong_defaults_of(workflow)));
+    sort(&mut found);
     if args.json {
         session.output.document(&json!({ "diagnostics": found }))?;
     } else if found.is_empty() {
@@ -32,6 +36,21 @@ pub(crate) fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         session.output.lines(found.iter().flat_map(|found| shown(session, found)))?;
     }
     Ok(if has_errors(&found) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Defaults of its input that every run without that input would be refused for.
+fn wrong_defaults_of(workflow: &Definition) -> Vec<Diagnostic> {
+    let Some(schema) = &workflow.config().input else { return Vec::new() };
+    match wrong_defaults(schema) {
+        Ok(wrong) => {
+            let error = |WrongDefault { pointer, message }| {
+                let message = format!("a default of the input does not fit its schema: {message}");
+                workflow.schema_error(&format!("{pointer}/default"), message)
+            };
+            wrong.into_iter().map(error).collect()
+        }
+        Err(error) => vec![workflow.schema_error("", error.to_string())],
+    }
 }
 
 /// A remark with its frame.

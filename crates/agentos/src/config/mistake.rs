@@ -3,11 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use agentos_sdk::nearest;
 use thiserror::Error;
 use toml::de::{DeTable, DeValue};
-
-/// Names that differ more are something else.
-const LIKENESS: f64 = 0.6;
 
 /// Why there is no configuration.
 #[derive(Debug, Error)]
@@ -85,16 +83,6 @@ fn instead(found: &str, known: &[&str]) -> String {
             known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
         ),
     }
-}
-
-/// The name that looks most like this one, if one does.
-pub(crate) fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
-    let likeness = |name: &str| strsim::normalized_damerau_levenshtein(&found.to_lowercase(), name);
-    let best = known
-        .iter()
-        .map(|name| (likeness(name), *name))
-        .max_by(|one, other| one.0.total_cmp(&other.0));
-    best.filter(|(likeness, _)| *likeness >= LIKENESS).map(|(_, name)| name)
 }
 
 /// The key whose name or value stands at a byte, with the tables around it.

@@ -92,7 +92,7 @@ fn without_anything_there_are_defaults() {
         script.memory_mb = 128  (default)
         script.turn_ms = 2000  (default)
         secrets.names = []  (default)
-        server.body_kb = 1024  (default)
+        server.body_kb = 16384  (default)
         server.connections = 4096  (default)
         server.connections_per_peer = 2048  (default)
         server.header_seconds = 30  (default)

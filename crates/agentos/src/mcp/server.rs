@@ -23,7 +23,7 @@ use crate::session::{Session, Whereabouts};
 /// How many calls are worked on at once; the others wait.
 const AT_ONCE: usize = 8;
 
-/// The longest arguments of a call, in bytes.
+/// The longest arguments of a call, in bytes, without the input of a run: that has a limit of its own in every way to start a run.
 const ARGUMENT_BYTES: usize = 1 << 20;
 
 /// What a model is told about all of it.
@@ -56,7 +56,8 @@ impl Server {
         if let Some(needed) = offer.needs {
             self.allowed.check(offer.name, needed, &self.surroundings)?;
         }
-        let size = arguments.to_string().len();
+        let input = arguments.get("input").map_or(0, |input| input.to_string().len());
+        let size = arguments.to_string().len() - input;
         if size > ARGUMENT_BYTES {
             let most = ARGUMENT_BYTES >> 10;
             return Err(CommandError::usage(format!(

@@ -61,7 +61,8 @@ fn completed(tag: &str) -> Value {
 fn the_command_line_applies_defaults_and_refuses_what_no_schema_lists() {
     let (stand, root) = stand();
     let refused = run(&stand, &root, &["run", "release", "--tag", "v1", "--input", "bsae=x"]);
-    assert!(refused.exits(2).err.contains("`input.bsae` is not known"));
+    let refused = refused.exits(2).err;
+    assert!(refused.contains("`input.bsae` is not known (did you mean `base`?)"), "{refused}");
     assert!(!root.join(".agentos").exists(), "a mistake creates nothing");
     let done = run(&stand, &root, &["run", "release", "--tag", "v1", "--json"]).exits(0).document();
     assert_eq!(done["output"], completed("v1"));
@@ -113,6 +114,51 @@ fn agents_that_start_runs_get_the_same_defaults() {
     let output = &stand.until_status(&root, &started, "COMPLETED")["output"];
     assert_eq!(*output, json!({ "branch": "main" }));
     client.close();
+}
+
+#[test]
+fn an_input_of_up_to_the_limit_is_taken_in_every_way() {
+    let (stand, root) = stand();
+    let server = Server::start(&stand, &root);
+    // Each letter is written as six.
+    let escaped = "\\u0439".repeat(1 << 20);
+    let body = format!(r#"{{"input": {{"tag": "v1", "base": "{escaped}"}}}}"#);
+    let path = "/api/workflows/release/execute";
+    let headers = [("content-type", "application/json")];
+    let started = server.send("POST", path, &headers, body.as_bytes()).is(201).json();
+    server.until_status(&id(&started), "COMPLETED");
+    let large = |bytes: usize| json!({ "input": { "tag": "v1", "base": "x".repeat(bytes) } });
+    let refused = server.post(path, &large(4 << 20)).is(422).json();
+    assert_eq!(refused["errors"][0]["pointer"], "/input/base", "{refused}");
+    assert!(refused["detail"].to_string().contains("4194304 bytes (4 MB)"), "{refused}");
+    server.stop();
+    let mut client = Client::allowed(&stand, &root, "run");
+    let with = |bytes: usize| json!({ "workflow": "release", "input": { "tag": "v1", "base": "x".repeat(bytes) } });
+    let started = name(&client.document("start_workflow", with(3 << 20)));
+    stand.until_status(&root, &started, "COMPLETED");
+    let refusal = client.refusal("start_workflow", with(4 << 20));
+    assert!(refusal.contains("`input.base` is too large"), "{refusal}");
+    client.close();
+}
+
+#[test]
+fn a_default_that_does_not_fit_is_found_by_check_and_blamed_on_the_workflow() {
+    let (stand, root) = stand();
+    let text = NIGHTLY.replace(
+        r#"branch: { type: "string", default: "main" }"#,
+        "count: { default: 1 }, n: {\n  type: \"integer\",\n  default: \"seven\" }",
+    );
+    template(&root, "nightly", &text);
+    let refused = run(&stand, &root, &["run", "nightly"]).exits(2).err;
+    let words = r#"`input.n` is wrong: "seven" is not of type "integer" (the default in the workflow's schema is wrong)"#;
+    assert!(refused.contains(words), "{refused}");
+    let found = run(&stand, &root, &["check", "--json"]).exits(1).document();
+    let found = &found["diagnostics"][0];
+    assert_eq!(found["file"], "templates/nightly.ts", "{found}");
+    assert_eq!((&found["line"], &found["column"]), (&json!(5), &json!(3)), "{found}");
+    let words = r#"`default` is wrong: "seven" is not of type "integer""#;
+    assert!(found["message"].to_string().contains(&words.replace('"', "\\\"")), "{found}");
+    run(&stand, &root, &["run", "nightly", "--input", "n=7"]).exits(0);
 }
 
 #[test]

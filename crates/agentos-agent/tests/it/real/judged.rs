@@ -42,7 +42,11 @@ fn is_understood(agent: RealAgent) {
     }
     let mut again = stand.request("again, please");
     again.session = Session::Resumed(session.clone());
-    let before = Baseline { usage: used, cost_usd: heard.verdict.cost_usd.unwrap_or_default() };
+    let before = Baseline {
+        usage: used,
+        cost_usd: heard.verdict.cost_usd.unwrap_or_default(),
+        is_short: false,
+    };
     let heard = stand.hear(&again, before);
     assert_eq!(heard.trouble(), None, "{heard:#?}");
     assert_eq!(heard.verdict.session_id, Some(session), "the same session goes on");

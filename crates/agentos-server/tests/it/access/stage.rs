@@ -253,6 +253,7 @@ fn router(seen: Arc<Seen>) -> Router {
         .route("/api/flood", get(flood))
         .route("/api/mistake", get(|| async { broken() }))
         .route("/ws", get(websocket))
+        .layer(axum::extract::DefaultBodyLimit::disable())
         .with_state(seen)
 }
 

@@ -70,6 +70,9 @@ impl From<BackupError> for CommandError {
             BackupError::Exists { .. } => {
                 Self::refused(message).hint("name another file, or remove that one first")
             }
+            BackupError::WrongPath { .. } => {
+                Self::usage(message).hint("name a file in a folder that exists and can be written")
+            }
             BackupError::Backend { source, .. } => Self { message, ..source.into() },
         }
     }

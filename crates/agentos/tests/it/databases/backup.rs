@@ -64,8 +64,16 @@ fn a_backup_is_whole_while_runs_are_at_work_and_replaces_nothing() {
     let refused = stand.run(&root, &["db", "backup", &name]).exits(4);
     assert!(refused.err.contains("exists already"), "{refused:#?}");
     assert!(fs::read(&file).expect("the backup") == before, "it is as it was");
-    let nowhere = stand.run(&root, &["db", "backup", "no/such/folder.db"]).exits(1);
-    assert!(nowhere.err.contains("cannot back up to"), "{nowhere:#?}");
+    for (wrong, why) in [
+        ("no/such/folder.db", "no/such does not exist"),
+        ("backup.db/file", "backup.db is no folder"),
+        ("/", "exists already"),
+    ] {
+        let wrong = stand.at(wrong).to_string_lossy().into_owned();
+        let refused = stand.run(&root, &["db", "backup", &wrong]);
+        let refused = refused.exits(if why == "exists already" { 4 } else { 2 });
+        assert!(refused.err.contains(why) && !refused.err.contains(".partial"), "{refused:#?}");
+    }
     stand.run(&root, &["approve", "ask"]).exits(0);
     working.done().exits(0);
 }

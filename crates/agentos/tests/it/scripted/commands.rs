@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use serde_json::json;
+use rustix::process::Signal;
+use serde_json::{Value, json};
 
 use super::stage::{Stage, session, trouble};
 
@@ -46,6 +47,33 @@ fn a_budget_that_is_over_at_the_end_is_remarked_and_nothing_is_asked_for_again()
         let said = format!("{} {}", stage.remarks(), error["message"]);
         assert!(said.contains("901 tokens of 100"), "{said}");
     }
+}
+
+/// Speaks, and waits to be killed; the second time it ends.
+#[test]
+fn tokens_are_unknown_where_a_part_of_the_session_has_told_nothing() {
+    let lines = [
+        json!({ "type": "thread.started", "thread_id": "t" }),
+        json!({ "type": "item.completed", "item": { "type": "agent_message", "text": "halfway" } }),
+    ];
+    let program = format!(
+        "if [ $# = 0 ]; then echo '{}'; echo '{}'; while [ -e late.sh ]; do sleep 0.02; done; fi\n{}",
+        lines[0],
+        lines[1],
+        at_the_end("fine")
+    );
+    let priced = format!("{CODEX}\nmodel = \"m-1\"\n[prices.m]\ninput = 1000\noutput = 0");
+    let stage = stage("", (&priced, &program));
+    let process = stage.begin();
+    stage.site.until_spoken("halfway", 1);
+    process.send(Signal::INT);
+    process.done().exits(130);
+    let run = stage.resume().exits(0).document();
+    assert_eq!(stage.lines("began").len(), 1, "it was resumed");
+    for used in ["input_tokens", "output_tokens", "cached_tokens", "cost_usd"] {
+        assert_eq!(session(&run)[used], Value::Null, "{used}: {run:#}");
+    }
+    assert_eq!(run["output"]["usage"]["inputTokens"], Value::Null, "{run:#}");
 }
 
 #[test]

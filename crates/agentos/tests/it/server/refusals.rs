@@ -65,7 +65,7 @@ fn a_run_that_is_not_started_says_by_its_type_why() {
     server.ask("POST", path, &[("content-type", "text/plain")], b"{}").refuses("other-media-type");
     server.ask("POST", path, &[kind, ("idempotency-key", "")], b"{}").refuses("wrong-parameter");
     server.ask("POST", &format!("{path}?x=1"), &[kind], b"{}").refuses("wrong-parameter");
-    let long = format!("{{\"input\": {{\"name\": \"{}\"}}}}", "x".repeat(5 << 20));
+    let long = format!("{{\"input\": {{\"name\": \"{}\"}}}}", "x".repeat(17 << 20));
     server.ask("POST", path, &[kind], long.as_bytes()).refuses("body-too-large");
     let key = [kind, ("idempotency-key", "order 7")];
     server.ask("POST", path, &key, br#"{"input": {"name": "Ada"}}"#).is(201);

@@ -86,7 +86,7 @@ fn an_input_that_does_not_fit_is_refused_field_by_field() {
     execute(&json!({ "input": { "name": "Ada" }, "agents": { "claude": "scripted:/etc/passwd" } }))
         .is(422);
     execute(&json!({ "input": { "name": "Ada" }, "workspace": { "kind": "castle" } })).is(422);
-    let too_long = format!("{{\"input\": {{\"name\": \"{}\"}}}}", "x".repeat(5 << 20));
+    let too_long = format!("{{\"input\": {{\"name\": \"{}\"}}}}", "x".repeat(17 << 20));
     server.ask("POST", path, &[kind], too_long.as_bytes()).is(413);
     assert_eq!(server.get("/api/executions").is(200).json()["total"], 0, "nothing was started");
     fs::write(root.join("brief.md"), "Be kind.").unwrap();
