@@ -14,7 +14,6 @@ pub mod agent;
 pub mod artifact;
 pub mod background;
 pub mod clock;
-pub mod counterpart;
 mod drive;
 pub mod engine;
 pub mod events;

@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod elsewhere;
 mod linked;
 mod load;
 mod migrate;
