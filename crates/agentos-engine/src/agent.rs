@@ -113,13 +113,7 @@ impl AgentPerformer {
         // Whoever was before us may have used some.
         let known = self.known(order.run, looks_back).await?;
         let plan = Plan::of(&order, &asked, &member, &known)?;
-        let whose = Whose {
-            run: order.run,
-            home: order.home,
-            operation: order.operation,
-            step: order.step,
-            r#try: order.r#try,
-        };
+        let whose = Whose::of(&order);
         let (run, operation, r#try) = (whose.run, whose.operation.clone(), whose.r#try);
         let stop = ticket.stop.clone();
         let (tell, mut told) = oneshot::channel();

@@ -151,7 +151,7 @@ impl GitPerformer {
         drop(turn);
         let done = match (done, &*errand) {
             (Ok(Done::Proposal(proposal)), Errand::CreatePr(wish)) => {
-                let whose = whose(&order);
+                let whose = Whose::of(&order);
                 let opening =
                     Opening { whose: &whose, wish, proposal: &proposal, secrets: &secrets };
                 self.opened(opening, ticket).await
@@ -233,16 +233,6 @@ struct Opening<'a> {
     wish: &'a wish::Wish,
     proposal: &'a Proposal,
     secrets: &'a Secrets,
-}
-
-fn whose(order: &Order) -> Whose {
-    Whose {
-        run: order.run,
-        home: order.home.clone(),
-        operation: order.operation.clone(),
-        step: order.step.clone(),
-        r#try: order.r#try,
-    }
 }
 
 /// Calls git on a thread of its own, and ends what it started if somebody wants it to stop.

@@ -16,6 +16,7 @@ use agentos_core::time::Timestamp;
 use agentos_store::backend::BackendError;
 use agentos_store::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use agentos_store::commit::{CommitError, Committed, TurnCommit};
+use agentos_store::counterpart::Counterparts;
 use agentos_store::due::{Due, Except, Outlook};
 use agentos_store::inbox::{Received, SendError, Sent};
 use agentos_store::list::{ListError, RunCursor, RunFilter, RunPage};
@@ -25,8 +26,6 @@ use agentos_store::store::Store;
 use agentos_store::tail::{TailCursor, TailError, TailPage};
 use async_trait::async_trait;
 use uuid::Uuid;
-
-use crate::counterpart::Counterparts;
 
 /// The runs of a database that rest.
 #[derive(Debug, Clone)]

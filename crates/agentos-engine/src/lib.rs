@@ -15,7 +15,6 @@ pub mod artifact;
 pub mod background;
 mod backoff;
 pub mod clock;
-pub mod counterpart;
 mod drive;
 pub mod engine;
 pub mod events;

@@ -25,6 +25,7 @@ use agentos_process::case::Case;
 use agentos_process::directory::Directory;
 use agentos_process::frame::Frame;
 use agentos_process::launch::{self, Launcher};
+use agentos_store::projection::operation_title;
 use async_trait::async_trait;
 use siphasher::sip::SipHasher24;
 use tokio::sync::oneshot;
@@ -58,8 +59,27 @@ pub struct Whose {
     pub operation: OperationId,
     /// The number and path of the step that it belongs to.
     pub step: Option<(StepNumber, String)>,
+    /// What that is called, if it is the operation itself: what it does.
+    pub title: Option<String>,
     /// The try.
     pub r#try: Try,
+}
+
+impl Whose {
+    /// That of an order.
+    #[must_use]
+    pub fn of(order: &Order) -> Self {
+        let Order { run, home, operation, step, r#try, args, .. } = order;
+        let is_step = step.as_ref().is_some_and(|(_, path)| path == operation.as_str());
+        Self {
+            run: *run,
+            home: home.clone(),
+            operation: operation.clone(),
+            step: step.clone(),
+            title: is_step.then(|| operation_title(operation, args)),
+            r#try: *r#try,
+        }
+    }
 }
 
 /// Keeps the output of commands while they run: in the step's log, as a rule. Called on a thread of the command's own.
@@ -169,13 +189,7 @@ impl ShellPerformer {
 
     async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Refusal> {
         let ground = self.settings.grounds.of(order.visitor()).await?;
-        let whose = Whose {
-            run: order.run,
-            home: order.home,
-            operation: order.operation,
-            step: order.step,
-            r#try: order.r#try,
-        };
+        let whose = Whose::of(&order);
         let request = request::Request::parse(order.args)?;
         let path = self.settings.directory(whose.run, &whose.operation, whose.r#try);
         let spec = request.spec(&self.settings, &ground)?;

@@ -3,6 +3,7 @@
 //! The run is claimed, so that nobody drives it meanwhile. What would become of it is found out by executing the new source
 //! over its recorded answers; only then is anything written, and all of it in one transaction.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentos_core::codec::Chunk;
@@ -16,6 +17,7 @@ use agentos_core::time::Timestamp;
 use agentos_store::claim::{ClaimError, ClaimMode};
 use agentos_store::commit::{CommitError, Outgoing, TurnCommit};
 use agentos_store::log::{ReadError, load_whole_log};
+use agentos_store::projection::operation_title;
 use agentos_store::store::Store;
 use thiserror::Error;
 
@@ -63,6 +65,8 @@ pub struct Switched {
     pub notices: Vec<Notice>,
     /// What becomes of its steps.
     pub steps: StepChanges,
+    /// What operations outside of a step are called, by path.
+    pub titles: BTreeMap<String, String>,
     /// How it stands then.
     pub standing: Standing,
 }
@@ -70,8 +74,18 @@ pub struct Switched {
 impl Switched {
     fn new(rebased: &Rebased) -> Self {
         let Rebased { notices, steps, standing, .. } = rebased;
-        Self { notices: notices.clone(), steps: steps.clone(), standing: *standing }
+        let titles = rebased.chunks.iter().flat_map(|chunk| &chunk.entries).filter_map(title);
+        let titles = titles.collect();
+        Self { notices: notices.clone(), steps: steps.clone(), titles, standing: *standing }
     }
+}
+
+/// The path and the title of an operation that forms a step by itself.
+fn title(entry: &Entry) -> Option<(String, String)> {
+    let Entry::OperationOrdered { operation, number: Some(_), args, .. } = entry else {
+        return None;
+    };
+    Some((operation.to_string(), operation_title(operation, args)))
 }
 
 /// Moves a run to another source. Its owner claims it for that, and gives it back: a run that only waits needs no owner

@@ -17,8 +17,9 @@ pub use catalog::{
     WorkflowDetail, WorkflowVersion, Workspace, WorkspaceDetail, Worktree,
 };
 pub use execution::{
-    AgentSession, Artifact, ArtifactType, Comment, Execution, ExecutionDetail, Operation, Question,
-    SessionStatus, Step, StepStatus, WaitKind, Waiting, WorkflowStatus,
+    AgentSession, Artifact, ArtifactType, ChangedWorkflow, Comment, Elsewhere, ElsewhereReason,
+    Execution, ExecutionDetail, Operation, Question, SessionStatus, Step, StepStatus, WaitKind,
+    Waiting, WorkflowStatus,
 };
 pub(crate) use page::{PAGING, Page, Paging, Unreadable};
 pub use step_name::StepName;

@@ -189,6 +189,11 @@ pub trait House: Send + Sync + 'static {
     /// What is under way in a run, as documents.
     async fn operations(&self, found: Found) -> Result<Value, OperationsError>;
 
+    /// Which workflow has changed since a run failed, and which run to retry, as a document; null if none has.
+    async fn changed(&self, _found: Found) -> Result<Value, OperationsError> {
+        Ok(Value::Null)
+    }
+
     /// What a run, or one of its steps, has done to the files.
     async fn diff(&self, found: Found, step: Option<String>) -> Result<Value, DiffError>;
 

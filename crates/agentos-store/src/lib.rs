@@ -23,6 +23,7 @@ pub mod bounds;
 pub mod claim;
 pub mod commit;
 pub mod conformance;
+pub mod counterpart;
 pub mod due;
 mod file_limit;
 pub mod folder;

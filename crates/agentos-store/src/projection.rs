@@ -30,7 +30,7 @@ use serde_json::Value;
 pub(crate) use operation::{ArtifactRow, NewSession, SessionPatch, artifact_identity};
 pub use status::{SessionStatus, StepStatus, WorkflowStatus};
 pub(crate) use step::{NewStep, StepPatch};
-pub(crate) use title::operation_title;
+pub use title::operation_title;
 pub use touched::Touched;
 pub use waiting::{WaitKind, Waiting};
 

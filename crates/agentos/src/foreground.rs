@@ -113,18 +113,24 @@ pub(crate) async fn drive(
             .knows(known);
     let mut watching = Watching { store, run, family, presenter, lines, events: engine.events() };
     let outcome = watching.until(&engine, &mut signals).await;
-    match outcome {
-        Outcome::Wish(Wish::Stop) => {
-            // Also an executor that lives here is to leave it alone.
-            if let Err(error) = held.hold(run, &watching.family.members()) {
-                tracing::warn!(%run, %error, "the background executor may go on with the run");
+    let left = async {
+        match outcome {
+            Outcome::Wish(Wish::Stop) => {
+                // Also an executor that lives here is to leave it alone.
+                if let Err(error) = held.hold(run, &watching.family.members()) {
+                    tracing::warn!(%run, %error, "the background executor may go on with the run");
+                }
+                engine.stop().await;
             }
-            stop(engine, &mut signals).await;
+            _ => engine.leave().await,
         }
-        _ => engine.leave().await,
+        let _gone = (scribe.await, sweeper.await, tender.await, settings.await);
+    };
+    // A person who asks again does not want to wait for that: this process ends with the lock of its owner, as a killed one does.
+    tokio::select! {
+        () = left => drop(owner),
+        _ = signals.next() => std::mem::forget(owner),
     }
-    let _gone = (scribe.await, sweeper.await, tender.await, settings.await);
-    drop(owner);
     match outcome {
         Outcome::Ended(ended) => {
             ended?;
@@ -264,14 +270,6 @@ fn start(
         .homes(DeskHomes { desk, store: store.clone() });
     let builder = builder.performers(performers).lines(lines).records(store.clone());
     Ok(builder.bell(store.watch()?).limits(bounds).start()?)
-}
-
-/// Stops what runs; whoever asks a second time does not want to wait for that.
-async fn stop(engine: Engine, signals: &mut Signals) {
-    tokio::select! {
-        () = engine.stop() => {}
-        _ = signals.next() => {}
-    }
 }
 
 /// Why it is over.

@@ -194,7 +194,11 @@ impl OutputSink for FileLines {
 
 fn step_of(whose: &Whose) -> Option<StepName> {
     let (number, path) = whose.step.as_ref()?;
-    Some(StepName::of(whose.run, *number, path))
+    let step = StepName::of(whose.run, *number, path);
+    Some(match &whose.title {
+        Some(title) => step.titled(title.clone()),
+        None => step,
+    })
 }
 
 /// A command among those of a run.
@@ -249,6 +253,7 @@ mod tests {
             home: Home { project_path: project.display().to_string(), ..Home::default() },
             operation: "/build#1@1/shell:make#1".parse().expect("an operation"),
             step: Some((StepNumber(3), "/build#1".to_owned())),
+            title: None,
             r#try: Try(1),
         }
     }

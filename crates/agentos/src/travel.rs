@@ -1,6 +1,7 @@
 //! Runs with their files: who keeps these while a run goes on, and where they are found again.
 
 pub(crate) mod album;
+pub(crate) mod changed;
 pub(crate) mod fresh;
 pub(crate) mod keeper;
 pub(crate) mod latest;

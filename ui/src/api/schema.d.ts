@@ -725,6 +725,20 @@ export interface components {
             /** @description Whether it has no lines. */
             binary: boolean;
         };
+        /** @description A workflow that has changed since a run of it failed. */
+        ChangedWorkflow: {
+            /** @description Its name. */
+            workflow: string;
+            /** @description The short name of the run of it that failed: this one, or one that this one has invoked. */
+            run_id: string;
+            /**
+             * @description The short name of the run to retry: the outermost one that failed with it. What it invokes begins anew, with the
+             *     workflows as they are now.
+             */
+            retry: string;
+            /** @description Whether to retry that with `latest`: its own workflow has changed, too. */
+            latest: boolean;
+        };
         /** @description How a workspace is removed. */
         CleanRequest: {
             /**
@@ -817,6 +831,18 @@ export interface components {
             /** @description Whether the text goes on. */
             text_truncated: boolean;
         };
+        /** @description The other database that a run goes on in. */
+        Elsewhere: {
+            /** @description Whether it was moved there, or this is a copy of it. */
+            reason: components["schemas"]["ElsewhereReason"];
+            /** @description The other database's file. */
+            database: string;
+        };
+        /**
+         * @description Why a run does not go on in the database in which it was found.
+         * @enum {string}
+         */
+        ElsewhereReason: "moved" | "copy";
         /** @description An entry of a run's log. */
         Event: {
             /**
@@ -902,6 +928,7 @@ export interface components {
             status: components["schemas"]["WorkflowStatus"];
             /** @description It was at something and nobody who lives has it: it can be resumed. */
             interrupted: boolean;
+            elsewhere?: components["schemas"]["Elsewhere"] | null;
             waiting?: components["schemas"]["Waiting"] | null;
             /**
              * Format: uuid
@@ -996,6 +1023,7 @@ export interface components {
             agent_sessions: components["schemas"]["AgentSession"][];
             /** @description What is under way in it. */
             operations: components["schemas"]["Operation"][];
+            changed?: components["schemas"]["ChangedWorkflow"] | null;
         };
         /** @description A part of a request that is wrong: a field of its body, or a parameter. */
         FieldProblem: {
@@ -1309,6 +1337,7 @@ export interface components {
                 status: components["schemas"]["WorkflowStatus"];
                 /** @description It was at something and nobody who lives has it: it can be resumed. */
                 interrupted: boolean;
+                elsewhere?: components["schemas"]["Elsewhere"] | null;
                 waiting?: components["schemas"]["Waiting"] | null;
                 /**
                  * Format: uuid
@@ -1532,6 +1561,7 @@ export interface components {
                 project_id?: string | null;
                 /** @description The run that it was made for, or that works in it now. */
                 execution_id?: string | null;
+                elsewhere?: components["schemas"]["Elsewhere"] | null;
                 /** @description `worktree`, `clone`, `jj` or `none`. */
                 kind: string;
                 /** @description `creating`, `ready`, `in_use`, `released`, `trashed` or `gone`. */
@@ -2024,6 +2054,7 @@ export interface components {
             project_id?: string | null;
             /** @description The run that it was made for, or that works in it now. */
             execution_id?: string | null;
+            elsewhere?: components["schemas"]["Elsewhere"] | null;
             /** @description `worktree`, `clone`, `jj` or `none`. */
             kind: string;
             /** @description `creating`, `ready`, `in_use`, `released`, `trashed` or `gone`. */

@@ -37,6 +37,8 @@ export type RunDetail = Run & {
   artifacts: Artifact[];
   agent_sessions: AgentSession[];
   operations: Operation[];
+  /** A workflow that has changed since the run failed, and which run to retry. */
+  changed: Schemas['ChangedWorkflow'] | null;
 };
 
 export type Project = Told<Schemas['Project']>;

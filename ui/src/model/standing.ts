@@ -37,14 +37,15 @@ export function standingOf(status: string): Standing {
   return STATUS[status] ?? { label: status, shade: 'quiet', icon: 'dashed' };
 }
 
-export function standingOfRun(run: Pick<Run, 'status' | 'waiting' | 'interrupted'>): Standing {
+export function standingOfRun(run: Pick<Run, 'status' | 'waiting' | 'interrupted' | 'elsewhere'>): Standing {
+  if (run.elsewhere) return { label: run.elsewhere.reason === 'moved' ? 'Moved' : 'Held copy', shade: 'quiet', icon: 'pause' };
   if (run.interrupted) return { label: 'Interrupted', shade: 'waiting', icon: 'bolt' };
   if (run.status === 'RUNNING' && run.waiting) return WAITING[run.waiting.kind] ?? standingOf(run.status);
   return standingOf(run.status);
 }
 
 /** The same of a run of which more is known: which event it waits for. */
-export function standingOfDetail(run: Pick<RunDetail, 'status' | 'waiting' | 'interrupted' | 'operations'>): Standing {
+export function standingOfDetail(run: Pick<RunDetail, 'status' | 'waiting' | 'interrupted' | 'elsewhere' | 'operations'>): Standing {
   const standing = standingOfRun(run);
   const events = run.operations.filter((one) => one.kind === 'wait');
   if (standing !== WAITING.signal || events.length !== 1) return standing;
@@ -61,6 +62,13 @@ export function standingOfNode(node: Pick<Node, 'outcome' | 'operation' | 'attem
   if (isOpen && (node.operation === 'approve' || node.holds.some((hold) => hold.end === null))) return { label: 'Waiting', shade: 'waiting', icon: 'hand' };
   if (isOpen && (node.operation === 'sleep' || node.operation === 'wait')) return { label: 'Waiting', shade: 'waiting', icon: 'clock' };
   return standingOf(OUTCOME[node.outcome]);
+}
+
+/** Where a run goes on that does not go on in this database. */
+export function whereabouts(run: Pick<Run, 'elsewhere'>): string | null {
+  if (!run.elsewhere) return null;
+  const { reason, database } = run.elsewhere;
+  return reason === 'moved' ? `Moved to ${database}` : `Held: goes on in ${database}`;
 }
 
 export function isOver(status: string): boolean {

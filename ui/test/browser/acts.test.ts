@@ -31,6 +31,7 @@ test('a failed run is tried again, and what was finished is not done again', asy
   // The command writes it in two parts: it is one line.
   await page.getByRole('log').getByText('preparing', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Retry' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
   await page.getByText(/goes on from here/).waitFor();
   await page.waitForURL((url) => url.pathname.startsWith('/runs/') && !url.pathname.endsWith(failed.run_id));
   await page.getByRole('treeitem').filter({ hasText: 'compile' }).first().waitFor();

@@ -3,21 +3,26 @@ import type { Finding, RunDetail, Verdict, Workspace, WorkspaceDetail } from '..
 import { filesOf } from '../../src/lib/diff';
 import { briefly, nameOfStep } from '../../src/model/names';
 import { filtersOf, queryOf, STATUSES, totalsOf } from '../../src/model/filters';
-import { standingOfDetail, standingOfRun } from '../../src/model/standing';
+import { standingOfDetail, standingOfRun, whereabouts } from '../../src/model/standing';
 import { modulesOf, sourceOf, siteOf, successOf } from '../../src/model/statistics';
 import { wanted, wishOf } from '../../src/model/stock';
 import { removalOf, weighed } from '../../src/model/verdict';
 
 describe('how a run stands', () => {
-  const waiting = (kind: 'approval' | 'timer' | 'signal') => ({ status: 'RUNNING' as const, interrupted: false, waiting: { kind, since: '', until: null } });
+  const waiting = (kind: 'approval' | 'timer' | 'signal') => ({ status: 'RUNNING' as const, interrupted: false, elsewhere: null, waiting: { kind, since: '', until: null } });
   test('is told with a shape of its own for each', () => {
     expect(standingOfRun(waiting('approval'))).toMatchObject({ label: 'Needs you', icon: 'hand', shade: 'waiting' });
     expect(standingOfRun(waiting('timer'))).toMatchObject({ label: 'Sleeping' });
-    expect(standingOfRun({ status: 'RUNNING', interrupted: true, waiting: null })).toMatchObject({ label: 'Interrupted', icon: 'bolt' });
+    expect(standingOfRun({ status: 'RUNNING', interrupted: true, elsewhere: null, waiting: null })).toMatchObject({ label: 'Interrupted', icon: 'bolt' });
     const operations = [{ kind: 'wait', name: 'deployed' }] as RunDetail['operations'];
     expect(standingOfDetail({ ...waiting('signal'), operations })).toMatchObject({ label: 'Waiting for deployed', icon: 'pause' });
     expect(standingOfDetail({ ...waiting('approval'), operations }).label).toBe('Needs you');
-    expect(standingOfRun({ status: 'TIMED_OUT', interrupted: false, waiting: null })).toMatchObject({ label: 'Timed out', shade: 'failed', icon: 'clock' });
+    expect(standingOfRun({ status: 'TIMED_OUT', interrupted: false, elsewhere: null, waiting: null })).toMatchObject({ label: 'Timed out', shade: 'failed', icon: 'clock' });
+    const elsewhere = { reason: 'moved' as const, database: '/other/x.db' };
+    const moved = { status: 'RUNNING' as const, interrupted: false, elsewhere, waiting: null };
+    expect(standingOfRun(moved)).toMatchObject({ label: 'Moved', shade: 'quiet' });
+    expect(whereabouts(moved)).toBe('Moved to /other/x.db');
+    expect(standingOfRun({ ...moved, elsewhere: { ...elsewhere, reason: 'copy' } }).label).toBe('Held copy');
   });
 });
 

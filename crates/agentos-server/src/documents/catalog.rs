@@ -7,6 +7,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::execution::Elsewhere;
+
 /// One checkout whose runs are served.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Project {
@@ -128,6 +130,8 @@ pub struct Workspace {
     pub project_id: Option<Uuid>,
     /// The run that it was made for, or that works in it now.
     pub execution_id: Option<String>,
+    /// The other database that this run goes on in, if not in this one.
+    pub elsewhere: Option<Elsewhere>,
     /// `worktree`, `clone`, `jj` or `none`.
     pub kind: String,
     /// `creating`, `ready`, `in_use`, `released`, `trashed` or `gone`.

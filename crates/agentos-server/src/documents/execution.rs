@@ -93,6 +93,24 @@ pub struct Waiting {
     pub about: Option<String>,
 }
 
+/// Why a run does not go on in the database in which it was found.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum ElsewhereReason {
+    Moved,
+    Copy,
+}
+
+/// The other database that a run goes on in.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Elsewhere {
+    /// Whether it was moved there, or this is a copy of it.
+    pub reason: ElsewhereReason,
+    /// The other database's file.
+    pub database: String,
+}
+
 /// A run, as lists show it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Execution {
@@ -117,6 +135,9 @@ pub struct Execution {
     pub status: WorkflowStatus,
     /// It was at something and nobody who lives has it: it can be resumed.
     pub interrupted: bool,
+    /// The other database that it goes on in, if not in this one: it was moved there, or this is a copy. Then it is neither
+    /// interrupted nor waiting here, and can be neither resumed nor answered here.
+    pub elsewhere: Option<Elsewhere>,
     /// What it waits for, while it only waits.
     pub waiting: Option<Waiting>,
     /// The id of the step that it is at, or was at last.
@@ -197,6 +218,22 @@ pub struct ExecutionDetail {
     pub agent_sessions: Vec<AgentSession>,
     /// What is under way in it.
     pub operations: Vec<Operation>,
+    /// A workflow that has changed since the run failed, if one has: a retry may go better now.
+    pub changed: Option<ChangedWorkflow>,
+}
+
+/// A workflow that has changed since a run of it failed.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ChangedWorkflow {
+    /// Its name.
+    pub workflow: String,
+    /// The short name of the run of it that failed: this one, or one that this one has invoked.
+    pub run_id: String,
+    /// The short name of the run to retry: the outermost one that failed with it. What it invokes begins anew, with the
+    /// workflows as they are now.
+    pub retry: String,
+    /// Whether to retry that with `latest`: its own workflow has changed, too.
+    pub latest: bool,
 }
 
 /// A step of a run.

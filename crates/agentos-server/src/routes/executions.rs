@@ -189,16 +189,26 @@ struct Shown {
     detail: RunDetail,
     /// What is under way.
     operations: Value,
+    /// Which workflow has changed since it failed, and what to retry.
+    changed: Value,
 }
 
 async fn shown(state: &AppState, found: Found) -> Result<Shown, Problem> {
     let mut detail = found.source.store.run_detail(found.run.id).await?;
     state.view().hosts().tell(&mut detail.run);
-    let operations = match detail.run.completed_at {
-        Some(_) => Value::Array(Vec::new()),
-        None => state.house.operations(found).await?,
+    let run = &detail.run;
+    // What goes on in another database is under way there.
+    let is_over = run.completed_at.is_some() || run.elsewhere.is_some();
+    let has_failed = matches!(run.status, WorkflowStatus::Failed | WorkflowStatus::TimedOut);
+    let changed = match has_failed {
+        true => state.house.changed(found.clone()).await?,
+        false => Value::Null,
     };
-    Ok(Shown { detail, operations })
+    let operations = match is_over {
+        true => Value::Array(Vec::new()),
+        false => state.house.operations(found).await?,
+    };
+    Ok(Shown { detail, operations, changed })
 }
 
 /// The document of a run.

@@ -67,6 +67,8 @@ pub struct StepName {
     pub number: u32,
     /// Its name.
     pub name: String,
+    /// Another name, under which an earlier version may have begun its file.
+    pub earlier: Option<String>,
 }
 
 /// A line for the log files.
@@ -96,7 +98,13 @@ impl StepName {
         let operation = path.parse::<OperationId>().ok().and_then(|operation| operation.name());
         let name = operation.or_else(|| path.parse::<StepPath>().ok().and_then(|step| step.name()));
         let name = name.map_or_else(|| path.to_owned(), |name| name.to_string());
-        Self { id: step_id(run, path), number: number.0, name }
+        Self { id: step_id(run, path), number: number.0, name, earlier: None }
+    }
+
+    /// The same under the name that says what it does.
+    #[must_use]
+    pub fn titled(self, title: String) -> Self {
+        Self { name: title, earlier: Some(self.name), ..self }
     }
 }
 
@@ -158,7 +166,7 @@ impl RunLogs {
             command: Option<String>,
             end: Option<u64>,
         }
-        let path = self.folder.project.join(self.folder.step_log_file(step.number, &step.name));
+        let path = self.step_file(step);
         let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -174,6 +182,15 @@ impl RunLogs {
             }
         }
         Ok(kept)
+    }
+
+    /// Where the lines of a step are written: where they were begun.
+    fn step_file(&self, step: &StepName) -> PathBuf {
+        let file =
+            |name: &String| self.folder.project.join(self.folder.step_log_file(step.number, name));
+        let named = file(&step.name);
+        let earlier = step.earlier.as_ref().map(file).filter(|path| path.exists());
+        earlier.filter(|_| !named.exists()).unwrap_or(named)
     }
 
     /// Writes lines. Those that a file has already are left out.
@@ -212,8 +229,7 @@ impl RunLogs {
     ) -> Result<(), FolderError> {
         for (number, (step, lines)) in of_steps {
             if !self.steps.contains_key(&number) {
-                let path = self.folder.step_log_file(number, &step.name);
-                self.steps.insert(number, LogFile::open(self.folder.project.join(path))?);
+                self.steps.insert(number, LogFile::open(self.step_file(step))?);
             }
             if let Some(file) = self.steps.get_mut(&number) {
                 written.push((number, file.append(lines.into_iter())?));

@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::operation::{about, name_of, text};
 
 /// The operation's kind, and what it was asked for: `shell: make test`, `approve: Deploy?`, `invoke: review`.
-pub(crate) fn operation_title(operation: &OperationId, args: &Value) -> String {
+#[must_use]
+pub fn operation_title(operation: &OperationId, args: &Value) -> String {
     let Some(kind) = operation.kind() else { return name_of(operation) };
     let name = name_of(operation);
     let said = match kind {

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::counterpart::Counterpart;
 use crate::list::RunCursor;
 use crate::projection::{SessionStatus, StepStatus, WaitKind, Waiting, WorkflowStatus};
 
@@ -34,6 +35,9 @@ pub struct RunRecord {
     pub status: WorkflowStatus,
     /// It was at something and nobody who lives has it: it can be resumed.
     pub interrupted: bool,
+    /// The other database that it goes on in, if not in this one. Then it is neither interrupted nor does it wait for anything
+    /// here, however the log stands that was left.
+    pub elsewhere: Option<Counterpart>,
     /// What it waits for, while it only waits.
     #[serde(serialize_with = "waiting::serialize")]
     pub waiting: Option<Waiting>,
@@ -93,6 +97,13 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// The same as it is shown in a database in which it does not go on.
+    pub(crate) fn going_on_in(&mut self, other: Counterpart) {
+        self.interrupted = false;
+        self.waiting = None;
+        self.elsewhere = Some(other);
+    }
+
     /// The document with what can be large.
     #[must_use]
     pub fn whole(&self) -> impl Serialize + '_ {

@@ -81,6 +81,7 @@ fn run_record(connection: &Connection, owners: &Owners, row: &Row<'_>) -> Done<R
         definition_version: row.get(7)?,
         status,
         interrupted,
+        elsewhere: None,
         waiting: waiting.and_then(|text| serde_json::from_str(&text).ok()),
         current_workflow_step_id: current_step.as_ref().map(|step| step.id),
         current_step,
@@ -115,7 +116,6 @@ fn step_record(connection: &Connection, run: RunId, row: &Row<'_>, at: usize) ->
     let (log_file, path): (Option<String>, String) = (row.get(at + 13)?, row.get(at + 16)?);
     let input = value_at(connection, row, at + 8)?;
     let operation: Option<OperationId> = path.parse().ok();
-    let file_name = operation.as_ref().and_then(OperationId::name).map(|name| name.to_string());
     if let (Some(operation), Some(input)) = (&operation, &input) {
         // Earlier versions wrote down the name in the path, which may be a hash.
         name = operation_title(operation, input);
@@ -125,8 +125,7 @@ fn step_record(connection: &Connection, run: RunId, row: &Row<'_>, at: usize) ->
         execution_id: run,
         // It follows from the rest, so it is written down only where it differs.
         log_file_path: log_file.or_else(|| {
-            let file = RunFolder::new(Path::new(""), run)
-                .step_log_file(step_number, file_name.as_ref().unwrap_or(&name));
+            let file = RunFolder::new(Path::new(""), run).step_log_file(step_number, &name);
             Some(file.to_string_lossy().into_owned())
         }),
         step_number,

@@ -1,20 +1,25 @@
 //! The rows for people, as the trait wants them.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use agentos_core::id::RunId;
+use agentos_core::path::OperationId;
 use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::project::Target;
 use super::{SqliteStore, catalog, project, query};
 use crate::backend::BackendError;
+use crate::counterpart::Counterparts;
+use crate::folder::RunFolder;
 use crate::list::{ListError, RunCursor};
 use crate::log::ReadError;
 use crate::projection::Touched;
 use crate::records::{
     Definition, DefinitionVersion, NewComment, NewDefinition, Project, RecordError, Records,
-    Remark, RemarkCursor, RunCounts, RunDetail, RunListing, RunQuery, RunTotals, Workspace,
+    Remark, RemarkCursor, RunCounts, RunDetail, RunListing, RunQuery, RunRecord, RunTotals,
+    Workspace,
 };
 use crate::unified::{Census, NamedRun};
 
@@ -37,7 +42,9 @@ impl SqliteStore {
     /// [`ReadError::NotFound`].
     pub async fn touched_rows(&self, run: RunId, wanted: Touched) -> Result<RunDetail, ReadError> {
         let owners = self.inner.owners.clone();
-        self.read(move |connection| query::some(connection, &owners, run, &wanted)).await
+        let some =
+            self.read(move |connection| query::some(connection, &owners, run, &wanted)).await;
+        some.map(|detail| self.as_found(detail))
     }
 
     /// The place behind everything that people have remarked so far.
@@ -82,9 +89,49 @@ impl SqliteStore {
         self.read(move |connection| query::positions(connection, &asked, limit).map(Ok)).await
     }
 
-    /// How many runs a query shows, and what their agents have used.
+    /// How many runs a query shows, and what their agents have used. A run that goes on in another database is counted there.
     pub(crate) async fn run_totals(&self, asked: RunQuery) -> Result<RunTotals, BackendError> {
-        self.read(move |connection| query::totals(connection, &asked).map(Ok)).await
+        let mut here = asked.clone();
+        here.except.extend(self.counterparts().all());
+        self.read(move |connection| query::totals(connection, &asked, &here).map(Ok)).await
+    }
+
+    /// The runs that go on in another database.
+    pub(crate) fn counterparts(&self) -> Counterparts {
+        Counterparts::of(&self.inner.path)
+    }
+
+    /// The same with what is known beside the database: where else the run goes on, and which files there are.
+    fn as_found(&self, mut detail: RunDetail) -> RunDetail {
+        self.add_counterpart(&mut detail.run);
+        find_earlier_log_files(&mut detail);
+        detail
+    }
+
+    /// Says of a run that has not ended here if it goes on in another database.
+    fn add_counterpart(&self, run: &mut RunRecord) {
+        if run.completed_at.is_none()
+            && let Some(other) = self.counterparts().find(run.id)
+        {
+            run.going_on_in(other);
+        }
+    }
+}
+
+/// Earlier versions named the logs of operations outside of a step by the name in their path, which may be a hash.
+fn find_earlier_log_files(detail: &mut RunDetail) {
+    let Some(project) = detail.run.work_dir.as_deref().map(Path::new) else { return };
+    let folder = RunFolder::new(Path::new(""), detail.run.id);
+    for step in detail.steps.iter_mut().chain(&mut detail.run.current_step) {
+        let Some(name) = step.path.parse::<OperationId>().ok().and_then(|found| found.name())
+        else {
+            continue;
+        };
+        let earlier = folder.step_log_file(step.step_number, &name.to_string());
+        let is_there = step.log_file_path.as_ref().is_some_and(|path| project.join(path).exists());
+        if !is_there && project.join(&earlier).exists() {
+            step.log_file_path = Some(earlier.to_string_lossy().into_owned());
+        }
     }
 }
 
@@ -102,12 +149,21 @@ impl Records for SqliteStore {
 
     async fn run_detail(&self, run: RunId) -> Result<RunDetail, ReadError> {
         let owners = self.inner.owners.clone();
-        self.read(move |connection| query::detail(connection, &owners, run)).await
+        let detail = self.read(move |connection| query::detail(connection, &owners, run)).await;
+        detail.map(|detail| self.as_found(detail))
     }
 
-    async fn query_runs(&self, asked: RunQuery) -> Result<RunListing, ListError> {
+    async fn query_runs(&self, mut asked: RunQuery) -> Result<RunListing, ListError> {
         let owners = self.inner.owners.clone();
-        self.read(move |connection| query::list(connection, &owners, &asked)).await
+        if !asked.waiting.is_empty() {
+            // What goes on in another database waits for nothing here.
+            asked.except.extend(self.counterparts().all());
+        }
+        let listing = self.read(move |connection| query::list(connection, &owners, &asked)).await;
+        listing.map(|mut listing| {
+            listing.runs.iter_mut().for_each(|run| self.add_counterpart(run));
+            listing
+        })
     }
 
     async fn count_runs(&self) -> Result<RunCounts, BackendError> {

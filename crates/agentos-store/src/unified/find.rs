@@ -94,8 +94,11 @@ impl UnifiedView {
         if found.iter().any(|(_, run)| run.is_exact) {
             found.retain(|(_, run)| run.is_exact);
         }
-        // Copies stand together, the furthest first, of equal ones that of the first database.
-        found.sort_by_key(|(index, run)| (run.id, std::cmp::Reverse(run.seq), *index));
+        // Copies stand together, the furthest first, of equal ones that which goes on, and else that of the first database.
+        found.sort_by_cached_key(|(index, run)| {
+            let elsewhere = self.sources[*index].store.counterparts().find(run.id);
+            (run.id, std::cmp::Reverse(run.seq), elsewhere.is_some(), *index)
+        });
         found.dedup_by_key(|(_, run)| run.id);
         match found.as_slice() {
             [] => {

@@ -50,10 +50,13 @@ impl UnifiedView {
                     .binary_search_by_key(&run, |(run, _)| *run)
                     .map_or(0, |at| lengths[index][at].1)
             };
-            // The longest log; of equal ones the first.
-            let kept = same
-                .iter()
-                .max_by_key(|(run, index)| (length(*index, *run), std::cmp::Reverse(*index)));
+            // The longest log; of equal ones that from which the run goes on, and else the first.
+            let goes_on = |index: usize, run: RunId| {
+                self.sources[index].store.counterparts().find(run).is_none()
+            };
+            let kept = same.iter().max_by_key(|(run, index)| {
+                (length(*index, *run), goes_on(*index, *run), std::cmp::Reverse(*index))
+            });
             let kept = kept.map(|(_, index)| *index);
             for (run, index) in same.iter().filter(|(_, index)| Some(*index) != kept) {
                 twins.stale[*index].push(*run);

@@ -15,7 +15,12 @@ fn run() -> RunId {
 fn a_folder_holds_what_the_contract_says() {
     let project = tempfile::tempdir().unwrap();
     let folder = RunFolder::new(project.path(), run());
-    let step = StepName { id: Uuid::from_u128(5), number: 2, name: "Über/Review (2nd)".into() };
+    let step = StepName {
+        id: Uuid::from_u128(5),
+        number: 2,
+        name: "Über/Review (2nd)".into(),
+        earlier: None,
+    };
     let line = Line {
         ordinal: Some(1),
         at: Timestamp(1_000),

@@ -57,7 +57,7 @@ struct Document<'a> {
 pub(crate) async fn document(session: &Session, run: &str, step: Option<&str>) -> Result<Value> {
     let store = session.look_for(run)?;
     let past = Past::load(&store, names::find(&store, run).await?).await?;
-    let desk = Desk::open(session, &store)?;
+    let desk = Desk::open(session, &store)?.at_run(&past.run).await?;
     let step = step.map(|step| past.step(step)).transpose()?;
     let mut range = Range::new(&desk, &store);
     let found = match step {
@@ -83,7 +83,7 @@ pub(crate) async fn document(session: &Session, run: &str, step: Option<&str>) -
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let store = session.look_for(&args.run)?;
     let past = Past::load(&store, names::find(&store, &args.run).await?).await?;
-    let desk = Desk::open(session, &store)?;
+    let desk = Desk::open(session, &store)?.at_run(&past.run).await?;
     let other = match &args.against {
         Some(name) => Some(Past::load(&store, names::find(&store, name).await?).await?),
         None => None,

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::report;
 use crate::error::{Cause, CommandError, Result};
 use crate::session::{Opened, Session};
+use crate::travel::changed::ChangedWorkflow;
 use crate::travel::latest::{self, Latest};
 use crate::travel::past;
 use crate::travel::sequel::Sequel;
@@ -91,8 +92,11 @@ async fn mended(
     session
         .output
         .note(&format!("{name} goes on with what {} has finished{source}", old.run.run_id));
-    if !is_latest && let Some(hint) = latest::hint(session, &old.run) {
-        session.output.note(&hint);
+    // With its own workflow as it is now, a child run leaves the one that invoked it as failed as before.
+    if let Some(changed) = ChangedWorkflow::find(session, store, &old.run).await
+        && (!is_latest || old.run.parent_run_id.is_some())
+    {
+        session.output.note(&changed.to_string());
     }
     Ok(record)
 }

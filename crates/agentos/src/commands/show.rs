@@ -20,7 +20,7 @@ use crate::terminal::moment::date_and_clock;
 use crate::terminal::paint::Tone;
 use crate::terminal::text::{Line, harmless};
 use crate::terminal::tree::{self, Frame};
-use crate::travel::latest;
+use crate::travel::changed::ChangedWorkflow;
 use crate::{names, supervise, view};
 
 /// How many artifacts are shown with a run.
@@ -42,6 +42,8 @@ struct Document {
     #[serde(flatten)]
     detail: RunDetail,
     operations: Vec<UnderWay>,
+    /// Which workflow has changed since the run failed, and what to retry.
+    changed: Option<ChangedWorkflow>,
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -49,10 +51,10 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         session.output.document(&document(session, &args.run).await?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (store, Document { detail, operations }) = look(session, &args.run).await?;
+    let (store, Document { detail, operations, changed }) = look(session, &args.run).await?;
     let output = &session.output;
     let from = origin(&store, &detail).await;
-    let mut lines = facts(session, &detail, from);
+    let mut lines = facts(session, &detail, (from, changed));
     lines.push(String::new());
     let view = view::load_family(&store, detail.run.id).await?;
     let size = output.size.map(|size| crate::terminal::size::Size { height: usize::MAX, ..size });
@@ -74,8 +76,8 @@ async fn origin(store: &SqliteStore, detail: &RunDetail) -> Option<String> {
 /// The run as every interface shows it.
 pub(crate) async fn document(session: &Session, run: &str) -> Result<impl Serialize> {
     let (_, document) = look(session, run).await?;
-    if let Some(hint) = latest::hint(session, &document.detail.run) {
-        session.output.note(&hint);
+    if let Some(changed) = &document.changed {
+        session.output.note(&changed.to_string());
     }
     Ok(document)
 }
@@ -83,15 +85,22 @@ pub(crate) async fn document(session: &Session, run: &str) -> Result<impl Serial
 async fn look(session: &Session, run: &str) -> Result<(SqliteStore, Document)> {
     let store = session.look_for(run)?;
     let detail = names::find_detail(&store, run).await?;
-    let operations = match detail.run.completed_at {
-        Some(_) => Vec::new(),
-        None => under_way(&store, detail.run.id, &supervise::masks(session)).await?,
+    // What goes on in another database is under way there.
+    let is_over = detail.run.completed_at.is_some() || detail.run.elsewhere.is_some();
+    let operations = match is_over {
+        true => Vec::new(),
+        false => under_way(&store, detail.run.id, &supervise::masks(session)).await?,
     };
-    Ok((store, Document { detail, operations }))
+    let changed = ChangedWorkflow::find(session, &store, &detail.run).await;
+    Ok((store, Document { detail, operations, changed }))
 }
 
 /// What is known of the run beside its steps.
-fn facts(session: &Session, detail: &RunDetail, forked_from: Option<String>) -> Vec<String> {
+fn facts(
+    session: &Session,
+    detail: &RunDetail,
+    (forked_from, changed): (Option<String>, Option<ChangedWorkflow>),
+) -> Vec<String> {
     let run = &detail.run;
     let version =
         run.definition_version.map(|version| format!("{} (version {version})", run.workflow));
@@ -103,6 +112,7 @@ fn facts(session: &Session, detail: &RunDetail, forked_from: Option<String>) -> 
         ("id", Some(run.id.to_string())),
         ("workflow", Some(version.unwrap_or_else(|| run.workflow.clone()))),
         ("started", run.started_at.map(|at| date_and_clock(at, &TimeZone::system()))),
+        ("elsewhere", run.elsewhere.as_ref().map(ToString::to_string)),
         ("worktree", run.worktree_id.clone()),
         ("works in", run.workspace_dir.clone()),
         ("branch", run.branch_name.clone()),
@@ -114,7 +124,7 @@ fn facts(session: &Session, detail: &RunDetail, forked_from: Option<String>) -> 
         ("output", json(&run.output)),
         ("error", error.map(str::to_owned)),
         ("failed at", place_of(session, run)),
-        ("changed", latest::hint(session, run)),
+        ("changed", changed.map(|changed| changed.to_string())),
         ("cost", inherited_cost(&detail.costs)),
         ("state", json(&run.state).filter(|state| state != "{}")),
         ("log", run.log_file_path.clone()),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use agentos_core::id::RunId;
 use agentos_engine::clock::{Clock as _, SystemClock};
-use agentos_engine::counterpart::{Counterpart, Counterparts, Reason};
+use agentos_store::counterpart::{Counterpart, Counterparts, Reason};
 use agentos_store::folder::{RunFolder, executions, make_self_ignoring};
 use agentos_store::records::{Project, RecordError, Records as _, Workspace};
 use agentos_store::sqlite::SqliteStore;

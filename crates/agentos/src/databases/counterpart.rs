@@ -1,34 +1,89 @@
-//! A run that goes on in another database is refused here, with both files.
+//! A run that goes on in another database is refused here, with both files and a command that helps.
+
+use std::path::PathBuf;
 
 use agentos_core::id::RunId;
-use agentos_engine::counterpart::{Counterpart, Counterparts, Reason};
 use agentos_process::shell_word::quoted_path;
+use agentos_store::counterpart::{Counterpart, Counterparts, Reason};
+use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::SqliteStore;
 
 use crate::error::{Cause, CommandError, Result};
 
+/// A run that goes on in another database, or has ended there.
+#[derive(Debug, Clone)]
+pub(crate) struct Elsewhere {
+    pub(crate) counterpart: Counterpart,
+    /// This database.
+    here: PathBuf,
+    /// How the run has ended there, if it has.
+    ended: Option<WorkflowStatus>,
+}
+
+impl Elsewhere {
+    /// Looks for it. The other database is only looked at.
+    pub(crate) async fn find(store: &SqliteStore, run: RunId) -> Option<Self> {
+        let counterpart = Counterparts::of(store.path()).find(run)?;
+        let ended = status_in(&counterpart, run).await;
+        Some(Self { counterpart, here: store.path().to_owned(), ended })
+    }
+
+    /// The same refusal with what helps: what ends the run there, or brings it up to date here.
+    pub(crate) fn advise(&self, refused: CommandError, name: &str) -> CommandError {
+        let (from, to) = (quoted_path(&self.counterpart.database), quoted_path(&self.here));
+        match (self.ended, self.counterpart.reason) {
+            (Some(_), _) => refused
+                .cli_hint(format!(
+                    "`agentos db migrate --from {from} --to {to} --run {name}` brings it up to date here"
+                ))
+                .api_hint("have it brought up to date on the server's machine: `agentos db migrate`"),
+            (None, Reason::Copy) => refused
+                .cli_hint(format!(
+                    "`agentos db migrate --move --from {from} --to {to} --run {name}` moves it here"
+                ))
+                .api_hint("have it moved here on the server's machine, or go on with it in that database"),
+            (None, Reason::Moved) => refused
+                .cli_hint(format!(
+                    "`AGENTOS_WORKFLOW_DB={from} agentos resume {name}` goes on with it there, and `cancel` ends it"
+                ))
+                .api_hint("ask a server that serves that database"),
+        }
+    }
+
+    /// Why it can't be driven, answered or ended here.
+    fn message(&self, name: &str) -> String {
+        let (here, there) = (self.here.display(), self.counterpart.database.display());
+        match (self.counterpart.reason, self.ended) {
+            (Reason::Copy, None) => format!(
+                "{name} in {here} is a copy of an unfinished run in {there}, and only one of them can go on"
+            ),
+            (Reason::Copy, Some(status)) => format!(
+                "{name} in {here} is an old copy of a run in {there}, which is {} there",
+                status.as_str()
+            ),
+            (Reason::Moved, None) => {
+                format!("{name} was moved from {here} to {there}, and goes on there")
+            }
+            (Reason::Moved, Some(status)) => {
+                format!("{name} was moved from {here} to {there}, and is {} there", status.as_str())
+            }
+        }
+    }
+}
+
+/// How a run has ended in the other database; none if it has not, or if that can't be read.
+async fn status_in(counterpart: &Counterpart, run: RunId) -> Option<WorkflowStatus> {
+    let store = SqliteStore::open_to_look(&counterpart.database).ok()?;
+    let run = store.run_detail(run).await.ok()?.run;
+    run.completed_at.map(|_| run.status)
+}
+
 /// Refuses a run that does not go on in this database. A process that drives runs asks after it has enlisted as an owner: a process
 /// that moves runs looks for owners after it has made its note, so one of both sees the other.
 pub(crate) async fn refuse_elsewhere(store: &SqliteStore, run: RunId) -> Result<()> {
-    let Some(found) = Counterparts::of(store.path()).find(run) else { return Ok(()) };
+    let Some(elsewhere) = Elsewhere::find(store, run).await else { return Ok(()) };
     let name = store.run_detail(run).await?.run.run_id;
-    let Counterpart { reason, database } = found;
-    let (from, to) = (quoted_path(&database), quoted_path(store.path()));
-    let (here, there) = (store.path().display(), database.display());
-    let refused = match reason {
-        Reason::Copy => CommandError::refused(format!(
-            "{name} in {here} is a copy of an unfinished run in {there}, and only one of them can go on"
-        ))
-        .cli_hint(format!(
-            "`agentos db migrate --move --from {from} --to {to} --run {name}` moves it here"
-        ))
-        .api_hint("have it moved here on the server's machine, or go on with it in that database"),
-        Reason::Moved => CommandError::refused(format!(
-            "{name} was moved from {here} to {there}, and goes on there"
-        ))
-        .cli_hint(format!("`AGENTOS_WORKFLOW_DB={from} agentos resume {name}` goes on with it"))
-        .api_hint("ask a server that serves that database"),
-    };
-    Err(refused.because(Cause::RunIsElsewhere))
+    let refused = CommandError::refused(elsewhere.message(&name));
+    Err(elsewhere.advise(refused, &name).because(Cause::RunIsElsewhere))
 }

@@ -15,7 +15,7 @@ use agentos_server::house::errors::{
 use agentos_server::house::{
     Approval, Event, Fork, House, Kept, NamedWorkspace, Order, Remark, Resumption, Started, Words,
 };
-use agentos_store::records::ArtifactRecord;
+use agentos_store::records::{ArtifactRecord, Records as _};
 use agentos_store::unified::{Found, UnifiedView, Unreadable};
 use async_trait::async_trait;
 use serde_json::Value;
@@ -38,6 +38,7 @@ use crate::operations::under_way;
 use crate::session::Session;
 use crate::signals::Wish;
 use crate::supervise;
+use crate::travel::changed::ChangedWorkflow;
 
 /// How often it is looked whether worktrees, databases or templates have come, gone or changed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -394,6 +395,16 @@ impl House for Home {
         self.look_at(found, move |session, run| async move {
             let all = under_way(&store, run, &supervise::masks(&session)).await?;
             serde_json::to_value(all).map_err(|error| CommandError::failed(error.to_string()))
+        })
+        .await
+    }
+
+    async fn changed(&self, found: Found) -> Result<Value, OperationsError> {
+        let store = found.source.store.clone();
+        self.look_at(found, move |session, run| async move {
+            let run = store.run_detail(run).await?.run;
+            let changed = ChangedWorkflow::find(&session, &store, &run).await;
+            serde_json::to_value(changed).map_err(|error| CommandError::failed(error.to_string()))
         })
         .await
     }

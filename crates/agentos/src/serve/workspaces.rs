@@ -19,7 +19,8 @@ use uuid::Uuid;
 
 use super::refused::words;
 use super::room::{Room, naming};
-use crate::commands::workspace::{list, not_found};
+use crate::commands::workspace::list::{self, ListedWorkspace};
+use crate::commands::workspace::not_found;
 use crate::databases::folders;
 use crate::elsewhere;
 use crate::error::{Cause, CommandError, ErrorKind, Result};
@@ -61,8 +62,10 @@ impl Everywhere {
         row.project_id.map(|project| self.view.hosts().of(project))
     }
 
-    fn item(&self, row: &Row) -> Value {
-        list::item(&Row { project_id: self.project_of(row), ..row.clone() })
+    fn item(&self, listed: &ListedWorkspace) -> Value {
+        let mut told = listed.clone();
+        told.row.project_id = self.project_of(&listed.row);
+        list::item(&told)
     }
 
     /// The databases that could not be opened.
@@ -142,7 +145,8 @@ impl Everywhere {
         let Some(room) = exact.or_else(|| users.next()) else {
             return Ok(Known { session: self.session_at(store.path())?, store, row });
         };
-        let settled = rows_of(room, true).await?.into_iter().find(|settled| settled.id == row.id);
+        let mut settled = rows_of(room, true).await?.into_iter().map(|settled| settled.row);
+        let settled = settled.find(|settled| settled.id == row.id);
         let row = settled.ok_or_else(|| not_found(&row.id))?;
         Ok(Known { session: room.session(), store, row })
     }
@@ -199,21 +203,22 @@ pub(super) async fn all(
         }
     }
     for source in everywhere.others() {
-        match source.store.workspaces().await {
-            Ok(found) => rows.extend(list::shown(found, all)),
+        match list::shown(&source.store, all).await {
+            Ok(found) => rows.extend(found),
             Err(error) => {
                 let path = source.path().to_owned();
                 unreadable.push(Unreadable { path, reason: error.to_string() });
             }
         }
     }
-    let is_its =
-        |row: &&Row| project.is_none_or(|project| everywhere.project_of(row) == Some(project));
-    let found = rows.iter().filter(is_its).map(|row| everywhere.item(row)).collect();
+    let is_its = |listed: &&ListedWorkspace| {
+        project.is_none_or(|project| everywhere.project_of(&listed.row) == Some(project))
+    };
+    let found = rows.iter().filter(is_its).map(|listed| everywhere.item(listed)).collect();
     Ok((found, unreadable))
 }
 
-async fn rows_of(room: &Room, all: bool) -> Result<Vec<Row>> {
+async fn rows_of(room: &Room, all: bool) -> Result<Vec<ListedWorkspace>> {
     let rows = list::rows(&room.session(), all).await;
     rows.map_err(|error| naming(room.store().path(), error))
 }
@@ -221,7 +226,7 @@ async fn rows_of(room: &Room, all: bool) -> Result<Vec<Row>> {
 /// One of them, with its size and what would be lost with it.
 pub(super) async fn show(everywhere: &Everywhere, named: &NamedWorkspace) -> Result<Value> {
     let Known { session, store, row } = everywhere.find(named, About::There).await?;
-    let mut document = everywhere.item(&row);
+    let mut document = everywhere.item(&ListedWorkspace::new(row.clone(), store.path()));
     let workspace = workspace_of(&row).filter(|found| found.state.is_there());
     let needed_by = match &workspace {
         Some(workspace) => needed_by(&store, workspace).await?,

@@ -104,6 +104,7 @@ pub(crate) fn family(short: &str, steps: Vec<StepRecord>) -> FamilyView {
         definition_version: None,
         status: WorkflowStatus::Running,
         interrupted: false,
+        elsewhere: None,
         waiting: None,
         current_workflow_step_id: current.as_ref().map(|step| step.id),
         current_step: current,

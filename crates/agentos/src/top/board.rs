@@ -335,6 +335,8 @@ impl Board {
 fn rank(found: &UnifiedRun) -> u8 {
     let run = &found.run;
     match run.status {
+        // It is over as far as this database is concerned.
+        _ if run.elsewhere.is_some() => 6,
         _ if run.interrupted => 0,
         WorkflowStatus::Running if run.waiting.is_some() => 1,
         WorkflowStatus::Running => 2,

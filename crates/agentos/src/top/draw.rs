@@ -99,7 +99,11 @@ fn headline(board: &Board, look: &Look, width: u16) -> Cells<'static> {
     };
     let is = |status: WorkflowStatus| move |found: &UnifiedRun| found.run.status == status;
     let running = |found: &UnifiedRun| {
-        is(WorkflowStatus::Running)(found) && found.run.waiting.is_none() && !found.run.interrupted
+        let run = &found.run;
+        is(WorkflowStatus::Running)(found)
+            && run.waiting.is_none()
+            && !run.interrupted
+            && run.elsewhere.is_none()
     };
     let failed = |found: &UnifiedRun| {
         matches!(found.run.status, WorkflowStatus::Failed | WorkflowStatus::TimedOut)

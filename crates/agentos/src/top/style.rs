@@ -35,6 +35,7 @@ pub(super) fn cells(line: &Line, paint: Paint) -> Cells<'static> {
 /// The sign in front of a run.
 pub(super) fn mark(run: &RunRecord, paint: Paint) -> Span<'static> {
     let (tone, sign, ascii) = match run.status {
+        _ if run.elsewhere.is_some() => (Tone::Faint, "→", ">"),
         _ if run.interrupted => (Tone::Warning, "!", "!"),
         WorkflowStatus::Running if run.waiting.is_some() => (Tone::Warning, "◔", "?"),
         WorkflowStatus::Running => (Tone::Busy, "●", "*"),

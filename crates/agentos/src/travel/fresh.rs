@@ -1,9 +1,11 @@
 //! A new workspace with the files of a run as they were at some step.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::travel::Asked;
+use agentos_process::shell_word::quoted_path;
+use agentos_store::records::RunRecord;
 use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::id::WorkspaceId;
 use agentos_workspace::workspace::snapshot::{Label, Side, Snapshot};
@@ -50,6 +52,9 @@ impl Fresh {
             let message = format!("the workspace {id} of {} is not known any more", run.run_id);
             return Err(CommandError::refused(message).because(Cause::FilesNotKept));
         };
+        if !desk.has_run(run, &old) {
+            return Err(of_another_repository(store, run));
+        }
         let kind = match wanted.map(|text| (text, WantedKind::parse(text))) {
             None | Some((_, Some(WantedKind::Auto))) => old.kind,
             Some((_, Some(WantedKind::Own(kind)))) => kind,
@@ -156,6 +161,22 @@ impl Fresh {
             }
         }
     }
+}
+
+/// A run that was copied here, and that works in another repository still.
+fn of_another_repository(store: &SqliteStore, run: &RunRecord) -> CommandError {
+    let place = run.work_dir.as_deref().unwrap_or_default();
+    let database = run.elsewhere.as_ref().map_or(store.path(), |other| &*other.database);
+    let (name, folder) = (&run.run_id, quoted_path(Path::new(place)));
+    CommandError::refused(format!(
+        "{name} works in {place}, and can be forked in that checkout only"
+    ))
+    .because(Cause::NotForkable)
+    .cli_hint(format!(
+        "`cd {folder} && AGENTOS_WORKFLOW_DB={} agentos fork {name} --from-step STEP`",
+        quoted_path(database)
+    ))
+    .api_hint("ask a server that serves that checkout")
 }
 
 fn id_of(run_id: &str) -> Result<WorkspaceId> {

@@ -28,6 +28,7 @@ use agentos_workspace::workspace::{root, settle, setup};
 use uuid::Uuid;
 
 use crate::config::LiveConfig;
+use crate::databases::counterpart::Elsewhere;
 use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::session::Session;
 use crate::start;
@@ -128,6 +129,26 @@ impl Desk {
         self.of(workspace)
     }
 
+    /// The same for the repository that a run works in, if it has a workspace of its own: a run that was copied from another
+    /// database may work elsewhere.
+    pub(crate) async fn at_run(self, run: &RunRecord) -> Result<Self> {
+        let id = run.workspace_id.as_deref().and_then(|id| id.parse().ok());
+        let workspace = match id {
+            Some(id) => self.find(&id).await?,
+            None => None,
+        };
+        match workspace {
+            Some(workspace) => self.at(&workspace),
+            None => Ok(self),
+        }
+    }
+
+    /// Whether a run belongs to the checkout that the command stands in, or to another one of its repository.
+    pub(crate) fn has_run(&self, run: &RunRecord, workspace: &Workspace) -> bool {
+        let is_of_project = self.project.is_some() && self.project == run.project_id;
+        is_of_project || self.repository.checkout.repository == workspace.repository
+    }
+
     /// The folder for all workspaces.
     pub(crate) fn root(&self) -> &Path {
         &self.root
@@ -222,6 +243,11 @@ impl Desk {
     pub(crate) async fn is_open(&self, run: &str) -> bool {
         let Ok(id) = run.parse() else { return false };
         self.store.head(RunId(id)).await.is_ok_and(|head| !head.standing.is_ended())
+    }
+
+    /// The other database that a run goes on in, if not in this one, and what to do about it.
+    pub(crate) async fn elsewhere(&self, run: &str) -> Option<Elsewhere> {
+        Elsewhere::find(&self.store, RunId(run.parse().ok()?)).await
     }
 
     /// What people call a run.

@@ -33,6 +33,13 @@ pub(crate) async fn clean(desk: &Desk, workspace: Workspace, is_forced: bool) ->
     let cleaned = cleaned.await?;
     if let Err(CleanError::InUse { id, run }) = &cleaned {
         let name = desk.name_of(run).await;
+        if let Some(elsewhere) = desk.elsewhere(run).await {
+            let other = &elsewhere.counterpart;
+            let message = format!("the workspace {id} belongs to the run {name}, {other}");
+            let error = elsewhere.advise(CommandError::refused(message), &name);
+            let error = error.because(Cause::WorkspaceInUse);
+            return Ok(Outcome { workspace, cleaned: Err((error, None)) });
+        }
         let message = format!("the workspace {id} belongs to the run {name}, which has not ended");
         let error = CommandError::refused(message)
             .because(Cause::WorkspaceInUse)

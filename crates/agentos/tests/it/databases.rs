@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod elsewhere;
 mod families;
 mod linked;
 mod load;

@@ -3,6 +3,7 @@
 mod artifacts;
 mod background;
 mod beside;
+mod changed;
 mod circumstances;
 mod commands;
 mod crowd;

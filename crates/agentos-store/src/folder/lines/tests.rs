@@ -8,8 +8,12 @@ fn lines_of(path: &std::path::Path) -> Vec<String> {
 }
 
 fn line(ordinal: u64, step: u32) -> Line {
-    let step =
-        StepName { id: Uuid::from_u128(step.into()), number: step, name: "Write Plan!".into() };
+    let step = StepName {
+        id: Uuid::from_u128(step.into()),
+        number: step,
+        name: "Write Plan!".into(),
+        earlier: None,
+    };
     Line {
         ordinal: Some(ordinal),
         at: Timestamp(0),
@@ -227,4 +231,30 @@ fn a_line_that_could_not_be_cut_off_is_cut_off_later() {
     logs.append(&[output("whole")]).unwrap();
     let lines = lines_of(&project.path().join(folder.log_file()));
     assert_eq!((lines.len(), &lines[0]), (2, &lines[1]));
+}
+
+/// An earlier version named the files of operations outside of a step by the hash in their path.
+#[test]
+fn what_an_earlier_version_has_begun_is_gone_on_with_in_its_file() {
+    let project = tempfile::tempdir().unwrap();
+    let folder = RunFolder::new(project.path(), RunId(Uuid::from_u128(1)));
+    let path = "/shell:1adaa10ed22b15f2#1";
+    let before = StepName::of(RunId(Uuid::from_u128(1)), StepNumber(1), path);
+    let now = before.clone().titled("shell: echo one".into());
+    let piece = |step: &StepName, end| Line {
+        step: Some(step.clone()),
+        piece: Some(Piece { command: "a@1".into(), end, goes_on: false }),
+        ..output("text")
+    };
+    let file = |name: &str| project.path().join(folder.step_log_file(1, name));
+    folder.open_logs().unwrap().append(&[piece(&before, 5)]).unwrap();
+    let mut logs = folder.open_logs().unwrap();
+    assert_eq!(logs.kept_output(&now, "a@1").unwrap(), 5);
+    logs.append(&[piece(&now, 9)]).unwrap();
+    assert_eq!(lines_of(&file("1adaa10ed22b15f2")).len(), 2);
+    assert!(!file("shell: echo one").exists());
+    let other = StepName { number: 2, ..now };
+    logs.append(&[piece(&other, 5)]).unwrap();
+    let named = project.path().join(folder.step_log_file(2, "shell: echo one"));
+    assert!(named.ends_with("step-2-shell-echo-one.log") && named.exists(), "{named:?}");
 }

@@ -9,12 +9,17 @@ use crate::records::{RunQuery, RunTotals, TokenTotals};
 use crate::sqlite::error::Done;
 use crate::sqlite::row::from_i64;
 
-pub(in crate::sqlite) fn totals(connection: &Connection, query: &RunQuery) -> Done<RunTotals> {
+/// What the agents of the one have used, and how the runs of the other stand: those that do not go on in another database.
+pub(in crate::sqlite) fn totals(
+    connection: &Connection,
+    query: &RunQuery,
+    here: &RunQuery,
+) -> Done<RunTotals> {
     let mut totals = used(connection, &Conditions::of(query))?;
-    for (status, count) in counts(connection, "r.status", &Conditions::of(query))? {
+    for (status, count) in counts(connection, "r.status", &Conditions::of(here))? {
         totals.runs.extend(WorkflowStatus::parse(&status).map(|status| (status, count)));
     }
-    for (kind, count) in counts(connection, WAITS_FOR, &Conditions::of(query).and_waits())? {
+    for (kind, count) in counts(connection, WAITS_FOR, &Conditions::of(here).and_waits())? {
         totals.waiting.extend(WaitKind::parse(&kind).map(|kind| (kind, count)));
     }
     Ok(totals)

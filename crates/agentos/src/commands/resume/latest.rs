@@ -1,15 +1,17 @@
 //! `agentos resume --latest`: the run goes on with the workflow as it is now. Tried without effects first.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use agentos_core::id::{OwnerId, RunId};
+use agentos_core::path::{OperationId, StepPath};
 use agentos_core::rebase::NumberedStep;
 use agentos_core::standing::{EndStatus, Standing};
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::switch::{self, SwitchError, SwitchRequest, Switched};
 use agentos_store::claim::ClaimError;
 use agentos_store::projection::WorkflowStatus;
-use agentos_store::records::{Records as _, RunRecord};
+use agentos_store::records::{Records as _, RunRecord, StepRecord};
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use serde::Serialize;
@@ -40,7 +42,8 @@ pub(super) async fn switch(session: &Session, opened: &Opened, run: RunId) -> Re
     let moved = told(store, &record, moved).await?;
     scribe::write(store, run).await;
     session.output.note("the run goes on with the latest source");
-    moved.notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
+    let known = store.run_detail(run).await?.steps;
+    notices(&moved, &known).iter().for_each(|notice| session.output.note(notice));
     Ok(())
 }
 
@@ -109,6 +112,9 @@ struct Plan<'a> {
     is_ended: bool,
     kept: Vec<PlannedStep>,
     superseded: Vec<PlannedStep>,
+    /// The new source has not come to its end, and has not asked for them so far: it may still do so. Until then they are
+    /// shown as superseded.
+    not_asked_for_yet: Vec<PlannedStep>,
     added: Vec<PlannedStep>,
     notices: Vec<String>,
 }
@@ -117,12 +123,48 @@ struct Plan<'a> {
 struct PlannedStep {
     step_number: u32,
     path: String,
+    /// Its name: that of an operation outside of a step says what it does.
+    name: String,
+    #[serde(skip)]
+    is_operation: bool,
 }
 
-fn planned(steps: &[NumberedStep]) -> Vec<PlannedStep> {
-    let planned =
-        |step: &NumberedStep| PlannedStep { step_number: step.number.0, path: step.path.clone() };
-    steps.iter().map(planned).collect()
+impl PlannedStep {
+    /// As a run's steps are called, or as an operation of the new source is.
+    fn new(step: &NumberedStep, known: &[StepRecord], titles: &BTreeMap<String, String>) -> Self {
+        let record = known.iter().find(|record| record.path == step.path);
+        let title = titles.get(&step.path).or_else(|| record.map(|record| &record.name));
+        let own = || step.path.parse::<StepPath>().ok()?.name().map(|name| name.to_string());
+        let name = title.cloned().or_else(own);
+        Self {
+            step_number: step.number.0,
+            path: step.path.clone(),
+            name: name.unwrap_or_else(|| step.path.clone()),
+            is_operation: step
+                .path
+                .parse::<OperationId>()
+                .is_ok_and(|found| found.kind().is_some()),
+        }
+    }
+
+    /// Where a step stands says more than its name; an operation's path may be a hash.
+    fn title(&self) -> &str {
+        if self.is_operation { &self.name } else { &self.path }
+    }
+}
+
+/// What is worth telling, with operations outside of a step under their names: their paths may be hashes.
+fn notices(switched: &Switched, known: &[StepRecord]) -> Vec<String> {
+    let known = known.iter().map(|step| (&step.path, &step.name));
+    let names: BTreeMap<&String, &String> = known.chain(&switched.titles).collect();
+    let is_operation = |path: &str| path.parse::<OperationId>().is_ok();
+    let told = switched.notices.iter().map(|notice| {
+        let operations = names.iter().filter(|(path, _)| is_operation(path));
+        operations.fold(notice.to_string(), |text, (path, name)| {
+            text.replace(&format!("`{path}`"), &format!("`{name}`"))
+        })
+    });
+    told.collect()
 }
 
 /// Prints what would change; nothing does, and the run may be under way.
@@ -130,7 +172,7 @@ pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result
     let store = session.look_for(name)?;
     let run = names::find(&store, name).await?;
     let (record, latest) = find(session, &store, run).await?;
-    let (switched, definition, mut notices) = match &latest {
+    let (switched, definition, mut lines) = match &latest {
         Some(latest) => {
             let (request, notes) = request(session, &store, (&record, latest)).await?;
             let tried = switch::trial(&store, session.library(&store), &request).await;
@@ -140,12 +182,20 @@ pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result
         None => {
             session.output.note(SAME);
             let standing = store.head(run).await?.standing;
-            let (notices, steps) = (Vec::new(), Default::default());
-            let unchanged = Switched { notices, steps, standing };
+            let (notices, steps, titles) = (Vec::new(), Default::default(), BTreeMap::new());
+            let unchanged = Switched { notices, steps, titles, standing };
             (unchanged, record.definition_hash.as_str(), Vec::new())
         }
     };
-    notices.extend(switched.notices.iter().map(ToString::to_string));
+    let known = store.run_detail(run).await?.steps;
+    let planned = |steps: &[NumberedStep]| -> Vec<PlannedStep> {
+        steps.iter().map(|step| PlannedStep::new(step, &known, &switched.titles)).collect()
+    };
+    let is_ended = switched.standing.is_ended();
+    let gone = planned(&switched.steps.superseded);
+    let (superseded, not_asked_for_yet) =
+        if is_ended { (gone, Vec::new()) } else { (Vec::new(), gone) };
+    lines.extend(notices(&switched, &known));
     let plan = Plan {
         run_id: &record.run_id,
         definition_hash: definition,
@@ -156,11 +206,12 @@ pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result
             Standing::Ended { status: EndStatus::Cancelled } => WorkflowStatus::Cancelled,
             Standing::Working { .. } | Standing::Parked { .. } => record.status,
         },
-        is_ended: switched.standing.is_ended(),
+        is_ended,
         kept: planned(&switched.steps.kept),
-        superseded: planned(&switched.steps.superseded),
+        superseded,
+        not_asked_for_yet,
         added: planned(&switched.steps.added),
-        notices,
+        notices: lines,
     };
     match json {
         true => session.output.document(&plan)?,
@@ -172,9 +223,16 @@ pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result
 
 impl Plan<'_> {
     fn lines(&self) -> Vec<String> {
-        let steps = [("kept", &self.kept), ("superseded", &self.superseded), ("new", &self.added)];
+        let steps = [
+            ("kept", &self.kept),
+            ("superseded", &self.superseded),
+            ("not asked for yet", &self.not_asked_for_yet),
+            ("new", &self.added),
+        ];
+        let shown = steps.iter().filter(|(_, steps)| !steps.is_empty());
+        let width = shown.map(|(what, _)| what.len()).max().unwrap_or_default();
         let line = |what: &str, step: &PlannedStep| {
-            format!("{what:<10}  {:>3}  {}", step.step_number, step.path)
+            format!("{what:<width$}  {:>3}  {}", step.step_number, step.title())
         };
         let mut lines: Vec<String> = steps
             .iter()

@@ -51,6 +51,9 @@ pub(crate) fn is_overdue(waiting: &Waiting, now: Timestamp) -> bool {
 
 /// How a run stands, in a few words.
 pub(crate) fn status_line(run: &RunRecord, now: Timestamp) -> Line {
+    if let Some(other) = &run.elsewhere {
+        return Line::of(Tone::Faint, &other.to_string());
+    }
     match (run.interrupted, &run.waiting) {
         (true, _) => Line::of(Tone::Warning, "INTERRUPTED"),
         (false, Some(waiting)) if is_overdue(waiting, now) => Line::of(Tone::Warning, "OVERDUE"),

@@ -138,9 +138,10 @@ fn changes(
         let run = &found.run;
         let step = run.current_step.as_ref();
         let told = format!(
-            "{}|{}|{:?}|{:?}",
+            "{}|{}|{:?}|{:?}|{:?}",
             run.status.as_str(),
             run.interrupted,
+            run.elsewhere,
             run.waiting.as_ref().map(|waiting| (waiting.kind, waiting.since)),
             step.map(|step| (step.step_number, step.status, step.attempt_number))
         );

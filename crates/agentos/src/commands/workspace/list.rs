@@ -1,10 +1,15 @@
 //! `agentos workspace list`: which workspaces there are.
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use agentos_core::id::RunId;
 use agentos_engine::workspaces::workspace_of;
+use agentos_store::backend::BackendError;
+use agentos_store::counterpart::{Counterpart, Counterparts};
 use agentos_store::moment::written;
 use agentos_store::records::{Records as _, Workspace as Row};
+use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::{State, Workspace};
 use serde_json::{Value, json};
 
@@ -33,8 +38,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         session.output.document(&document(&rows))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let workspaces: Vec<Workspace> = rows.iter().filter_map(workspace_of).collect();
-    if workspaces.is_empty() {
+    if rows.iter().all(|listed| workspace_of(&listed.row).is_none()) {
         session
             .output
             .note("no workspaces; runs get one each, and `agentos workspace run` makes one");
@@ -47,43 +51,66 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Column::text("BRANCH"),
         Column::text("PATH"),
     ]);
-    for workspace in &workspaces {
-        table.row(row(workspace));
+    for listed in &rows {
+        if let Some(workspace) = workspace_of(&listed.row) {
+            table.row(row(&workspace, listed));
+        }
     }
     let output = &session.output;
     output.lines(table.lines(output.size.map(|size| size.width), output.paint))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The workspaces that are there, or all that there ever were.
-pub(crate) async fn rows(session: &Session, all: bool) -> Result<Vec<Row>> {
-    let rows = match Desk::settled(session).await? {
-        Some(store) => store.workspaces().await?,
-        None => Vec::new(),
-    };
-    Ok(shown(rows, all).collect())
+/// A workspace as it is written down in a database.
+#[derive(Debug, Clone)]
+pub(crate) struct ListedWorkspace {
+    pub(crate) row: Row,
+    /// The other database that the run goes on in that works in it, if not in this one.
+    elsewhere: Option<Counterpart>,
 }
 
-/// Those that are there, or all.
-pub(crate) fn shown(rows: Vec<Row>, all: bool) -> impl Iterator<Item = Row> {
-    let is_shown = move |row: &Row| all || row.status.as_str() != State::Gone.as_str();
-    rows.into_iter().filter(is_shown)
+impl ListedWorkspace {
+    pub(crate) fn new(row: Row, database: &Path) -> Self {
+        let run = workspace_of(&row).filter(|known| known.state == State::InUse);
+        let run = run.and_then(|known| known.run?.parse().ok());
+        let elsewhere = run.and_then(|run| Counterparts::of(database).find(RunId(run)));
+        Self { row, elsewhere }
+    }
+}
+
+/// The workspaces that are there, or all that there ever were.
+pub(crate) async fn rows(session: &Session, all: bool) -> Result<Vec<ListedWorkspace>> {
+    Ok(match Desk::settled(session).await? {
+        Some(store) => shown(&store, all).await?,
+        None => Vec::new(),
+    })
+}
+
+/// Those of a database that are there, or all.
+pub(crate) async fn shown(
+    store: &SqliteStore,
+    all: bool,
+) -> std::result::Result<Vec<ListedWorkspace>, BackendError> {
+    let rows = store.workspaces().await?.into_iter();
+    let rows = rows.filter(|row| all || row.status.as_str() != State::Gone.as_str());
+    Ok(rows.map(|row| ListedWorkspace::new(row, store.path())).collect())
 }
 
 /// Workspaces as every interface lists them.
-pub(crate) fn document(rows: &[Row]) -> Value {
+pub(crate) fn document(rows: &[ListedWorkspace]) -> Value {
     let items: Vec<Value> = rows.iter().map(item).collect();
     json!({ "items": items, "total": items.len() })
 }
 
 /// A workspace as every interface shows it: what is only of use to ourselves stays where it is.
-pub(crate) fn item(row: &Row) -> Value {
+pub(crate) fn item(ListedWorkspace { row, elsewhere }: &ListedWorkspace) -> Value {
     let known = workspace_of(row);
     let known = known.as_ref();
     json!({
         "id": row.id,
         "project_id": row.project_id,
         "execution_id": known.and_then(|known| known.run.as_deref()),
+        "elsewhere": elsewhere,
         "kind": row.kind,
         "status": row.status,
         "path": row.path,
@@ -97,15 +124,18 @@ pub(crate) fn item(row: &Row) -> Value {
     })
 }
 
-fn row(workspace: &Workspace) -> Vec<Line> {
+fn row(workspace: &Workspace, listed: &ListedWorkspace) -> Vec<Line> {
     let kind = match workspace.is_adopted {
         true => format!("{} (yours)", workspace.kind),
         false => workspace.kind.to_string(),
     };
-    let state = match workspace.state.is_there() && is_missing(&workspace.path) {
-        true => format!("{}, its folder is gone", workspace.state.as_str()),
-        false => workspace.state.as_str().to_owned(),
-    };
+    let mut state = workspace.state.as_str().to_owned();
+    if workspace.state.is_there() && is_missing(&workspace.path) {
+        state.push_str(", its folder is gone");
+    }
+    if let Some(other) = &listed.elsewhere {
+        state.push_str(&format!(" by a run {other}"));
+    }
     vec![
         Line::of(Tone::Strong, workspace.id.as_str()),
         Line::of(Tone::Plain, &kind),

@@ -39,7 +39,9 @@ fn run_line(mut line: Line, run: &RunRecord, frame: &Frame) -> Line {
     let now = as_of(run, frame);
     detail(&mut line, elapsed(run.started_at, (run.completed_at, run.duration), now));
     let is_open = matches!(run.status, WorkflowStatus::Pending | WorkflowStatus::Running);
-    if run.interrupted && is_open {
+    if let Some(other) = &run.elsewhere {
+        line.push(Tone::Warning, &format!("  {other}"));
+    } else if run.interrupted && is_open {
         line.push(Tone::Warning, "  interrupted");
     } else if let Some(waiting) =
         run.waiting.as_ref().filter(|_| is_open && !wait::is_in_a_step(run))

@@ -6,6 +6,7 @@
 //! other database exists.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,16 @@ pub struct Counterpart {
     pub reason: Reason,
     /// The other database's file.
     pub database: PathBuf,
+}
+
+impl fmt::Display for Counterpart {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let database = self.database.display();
+        match self.reason {
+            Reason::Copy => write!(to, "held, goes on in {database}"),
+            Reason::Moved => write!(to, "moved to {database}"),
+        }
+    }
 }
 
 /// The runs of a database that go on in another one.
