@@ -279,7 +279,8 @@ fn kill_all(site: &Site) {
         processes.iter().for_each(|pid| kill(*pid, Signal::STOP));
         processes == before
     });
-    processes.iter().for_each(|pid| kill(*pid, Signal::KILL));
+    // What was started last goes first: a stopped process is told to end in order when those that it descends from are gone.
+    processes.iter().rev().for_each(|pid| kill(*pid, Signal::KILL));
     wait_until("all are dead", || !processes.iter().any(|pid| is_alive(*pid)));
 }
 
