@@ -113,6 +113,9 @@ impl AgentPerformer {
         // Whoever was before us may have used some.
         let known = self.known(order.run, looks_back).await?;
         let plan = Plan::of(&order, &asked, &member, &known)?;
+        if !self.is_begun(order.run, &order.operation, order.r#try) {
+            ground.unlock(order.is_again()).await;
+        }
         let whose = Whose::of(&order);
         let (run, operation, r#try) = (whose.run, whose.operation.clone(), whose.r#try);
         let stop = ticket.stop.clone();

@@ -189,6 +189,9 @@ impl ShellPerformer {
 
     async fn performed(&self, order: Order, ticket: Ticket) -> Result<Performed, Refusal> {
         let ground = self.settings.grounds.of(order.visitor()).await?;
+        if !self.is_begun(order.run, &order.operation, order.r#try) {
+            ground.unlock(order.is_again()).await;
+        }
         let whose = Whose::of(&order);
         let request = request::Request::parse(order.args)?;
         let path = self.settings.directory(whose.run, &whose.operation, whose.r#try);

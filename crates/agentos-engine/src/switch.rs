@@ -88,20 +88,22 @@ fn title(entry: &Entry) -> Option<(String, String)> {
     Some((operation.to_string(), operation_title(operation, args)))
 }
 
-/// Moves a run to another source. Its owner claims it for that, and gives it back: a run that only waits needs no owner
-/// afterwards.
+/// Moves a run to another source. Its owner claims it for that and still has it afterwards, by this epoch: until the owner
+/// drives the run or releases it, no other process does.
 ///
 /// # Errors
-/// [`SwitchError`].
+/// [`SwitchError`]; then the run is released.
 pub async fn switch(
     store: &dyn Store,
     library: Arc<dyn Library>,
     (request, owner): (SwitchRequest, OwnerId),
-) -> Result<Switched, SwitchError> {
-    let claim = store.claim(request.run, owner, ClaimMode::IfFree).await?;
-    let switched = switch_claimed(store, library, &request, claim.epoch).await;
-    let _freed = store.release(request.run, claim.epoch).await;
-    switched
+) -> Result<(Switched, Epoch), SwitchError> {
+    let epoch = store.claim(request.run, owner, ClaimMode::IfFree).await?.epoch;
+    let switched = switch_claimed(store, library, &request, epoch).await;
+    if switched.is_err() {
+        let _freed = store.release(request.run, epoch).await;
+    }
+    Ok((switched?, epoch))
 }
 
 /// Says what would become of a run under another source. Nothing is claimed or written, so it may be under way.

@@ -67,6 +67,8 @@ pub struct Moment {
     pub before: Option<(StepNumber, Attempt)>,
     /// Whether the run begins to wait, and may go on much later.
     pub is_waiting: bool,
+    /// Whether what comes after this moment can be held until the files are kept.
+    pub can_be_held: bool,
     /// The position in the run's log: that of the operation's order, or of the end.
     pub position: Seq,
 }

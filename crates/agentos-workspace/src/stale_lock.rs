@@ -23,7 +23,8 @@ use agentos_process::clock::{Moment, moment, pause, time_of_day};
 use agentos_process::tool::Answer;
 
 use crate::files::{self, FileError};
-use crate::identity::folder_of;
+use crate::identity::{folder_of, private_of};
+use crate::version_control::bounds::{LOCK_LOOK, LOCK_TIMEOUT};
 use crate::workspace::marker::Marker;
 use crate::workspace::rescue::private_folders;
 
@@ -180,28 +181,64 @@ pub fn find(repository: &Path) -> Vec<FoundLock> {
         collect(&repository.join(name), &mut found);
     }
     for private in private_folders(repository) {
-        if matches!(Marker::load(&private), Ok(Some(_))) {
-            found.extend(["index.lock", "HEAD.lock"].map(|name| private.join(name)));
-            let head = fs::read_to_string(private.join("HEAD")).unwrap_or_default();
-            let branch = head.strip_prefix("ref: ").map(|name| format!("{}.lock", name.trim_end()));
-            found.extend(branch.map(|branch| repository.join(branch)));
+        if is_of_workspace(&private) {
+            found.extend(locks_of(&private, repository));
         }
     }
     found.sort_unstable();
     found.dedup();
-    let watched: Vec<WatchedLock> =
-        found.iter().filter_map(|path| WatchedLock::new(path).ok().flatten()).collect();
-    if watched.is_empty() {
-        return Vec::new();
-    }
-    pause(STILL);
-    let told = watched.into_iter().filter_map(|lock| {
+    let told = watch(found).into_iter().filter_map(|lock| {
         let is_stale = lock.is_stale();
         let stays = || lock.is_about(&lock.path) && age_of(&lock.path) >= STAYS;
         let holders: Vec<i32> = lock.suspects.alive().collect();
         (is_stale || stays()).then_some(FoundLock { path: lock.path, is_stale, holders })
     });
     told.collect()
+}
+
+/// Removes the locks that dead gits have left on the index, `HEAD` and branch of the checkout at this root, and on the packed refs,
+/// before a program begins there. If it is executed `again`, a git of the run may have left them: then also those of the user's
+/// own checkout are removed, and gits that could have written one are waited for. Without any lock this takes no time.
+///
+/// # Errors
+/// [`FileError`]
+pub fn remove_left_in(root: &Path, again: bool) -> Result<(), FileError> {
+    let Some(private) = private_of(root).filter(|private| again || is_of_workspace(private)) else {
+        return Ok(());
+    };
+    let common = common_of(&private);
+    let locks = locks_of(&private, &common).chain([common.join("packed-refs.lock")]);
+    let (begun, locks) = (moment(), watch(locks));
+    for lock in &locks {
+        let can_be_proven = || again && lock.are_all && lock.is_about(&lock.path);
+        while !lock.remove_if_stale()? && can_be_proven() && moment() - begun < LOCK_TIMEOUT {
+            pause(LOCK_LOOK);
+        }
+    }
+    Ok(())
+}
+
+/// Whether this is the private folder of a workspace.
+fn is_of_workspace(private: &Path) -> bool {
+    matches!(Marker::load(private), Ok(Some(_)))
+}
+
+/// Where a checkout's own locks are, and that of its branch. They need not be there.
+fn locks_of(private: &Path, common: &Path) -> impl Iterator<Item = PathBuf> {
+    let head = fs::read_to_string(private.join("HEAD")).unwrap_or_default();
+    let branch = head.strip_prefix("ref: ").map(|name| format!("{}.lock", name.trim_end()));
+    let own = ["index.lock", "HEAD.lock"].map(|name| private.join(name));
+    own.into_iter().chain(branch.map(|branch| common.join(branch)))
+}
+
+/// Looks at those of these locks that are there, for as long as it takes to know which are stale.
+fn watch(paths: impl IntoIterator<Item = PathBuf>) -> Vec<WatchedLock> {
+    let seen = paths.into_iter().filter_map(|path| WatchedLock::new(&path).ok().flatten());
+    let watched: Vec<WatchedLock> = seen.collect();
+    if !watched.is_empty() {
+        pause(STILL);
+    }
+    watched
 }
 
 /// How long ago a file was written, by the wall clock: for people, and no proof.
@@ -242,11 +279,16 @@ fn git_dir_around(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(is_git_dir).map(Path::to_owned)
 }
 
-/// Where somebody stands, or what somebody names, who works on a repository: its git directory and all of its worktrees.
-fn places_of(git_dir: &Path) -> Vec<PathBuf> {
+/// The git directory that a worktree's own one shares with the others.
+fn common_of(git_dir: &Path) -> PathBuf {
     let common = fs::read_to_string(git_dir.join("commondir"));
     let common = common.map_or_else(|_| git_dir.to_owned(), |told| git_dir.join(told.trim_end()));
-    let common = common.canonicalize().unwrap_or(common);
+    common.canonicalize().unwrap_or(common)
+}
+
+/// Where somebody stands, or what somebody names, who works on a repository: its git directory and all of its worktrees.
+fn places_of(git_dir: &Path) -> Vec<PathBuf> {
+    let common = common_of(git_dir);
     let mut places = vec![common.clone()];
     if common.file_name().is_some_and(|name| name == ".git") {
         places.extend(common.parent().map(Path::to_owned));

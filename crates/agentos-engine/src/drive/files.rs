@@ -29,7 +29,8 @@ impl Drive {
         if standing.is_ended() && self.track.has_touched() || is_waiting && self.track.rests() {
             let position = Seq(first + (chunk.entries.len() as u64).saturating_sub(1));
             let (run, home) = (self.run, self.home.clone());
-            let moment = Moment { run, home, before: None, is_waiting, position };
+            let moment =
+                Moment { run, home, before: None, is_waiting, can_be_held: false, position };
             // There is nothing that could wait for it.
             if let Err(hold) = self.shared.snapshots.keep(moment).await {
                 tracing::warn!(%run, why = hold.message, "the run's files are not kept");
@@ -39,7 +40,8 @@ impl Drive {
 
     /// What has to be done about files before this is performed.
     pub(super) async fn see_to_files(&mut self, effect: &Effect) -> Result<(), Refusal> {
-        let Effect::Perform { operation, .. } = effect else { return Ok(()) };
+        let Effect::Perform { operation, child, .. } = effect else { return Ok(()) };
+        let can_be_held = child.is_none();
         let mut has_returned = false;
         for due in self.track.dues(operation) {
             has_returned |= self.take_back(operation, due).await?;
@@ -52,7 +54,7 @@ impl Drive {
             let before = step.map(|number| (number, attempt_around(&operation.scope())));
             let home = self.home.clone();
             let (run, position, is_waiting) = (self.run, mark.position, false);
-            let moment = Moment { run, home, before, is_waiting, position };
+            let moment = Moment { run, home, before, is_waiting, can_be_held, position };
             self.shared.snapshots.keep(moment).await.map_err(Refusal::Held)?;
         }
         self.track.kept(operation);
@@ -64,8 +66,8 @@ impl Drive {
         let name = due.step.name().map(|name| name.to_string()).unwrap_or_default();
         let position = self.track.mark(operation).map_or(due.until, |mark| mark.position);
         let before = Some((due.number, due.attempt));
-        let (run, home, is_waiting) = (self.run, self.home.clone(), false);
-        let moment = Moment { run, home, before, is_waiting, position };
+        let (run, home, is_waiting, can_be_held) = (self.run, self.home.clone(), false, true);
+        let moment = Moment { run, home, before, is_waiting, can_be_held, position };
         let (since, until) = (due.since, due.until);
         let rollback = Rollback { moment, step: name.clone(), since, until };
         let is_due = match self.shared.snapshots.is_done(&rollback).await? {

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use agentos_core::entry::{Hold, Home, OperationResult};
 use agentos_core::failure::{Failure, FailureKind};
-use agentos_core::id::RunId;
+use agentos_core::id::{Attempt, RunId, Try};
 use agentos_core::path::OperationId;
+use agentos_workspace::stale_lock;
 use async_trait::async_trait;
 
 use crate::performer::{Order, Performed};
+use crate::travel::attempt_around;
 
 /// The file that a workspace of ours has.
 const METADATA: &str = ".agent-workflow.json";
@@ -42,6 +44,14 @@ impl Order {
     pub fn visitor(&self) -> Visitor<'_> {
         let granted = self.granted.as_deref();
         Visitor { run: self.run, home: &self.home, operation: &self.operation, granted }
+    }
+
+    /// Whether it may have been performed before, at least in part: by an earlier try or owner, or in an earlier attempt of its
+    /// step.
+    pub(crate) fn is_again(&self) -> bool {
+        self.recovered
+            || self.r#try > Try::FIRST
+            || attempt_around(&self.operation.scope()) > Attempt::FIRST
     }
 }
 
@@ -112,6 +122,20 @@ fn refused(message: String) -> Failure {
 }
 
 impl Ground {
+    /// Removes the locks that gits which died have left here, before a program begins. `is_again` says that the order was
+    /// performed before. If the locks can't be removed the program is executed all the same: it may not need them, and says so if
+    /// it does.
+    pub(crate) async fn unlock(&self, is_again: bool) {
+        let path = self.path.clone();
+        let removed =
+            tokio::task::spawn_blocking(move || stale_lock::remove_left_in(&path, is_again));
+        match removed.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "locks of git may be left in a workspace"),
+            Err(error) => tracing::warn!(%error, "looking for locks of git panicked"),
+        }
+    }
+
     /// A folder inside, by its real path: neither `..` nor a symbolic link leads out.
     pub(crate) fn inside(&self, folder: Option<&str>) -> Result<PathBuf, Failure> {
         let real = |path: &Path| {

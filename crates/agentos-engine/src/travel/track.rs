@@ -35,7 +35,8 @@ pub(crate) struct Track {
 pub(crate) struct Mark {
     pub(crate) position: Seq,
     pub(crate) keeps: bool,
-    /// Whether the files could not be kept when it was ordered, because a program was killed that is needed for it.
+    /// Whether the files could not be kept when it was ordered, because a program was killed that is needed for it, or there was
+    /// no room for the workspace.
     is_late: bool,
 }
 
@@ -106,7 +107,9 @@ impl Track {
                     self.at_work.remove(&mark.position);
                 }
             }
-            Entry::OperationHeld { operation, hold, .. } if hold.kind == HoldKind::Tool => {
+            Entry::OperationHeld { operation, hold, .. }
+                if matches!(hold.kind, HoldKind::Tool | HoldKind::Disk) =>
+            {
                 let is_alone = self.at_work.values().all(|other| other == operation);
                 if let Some(mark) = self.open.get_mut(operation) {
                     mark.is_late = true;

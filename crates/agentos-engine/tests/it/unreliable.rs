@@ -113,10 +113,11 @@ impl World {
         let mut outcome = None;
         let ended = async || {
             let log = load_whole_log(&self.store, run).await.unwrap_or_default();
-            outcome = log.into_iter().flat_map(|chunk| chunk.entries).find_map(|entry| match entry {
-                Entry::RunEnded { outcome } => Some(outcome),
-                _ => None,
-            });
+            outcome =
+                log.into_iter().flat_map(|chunk| chunk.entries).find_map(|entry| match entry {
+                    Entry::RunEnded { outcome } => Some(outcome),
+                    _ => None,
+                });
             outcome.is_some()
         };
         until("the run ends", ended).await;

@@ -12,7 +12,7 @@ use agentos_engine::takeover::{self, TakeOver};
 use agentos_store::counterpart::Counterparts;
 use agentos_store::due::Except;
 use agentos_store::records::Records as _;
-use agentos_store::sqlite::{OwnerLife, SqliteStore};
+use agentos_store::sqlite::{Owner, OwnerLife, SqliteStore};
 use agentos_store::store::Store as _;
 
 use super::report;
@@ -72,22 +72,24 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     if args.take_over {
         take_over(session, name).await?;
     }
-    let (opened, run) = prepare(session, name, args.latest).await?;
+    let Prepared { opened, run, mover } =
+        prepare(session, name, (args.latest, args.detach)).await?;
     let store = &opened.store;
     if let Some(subject) = workspace::setup::subject(session).filter(|_| args.allow_setup) {
         // It may wait for just that.
         super::approve::approve_subject(session, &opened, name, &subject).await?;
     }
     if args.detach {
-        leave(session, &opened, (run, args.latest)).await?;
+        leave(session, &opened, (run, mover.is_some())).await?;
         session.output.lines([store.run_detail(run).await?.run.run_id])?;
         return Ok(ExitCode::SUCCESS);
     }
     let stream = if args.json { Stream::Error } else { Stream::Out };
-    let driven = (foreground::enlist(store)?, run);
-    let detail = match args.latest {
-        true => foreground::see_to_end(session, store, driven, stream).await?,
-        false => foreground::drive(session, store, driven, stream).await?,
+    let detail = match mover {
+        Some(owner) => foreground::see_to_end(session, store, (owner, run), stream).await?,
+        None => {
+            foreground::drive(session, store, (foreground::enlist(store)?, run), stream).await?
+        }
     };
     report(session, &detail, args.json)
 }
@@ -101,31 +103,47 @@ pub(crate) async fn detached(
     if takes_over {
         take_over(session, name).await?;
     }
-    let (opened, run) = prepare(session, name, latest).await?;
-    leave(session, &opened, (run, latest)).await
+    let Prepared { opened, run, mover } = prepare(session, name, (latest, true)).await?;
+    leave(session, &opened, (run, mover.is_some())).await
 }
 
-/// The run with its workspace, under the source that is asked for.
-async fn prepare(session: &Session, name: &str, latest: bool) -> Result<(Opened, RunId)> {
+/// A run with its workspace, under the source that is asked for.
+struct Prepared {
+    opened: Opened,
+    run: RunId,
+    /// The owner that has moved it to its latest source.
+    mover: Option<Owner>,
+}
+
+/// Prepares a run for being driven: by this process, or with `is_left` by another one.
+async fn prepare(
+    session: &Session,
+    name: &str,
+    (latest, is_left): (bool, bool),
+) -> Result<Prepared> {
     let opened = session.open_for(name)?;
     let store = &opened.store;
     let run = names::find(store, name).await?;
     refuse_elsewhere(store, run).await?;
-    if latest {
-        latest::switch(session, &opened, run).await?;
-    }
+    let mover = match latest {
+        true => latest::switch(session, &opened, (run, is_left)).await?,
+        false => None,
+    };
     if !store.head(run).await?.standing.is_ended() {
         workspace::ensure(session, store, &store.run_detail(run).await?.run).await?;
     }
-    Ok((opened, run))
+    Ok(Prepared { opened, run, mover })
 }
 
-/// Leaves it to the process that attends to the database. A run that was moved to its latest source may have ended by that.
+/// Leaves it to the process that attends to the database. A run that was moved to its latest source may have ended by that, or
+/// be driven already: no process had it before.
 async fn leave(session: &Session, opened: &Opened, (run, is_moved): (RunId, bool)) -> Result<()> {
     if is_moved && opened.store.head(run).await?.standing.is_ended() {
         return foreground::leave_if_ended(session, &opened.store, run).await;
     }
-    check_free(&opened.store, run).await?;
+    if !is_moved {
+        check_free(&opened.store, run).await?;
+    }
     Held::of(opened.store.path()).let_go(run);
     opened.ensure_attended().await
 }

@@ -74,6 +74,26 @@ impl DeskSnapshots {
         Ok(Some((desk.at(&workspace)?, workspace)))
     }
 
+    /// Makes the workspace if it is not there yet or any more, before something is done in it. Else that would make it: its files
+    /// would not be kept first, and a process that takes the run over could not tell that, and would keep what was done
+    /// meanwhile as the files that were there before.
+    async fn make_if_missing(&self, moment: &Moment) -> Result<std::result::Result<(), Hold>> {
+        let Some(desk) = self.desk.as_ref().filter(|_| self.is_wanted) else { return Ok(Ok(())) };
+        let known = desk.find_at(&moment.home.workspace_path).await?;
+        let Some(known) = known.filter(|known| !known.state.is_there()) else { return Ok(Ok(())) };
+        let detail = self.store.run_detail(moment.run).await?;
+        if known.run.is_some() && !album::belongs(&known, &detail.run) {
+            return Ok(Ok(()));
+        }
+        let keeper = DeskKeeper { desk: Some(desk.clone()), store: self.store.clone() };
+        match keeper.bring_back(moment.run, &moment.home).await {
+            Ok(_) => Ok(Ok(())),
+            Err(Refusal::Held(hold)) if moment.can_be_held => Ok(Err(hold)),
+            Err(Refusal::Held(Hold { message, .. })) => Err(CommandError::failed(message)),
+            Err(Refusal::Failed(failure)) => Err(CommandError::failed(failure.message)),
+        }
+    }
+
     /// The workspace, whose folder has vanished.
     async fn bring_back(&self, moment: &Moment) -> Result<Workspace> {
         let keeper = DeskKeeper { desk: self.desk.clone(), store: self.store.clone() };
@@ -188,6 +208,15 @@ impl DeskSnapshots {
 #[async_trait]
 impl Snapshots for DeskSnapshots {
     async fn keep(&self, moment: Moment) -> Result<(), Hold> {
+        if moment.before.is_some() {
+            match self.make_if_missing(&moment).await {
+                Ok(made) => made?,
+                Err(error) => {
+                    self.give_up(&moment, &error.message).await;
+                    return Ok(());
+                }
+            }
+        }
         let mut wait = PAUSE;
         loop {
             let Err(error) = self.try_keep(&moment).await else { return Ok(()) };

@@ -2,6 +2,7 @@
 
 mod inputs;
 mod rows;
+mod served;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,9 @@
 //!
 //! Two programs that change the same worktree meet at `index.lock`. Whoever has it is done soon, so it is waited for. A git
 //! that was killed leaves it behind, and then nothing works any more. That of a worktree is removed only by somebody who
-//! knows that a git of this workspace was killed; that of a ref, which belongs to the repository, by whoever meets it. In
-//! both cases only if whoever wrote it is dead ([`crate::stale_lock`]).
+//! knows that a git of this workspace was killed, and before a command begins in a workspace
+//! ([`crate::stale_lock::remove_left_in`]); that of a ref, which belongs to the repository, by whoever meets it. In all cases
+//! only if whoever wrote it is dead ([`crate::stale_lock`]).
 
 use std::path::Path;
 

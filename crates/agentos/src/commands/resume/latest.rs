@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use agentos_core::id::{OwnerId, RunId};
+use agentos_core::id::RunId;
 use agentos_core::path::{OperationId, StepPath};
 use agentos_core::rebase::NumberedStep;
 use agentos_core::standing::{EndStatus, Standing};
@@ -12,10 +12,9 @@ use agentos_engine::switch::{self, SwitchError, SwitchRequest, Switched};
 use agentos_store::claim::ClaimError;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{Records as _, RunRecord, StepRecord};
-use agentos_store::sqlite::SqliteStore;
+use agentos_store::sqlite::{Owner, SqliteStore};
 use agentos_store::store::Store as _;
 use serde::Serialize;
-use uuid::Uuid;
 
 use crate::error::{CommandError, Result};
 use crate::session::{Opened, Session};
@@ -23,28 +22,37 @@ use crate::travel::latest::{self, Latest};
 use crate::travel::past;
 use crate::{foreground, names, scribe};
 
-/// Moves the run to the workflow as it is now, if that fits what the run has done.
-pub(super) async fn switch(session: &Session, opened: &Opened, run: RunId) -> Result<()> {
+/// Moves the run to the workflow as it is now, if that fits what the run has done. Returns the owner that did it and has
+/// the run; none if the run has the latest source already. With `releases` the owner has released it: a server or executor may
+/// drive it before this returns.
+pub(super) async fn switch(
+    session: &Session,
+    opened: &Opened,
+    (run, releases): (RunId, bool),
+) -> Result<Option<Owner>> {
     let store = &opened.store;
     let (record, latest) = find(session, store, run).await?;
     let Some(latest) = latest else {
         session.output.note(SAME);
-        return Ok(());
+        return Ok(None);
     };
     let (request, notes) = request(session, store, (&record, &latest)).await?;
     notes.iter().for_each(|note| session.output.note(note));
     let tried = switch::trial(store, session.library(store), &request).await;
     told(store, &record, tried).await?;
     latest.keep(opened).await?;
-    let owner = store.enlist(OwnerId(Uuid::new_v4()))?;
+    let owner = foreground::enlist(store)?;
     let request = (SwitchRequest { now: SystemClock.now(), ..request }, owner.id());
     let moved = switch::switch(store, session.library(store), request).await;
-    let moved = told(store, &record, moved).await?;
+    let (moved, epoch) = told(store, &record, moved).await?;
+    if releases {
+        let _freed = store.release(run, epoch).await;
+    }
     scribe::write(store, run).await;
     session.output.note("the run goes on with the latest source");
     let known = store.run_detail(run).await?.steps;
     notices(&moved, &known).iter().for_each(|notice| session.output.note(notice));
-    Ok(())
+    Ok(Some(owner))
 }
 
 /// What is said of a run whose source is the latest.
@@ -79,13 +87,13 @@ async fn request(
     Ok((request, notes))
 }
 
-async fn told(
+async fn told<T>(
     store: &SqliteStore,
     record: &RunRecord,
-    moved: Result<Switched, SwitchError>,
-) -> Result<Switched> {
+    moved: Result<T, SwitchError>,
+) -> Result<T> {
     match moved {
-        Ok(switched) => Ok(switched),
+        Ok(moved) => Ok(moved),
         Err(SwitchError::Claim(ClaimError::Owned { by, .. })) => {
             Err(foreground::owned(store, record.id, by).await)
         }

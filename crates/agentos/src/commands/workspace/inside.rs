@@ -9,11 +9,11 @@ use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::workspaces::SetUp;
 use agentos_process::interactive::Interactive;
 use agentos_store::sqlite::SqliteStore;
-use agentos_workspace::metadata;
 use agentos_workspace::workspace::direnv::{self, DirenvError};
 use agentos_workspace::workspace::occupy::{Ending, Work};
 use agentos_workspace::workspace::setup::Setup;
 use agentos_workspace::workspace::{State, Workspace, guard, hold};
+use agentos_workspace::{metadata, stale_lock};
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
@@ -41,6 +41,11 @@ pub(super) async fn execute(
     // Whoever is killed holds it no longer, whatever is written down.
     let _holding =
         hold::hold(&workspace).map_err(|error| CommandError::failed(error.to_string()))?;
+    let path = workspace.path.clone();
+    let unlocked = tokio::task::spawn_blocking(move || stale_lock::remove_left_in(&path, false));
+    if let Ok(Err(error)) = unlocked.await {
+        tracing::warn!(%error, "locks of git may be left in the workspace");
+    }
     if let Some(user) = user(desk, &workspace).await {
         session.output.note(&format!("{user} works in it too"));
         return beside(interactive).await;

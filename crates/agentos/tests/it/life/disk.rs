@@ -87,6 +87,34 @@ fn a_run_that_does_not_fit_waits_until_there_is_room() {
     assert!(told.contains("was made when there was room for it"), "{told}");
 }
 
+/// Says which files it finds, makes one, and stays until the test lets it go on.
+const STAYS: &str = r#"
+  const dir = "$AGENT_WORKSPACE_REPO_ROOT/.git";
+  return await ctx.run("make", async (ctx) =>
+    (await ctx.shell(`ls made 2>/dev/null; touch made ${dir}/begun; until [ -e ${dir}/go-on ]; do sleep 0.05; done`)).stdout);
+"#;
+
+#[test]
+fn files_are_kept_before_the_first_command_in_a_workspace_that_was_made_late() {
+    let site = Site::new();
+    site.template("stays", STAYS);
+    site.commit("stays");
+    site.configure("[workspace]\nmin_free_disk = \"900000 GB\"\n");
+    let id = site.run(&["run", "stays", "--detach"]).exits(0).out.trim().to_owned();
+    site.until_it_waits(&id, "disk");
+    site.configure("");
+    wait_until("its command has made a file", || site.root.join(".git/begun").exists());
+    site.stand.kill_executors();
+    site.run(&["resume", &id, "--detach"]).exits(0);
+    let run = site.show(&id)["id"].as_str().expect("an id").to_owned();
+    let reference = format!("refs/agentos/runs/{run}");
+    wait_until("its files are kept", || !site.git(&["for-each-ref", &reference]).is_empty());
+    fs::write(site.root.join(".git/go-on"), "").expect("a file");
+    assert_eq!(site.until_status(&id, "COMPLETED")["output"], "");
+    let fork = site.run(&["fork", &id, "--from-step", "make", "--json"]).exits(0).document();
+    assert_eq!(fork["output"], "", "the file was made by the step itself");
+}
+
 #[test]
 fn a_command_that_does_not_fit_is_refused() {
     let mut disk = SmallDisk::new("size=1m");

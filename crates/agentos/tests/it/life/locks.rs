@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use rustix::process::Signal;
+
 use super::killed_git::Deadly;
 use super::site::Site;
-use crate::support::{Done, wait_until};
+use crate::support::{Done, is_alive, kill, wait_until};
 
 /// A git that has locked a ref and waits.
 struct Locker {
@@ -248,4 +251,87 @@ fn a_lock_whose_git_lives_in_a_container_with_other_mounts_is_waited_for() {
     let why = is_told_of(&site, &locker.lock, |words| site.run(words));
     assert!(why.starts_with("it may belong to a git that is at work: process "), "{why}");
     locker.commit();
+}
+
+/// A command that commits, once the hook below is there to stop it.
+const SAVE: &str = "touch $AGENT_WORKSPACE_REPO_ROOT/.git/armed; echo x >> f; git add f; git -c user.name=a -c user.email=a@b commit -qam saved";
+
+/// Lets the first git that commits wait, with its locks, until it is killed; the folder that is there from then on.
+fn stop_first_commit(site: &Site) -> PathBuf {
+    let (armed, stopped) = (site.root.join(".git/armed"), site.root.join(".git/stopped"));
+    let text = format!(
+        "#!/bin/sh\n[ \"$1\" = prepared ] && [ -e {} ] && mkdir {} 2>/dev/null || exit 0\n\
+         while :; do sleep 0.05; done\n",
+        armed.display(),
+        stopped.display()
+    );
+    let hook = site.root.join(".git/hooks/reference-transaction");
+    fs::write(&hook, text).expect("a hook");
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("its mode");
+    stopped
+}
+
+/// Kills all processes of a site as a crash of the machine does: none sees another one die.
+fn kill_all(site: &Site) {
+    let mut processes = Vec::new();
+    wait_until("all stand still", || {
+        let before = std::mem::replace(&mut processes, site.stand.processes());
+        processes.iter().for_each(|pid| kill(*pid, Signal::STOP));
+        processes == before
+    });
+    // What was started last goes first: a stopped process is told to end in order when those that it descends from are gone.
+    processes.iter().rev().for_each(|pid| kill(*pid, Signal::KILL));
+    wait_until("all are dead", || !processes.iter().any(|pid| is_alive(*pid)));
+}
+
+/// Starts this run, kills everything while a git of it has locked `HEAD`, resumes it, and finds what it has committed.
+#[track_caller]
+fn commits_after_a_crash(site: &Site, arguments: &[&str]) {
+    let before: usize = site.git(&["rev-list", "--count", "HEAD"]).parse().expect("a number");
+    let stopped = stop_first_commit(site);
+    let run = site.run(&[&["run", "save", "--detach"], arguments].concat()).exits(0);
+    let name = run.out.trim();
+    wait_until("its git has locked what it needs", || stopped.exists());
+    kill_all(site);
+    let folder = site.show(name)["workspace_dir"].as_str().map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| site.root.clone());
+    let git = |words: &[&str]| site.stand.git(&folder, words).trim_end().to_owned();
+    let path = |name: &str| git(&["rev-parse", "--path-format=absolute", "--git-path", name]);
+    let branch = git(&["symbolic-ref", "HEAD"]);
+    let locks = [path("HEAD.lock"), path("index.lock"), path(&format!("{branch}.lock"))];
+    assert!(locks.iter().all(|lock| Path::new(lock).exists()), "{locks:?}");
+    let done = site.run(&["resume", name]).exits(0);
+    assert_eq!(git(&["log", "-1", "--format=%s"]), "saved", "{done:#?}");
+    assert_eq!(git(&["rev-list", "--count", "HEAD"]), (before + 1).to_string());
+    assert!(!locks.iter().any(|lock| Path::new(lock).exists()), "{locks:?}");
+}
+
+#[test]
+fn a_command_commits_after_a_crash_while_it_committed() {
+    for kind in ["worktree", "none"] {
+        let site = Site::new();
+        site.template("save", &format!("await ctx.shell({:?});", format!("{SAVE}; true")));
+        site.commit("save");
+        commits_after_a_crash(&site, &["--workspace", kind]);
+    }
+}
+
+#[test]
+fn an_agent_commits_after_a_crash_while_it_committed() {
+    let site = Site::new();
+    let scenario = format!("[[session]]\nplay = [{{ run = {SAVE:?} }}, {{ say = \"Done.\" }}]\n");
+    fs::write(site.root.join("scenario.toml"), scenario).expect("a scenario");
+    site.template("save", "await ctx.runCli(\"save\", claude, \"Commit.\");");
+    site.commit("save");
+    commits_after_a_crash(&site, &["--agent", "claude=scripted:scenario.toml"]);
+}
+
+#[test]
+fn a_command_in_a_workspace_needs_a_lock_that_a_dead_git_has_left() {
+    let site = Site::new();
+    site.run(&["workspace", "run", "box", "--", "true"]).exits(0);
+    let lock = site.root.join(".git/worktrees/box/index.lock");
+    fs::write(&lock, "").expect("a file");
+    site.run(&["workspace", "run", "box", "--", "git", "add", "."]).exits(0);
+    assert!(!lock.exists());
 }

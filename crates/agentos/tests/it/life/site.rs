@@ -38,7 +38,7 @@ impl Site {
         let folder = self.root.join(".agent/workflows/templates");
         fs::create_dir_all(&folder).expect("a folder");
         let text = format!(
-            "import {{ createWorkflow }} from \"agentos\";\n\
+            "import {{ claude, createWorkflow }} from \"agentos\";\n\
              export default createWorkflow({{ name: \"{name}\" }}, async (ctx) => {{ {body} }});\n"
         );
         fs::write(folder.join(format!("{name}.ts")), text).expect("a template");
