@@ -3,6 +3,7 @@
 use agentos_core::codec::Chunk;
 use agentos_core::effect::{Effect, Timer};
 use agentos_core::entry::{Entry, OperationResult, Record, RunStarted};
+use agentos_core::failure::Failure;
 use agentos_core::id::Try;
 use agentos_core::operation::{OperationKind, Request};
 use agentos_core::program::{BodyOutcome, StepOptions};
@@ -378,6 +379,16 @@ fn a_source_that_fails_over_what_the_run_has_done_is_refused() {
     };
     let refused = switched(&log, leaves).expect_err("it will have failed");
     assert!(matches!(&refused, RebaseError::Fails(_)), "{refused}");
+    // A cancellation that it throws by itself is a failure like any other.
+    let cancels = || {
+        Play::new(|s| {
+            s.ask(s.run(), shell("x"));
+            s.ask(s.run(), shell("slow"));
+        })
+        .then(|s| s.throws(s.run(), Failure::cancelled()))
+    };
+    let refused = switched(&log, cancels).expect_err("it will have failed");
+    assert_eq!(refused, RebaseError::Fails(Failure::cancelled()));
     // An attempt that fails will be tried again, and is not seen to fail before.
     let retries = || {
         Play::new(|s| s.ask(s.run(), shell("x")))
