@@ -466,3 +466,28 @@ fn every_entry_is_decided_under_the_delivery_that_led_to_it() {
         ]
     );
 }
+
+#[test]
+fn a_run_that_stalls_fails_under_the_last_delivery_of_its_turn() {
+    let play = Play::new(|s| {
+        s.ask(s.run(), shell("x"));
+        s.ask(s.run(), shell("y"));
+    })
+    .then(|s| s.door.set(s.run(), name("k"), None).expect("it is written"));
+    let mut bench = Bench::start(play);
+    bench.go(1, ["/shell:x#1", "/shell:y#1"].map(|id| ended(id, 1, Value::Null)).to_vec());
+    let causes: Vec<(&str, Option<u64>)> = bench.log.records()[3..]
+        .iter()
+        .map(|record| (record.entry.kind(), record.by.map(|by| by.0)))
+        .collect();
+    assert_eq!(
+        causes,
+        [
+            ("operation.ended", None),
+            ("operation.ended", None),
+            ("state.written", Some(3)),
+            ("run.failing", Some(4)),
+            ("run.ended", Some(6))
+        ]
+    );
+}
