@@ -498,7 +498,7 @@ fn a_finished_body_that_is_only_retried_otherwise_is_executed() {
     let play = |retry: RetryPolicy| {
         Play::new(move |s| asks_step(s, "a", retry, "same"))
             .then(|s| {
-                s.note("executed");
+                s.note_delivery();
                 s.ask(s.body(), shell("x"));
             })
             .then(|s| s.ask(s.body(), shell("more")))
@@ -513,7 +513,7 @@ fn a_finished_body_that_is_only_retried_otherwise_is_executed() {
     let mut log = bench.log.clone();
     let rebased = switched(&log, || play(RetryPolicy::once())).expect("a switch");
     rebased.chunks.into_iter().for_each(|chunk| log.extend(chunk));
-    assert_eq!(Bench::resume(log, play(RetryPolicy::once())).notes(), ["executed"]);
+    assert_eq!(Bench::resume(log, play(RetryPolicy::once())).notes(), ["body /a#1@1"]);
 }
 
 #[test]

@@ -287,7 +287,11 @@ fn a_changed_body_that_waited_for_what_is_not_asked_for_any_more_stops_the_switc
         Play::new(|s| {
             asks_step(s, "new");
             s.ask(s.run(), shell("long"));
+            s.ask(s.run(), sleep("nap", 1_000));
+            s.step(s.run(), "other", thrice());
         })
+        // What waits for its time or its next attempt elsewhere does not bring the body to its end.
+        .then(|s| s.throws(s.body(), error("no luck")))
     };
     let error = switched(&bench.log, without).expect_err("it can't come to its end");
     assert_eq!(error, RebaseError::Orphaned { step: step("/a#1") });
