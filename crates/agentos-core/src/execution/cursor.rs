@@ -81,7 +81,8 @@ pub(crate) struct Cursor {
     // What is being delivered.
     /// The entry whose turn it is.
     pub(super) delivered: Seq,
-    /// The entry under which code runs: that one, or the consumption of the signal that it is.
+    /// The entry under which things are decided, the latest of this turn: that one, or the consumption of the signal that
+    /// it is.
     pub(super) delivering: Option<Seq>,
     /// How many log lines were written under it.
     pub(super) lines_here: u64,

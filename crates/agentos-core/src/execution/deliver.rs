@@ -43,7 +43,6 @@ impl Cursor {
         if let Some((key, ticket)) = self.answering.pop_front() {
             return self.answer_by_signal(&key, ticket);
         }
-        self.delivering = None;
         let Some(seq) = self.ready.pop_first() else {
             return Ok(Next::Nothing);
         };

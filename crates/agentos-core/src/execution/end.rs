@@ -193,7 +193,7 @@ impl Cursor {
             return None;
         }
         let thrown = self.scopes[ROOT].body.as_ref().and_then(|body| match body {
-            BodyOutcome::Threw(failure) if failure.kind != FailureKind::Cancelled => Some(failure),
+            BodyOutcome::Threw(failure) => Some(failure),
             _ => None,
         });
         self.journal.failing().or(thrown)

@@ -27,8 +27,7 @@ impl Cursor {
         step: &StepPath,
         asked: &StepOptions,
     ) -> Result<StepOptions, AdvanceError> {
-        let is_new = self.journal.step(step).is_none() && self.journal.kept_body(step).is_none();
-        if is_new
+        if self.journal.kept_body(step).is_none()
             && let Some(kept) = self.anew.as_mut().and_then(|anew| anew.body_to_keep(step, asked))
         {
             self.append(Entry::BodyKept(kept))?;

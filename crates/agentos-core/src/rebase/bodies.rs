@@ -57,11 +57,12 @@ fn still_kept(log: &[Record]) -> HashMap<StepPath, KeptBody> {
     kept.collect()
 }
 
-/// What this log knew.
+/// What this log knew, as far as it is kept. What else is done again begins anew.
 pub(super) fn known(log: &[Record], selection: &Selection) -> Known {
     let mut known = Known { operations: selection.operations().clone(), ..Known::default() };
     let mut invoked: HashMap<&OperationId, RunId> = HashMap::new();
     for record in log {
+        let is_kept = |scope: &ScopePath| selection.scope(scope, record.seq);
         match &record.entry {
             Entry::OperationOrdered { operation, child: Some(child), .. } => {
                 invoked.insert(operation, *child);
@@ -72,13 +73,13 @@ pub(super) fn known(log: &[Record], selection: &Selection) -> Known {
                 let child = invoked.get(operation).map(|child| (operation.clone(), *child));
                 known.children.extend(child);
             }
-            Entry::AttemptStarted { scope, .. } => {
+            Entry::AttemptStarted { scope, .. } if is_kept(scope) => {
                 known.attempts.insert(scope.clone());
             }
-            Entry::AttemptFailed { scope, .. } => {
+            Entry::AttemptFailed { scope, .. } if is_kept(scope) => {
                 known.failures.insert(scope.clone());
             }
-            Entry::ScopeClosing(ScopeClosing { scope, cause, .. }) => {
+            Entry::ScopeClosing(ScopeClosing { scope, cause, .. }) if is_kept(scope) => {
                 known.closings.insert((scope.clone(), *cause));
             }
             _ => {}

@@ -128,7 +128,7 @@ impl Selection {
         self.signals.contains(key)
     }
 
-    /// Whether what the clock did to this scope at this position is kept.
+    /// Whether what happened to this scope at this position is kept: its beginning, its failure, what the clock did to it.
     pub(super) fn scope(&self, scope: &ScopePath, seq: Seq) -> bool {
         let below = |failed: &Failed| matches!(failed, Failed::Step(step) if scope.is_within(step));
         let failed = self.failed.iter().any(below);

@@ -10,6 +10,7 @@ mod forked;
 mod happenings;
 mod holds;
 mod moves;
+mod played;
 mod reading;
 mod retried;
 mod same;

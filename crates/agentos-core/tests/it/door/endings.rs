@@ -236,6 +236,19 @@ fn a_cancelled_run_keeps_what_its_cleanup_threw() {
 }
 
 #[test]
+fn a_run_that_throws_a_cancellation_without_being_cancelled_fails() {
+    let play = Play::new(|s| {
+        s.ask(s.run(), shell("x"));
+        s.throws(s.run(), Failure::cancelled());
+    });
+    let mut bench = Bench::start(play);
+    // As soon as what it left open is over.
+    assert_eq!(bench.execution.failures(), [(None, Failure::cancelled())]);
+    bench.go(1, vec![stopped("/shell:x#1", 1)]);
+    assert_eq!(bench.failure(), &Failure::cancelled());
+}
+
+#[test]
 fn a_cancelled_step_is_not_tried_again() {
     let play = Play::new(|s| s.step(s.run(), "a", thrice()))
         .then(|s| s.ask(s.body(), shell("x")))

@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::support::bench::{
     Bench, cancel, child_ended, ended, failed, interrupted, signal, started, stopped, timer,
 };
-use crate::support::fact::{error, name, op, run, start, thrice};
+use crate::support::fact::{error, name, op, run, scope, start, thrice};
 use crate::support::log::Log;
 use crate::support::play::{Play, Stage, invoke, shell, sleep, wait, wait_for};
 
@@ -98,19 +98,69 @@ fn a_fork_keeps_the_seed_of_its_run_and_no_time_goes_back_in_it() {
 
 #[test]
 fn a_step_that_a_fork_begins_has_its_whole_time_and_no_more() {
+    let play = |step: &'static str| {
+        move || {
+            Play::new(|s| s.ask(s.run(), shell("x")))
+                .then(move |s| s.step_within(s.run(), step, 100))
+                .then(|s| s.ask(s.body(), shell("y")))
+        }
+    };
+    let mut bench = Bench::start(play("b")());
+    bench.go(5, vec![ended("/shell:x#1", 1, Value::Null)]);
+    // Whether the run had begun it or not.
+    for step in ["b", "other"] {
+        let mut log = Log::empty();
+        let rebased = forked(&bench.log, 2, play(step)).expect("a fork");
+        rebased.chunks.into_iter().for_each(|chunk| log.extend(chunk));
+        let due: Vec<i64> =
+            Bench::resume(log, play(step)()).execution.timers().map(|(due, _)| due.0).collect();
+        assert_eq!(due, [LATER + 100], "{step}");
+    }
+}
+
+#[test]
+fn a_step_that_is_not_kept_has_its_whole_time_however_late_the_last_kept_answer_came() {
     let play = || {
-        Play::new(|s| s.ask(s.run(), shell("x")))
-            .then(|s| s.step_within(s.run(), "b", 100))
-            .then(|s| s.ask(s.body(), shell("y")))
+        Play::new(|s| {
+            s.ask(s.run(), shell("x"));
+            s.step_within(s.run(), "b", 100);
+        })
+        .then(|s| s.ask(s.body(), shell("y")))
     };
     let mut bench = Bench::start(play());
-    bench.go(5, vec![ended("/shell:x#1", 1, Value::Null)]);
+    bench.go(60, vec![ended("/shell:x#1", 1, Value::Null)]);
     let mut log = Log::empty();
     let rebased = forked(&bench.log, 2, play).expect("a fork");
     rebased.chunks.into_iter().for_each(|chunk| log.extend(chunk));
     let due: Vec<i64> =
         Bench::resume(log, play()).execution.timers().map(|(due, _)| due.0).collect();
     assert_eq!(due, [LATER + 100]);
+}
+
+#[test]
+fn back_offs_and_graces_that_are_not_kept_begin_when_a_fork_does() {
+    let timers = |asked: &'static [&'static str], end: fn(&mut Stage<'_, '_>)| {
+        let play = || {
+            Play::new(|s| s.step(s.run(), "a", thrice()))
+                .then(move |s| {
+                    asked.iter().for_each(|name| s.ask(s.body(), shell(name)));
+                    s.ask(s.run(), shell("z"));
+                })
+                .then(end)
+        };
+        let mut bench = Bench::start(play());
+        bench.go(40, vec![ended("/a#1@1/shell:quick#1", 1, Value::Null)]);
+        let mut log = Log::empty();
+        let rebased = forked(&bench.log, 2, play).expect("a fork");
+        rebased.chunks.into_iter().for_each(|chunk| log.extend(chunk));
+        let bench = Bench::resume(log, play());
+        bench.execution.timers().map(|(due, timer)| (due.0, timer.clone())).collect::<Vec<_>>()
+    };
+    let attempt = || scope("/a#1@1");
+    let failed = timers(&["quick"], |s| s.throws(s.body(), error("no luck")));
+    assert_eq!(failed, [(LATER + 100, Timer::Retry(attempt()))]);
+    let closed = timers(&["quick", "slow"], |s| s.returns(s.body()));
+    assert_eq!(closed, [(LATER + 1_000, Timer::Grace(attempt()))]);
 }
 
 #[test]
@@ -448,7 +498,7 @@ fn a_finished_body_that_is_only_retried_otherwise_is_executed() {
     let play = |retry: RetryPolicy| {
         Play::new(move |s| asks_step(s, "a", retry, "same"))
             .then(|s| {
-                s.note("executed");
+                s.note_delivery();
                 s.ask(s.body(), shell("x"));
             })
             .then(|s| s.ask(s.body(), shell("more")))
@@ -463,7 +513,7 @@ fn a_finished_body_that_is_only_retried_otherwise_is_executed() {
     let mut log = bench.log.clone();
     let rebased = switched(&log, || play(RetryPolicy::once())).expect("a switch");
     rebased.chunks.into_iter().for_each(|chunk| log.extend(chunk));
-    assert_eq!(Bench::resume(log, play(RetryPolicy::once())).notes(), ["executed"]);
+    assert_eq!(Bench::resume(log, play(RetryPolicy::once())).notes(), ["body /a#1@1"]);
 }
 
 #[test]

@@ -8,9 +8,9 @@ use agentos_core::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::support::bench::{
-    Bench, attempt_timer, cancel, decision, ended, interrupted, stopped, timer,
+    Bench, attempt_timer, cancel, decision, ended, interrupted, retry_timer, stopped, timer,
 };
-use crate::support::fact::{op, scope};
+use crate::support::fact::{error, op, scope};
 use crate::support::play::{Play, shell, sleep};
 
 const X: &str = "/shell:x#1";
@@ -84,6 +84,21 @@ fn a_decision_counts_for_the_question_that_was_seen_and_no_other() {
         again.notes(),
         ["/shell:x#1 ! NonRetryable: me did not approve it: it is not trusted"]
     );
+}
+
+#[test]
+fn an_attempt_that_begins_as_the_slot_is_given_has_waited_for_nothing() {
+    let play = Play::new(|s| {
+        s.step_within(s.run(), "a", 50);
+        s.ask(s.run(), shell("x"));
+    })
+    .then(|s| s.throws(s.body(), error("no luck")));
+    let mut bench = Bench::start(play);
+    bench.go(10, vec![held(HoldKind::Slot, None, None)]);
+    bench.go(100, vec![retry_timer("/a#1@1"), Happening::Admitted { operation: op(X) }]);
+    assert_eq!(bench.kinds(), ["attempt.started", "run.resumed", "operation.released"]);
+    let timers: Vec<_> = bench.execution.timers().collect();
+    assert_eq!(timers, [(Timestamp(150), &Timer::Attempt(scope("/a#1@2")))]);
 }
 
 #[test]

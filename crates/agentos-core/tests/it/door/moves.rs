@@ -3,6 +3,7 @@
 use agentos_core::codec::Chunk;
 use agentos_core::effect::{Effect, Timer};
 use agentos_core::entry::{Entry, OperationResult, Record, RunStarted};
+use agentos_core::failure::Failure;
 use agentos_core::id::Try;
 use agentos_core::operation::{OperationKind, Request};
 use agentos_core::program::{BodyOutcome, StepOptions};
@@ -286,7 +287,11 @@ fn a_changed_body_that_waited_for_what_is_not_asked_for_any_more_stops_the_switc
         Play::new(|s| {
             asks_step(s, "new");
             s.ask(s.run(), shell("long"));
+            s.ask(s.run(), sleep("nap", 1_000));
+            s.step(s.run(), "other", thrice());
         })
+        // What waits for its time or its next attempt elsewhere does not bring the body to its end.
+        .then(|s| s.throws(s.body(), error("no luck")))
     };
     let error = switched(&bench.log, without).expect_err("it can't come to its end");
     assert_eq!(error, RebaseError::Orphaned { step: step("/a#1") });
@@ -378,6 +383,16 @@ fn a_source_that_fails_over_what_the_run_has_done_is_refused() {
     };
     let refused = switched(&log, leaves).expect_err("it will have failed");
     assert!(matches!(&refused, RebaseError::Fails(_)), "{refused}");
+    // A cancellation that it throws by itself is a failure like any other.
+    let cancels = || {
+        Play::new(|s| {
+            s.ask(s.run(), shell("x"));
+            s.ask(s.run(), shell("slow"));
+        })
+        .then(|s| s.throws(s.run(), Failure::cancelled()))
+    };
+    let refused = switched(&log, cancels).expect_err("it will have failed");
+    assert_eq!(refused, RebaseError::Fails(Failure::cancelled()));
     // An attempt that fails will be tried again, and is not seen to fail before.
     let retries = || {
         Play::new(|s| s.ask(s.run(), shell("x")))
@@ -452,6 +467,31 @@ fn every_entry_is_decided_under_the_delivery_that_led_to_it() {
             ("operation.ordered", Some(0)),
             ("operation.ended", None),
             ("operation.ordered", Some(2))
+        ]
+    );
+}
+
+#[test]
+fn a_run_that_stalls_fails_under_the_last_delivery_of_its_turn() {
+    let play = Play::new(|s| {
+        s.ask(s.run(), shell("x"));
+        s.ask(s.run(), shell("y"));
+    })
+    .then(|s| s.door.set(s.run(), name("k"), None).expect("it is written"));
+    let mut bench = Bench::start(play);
+    bench.go(1, ["/shell:x#1", "/shell:y#1"].map(|id| ended(id, 1, Value::Null)).to_vec());
+    let causes: Vec<(&str, Option<u64>)> = bench.log.records()[3..]
+        .iter()
+        .map(|record| (record.entry.kind(), record.by.map(|by| by.0)))
+        .collect();
+    assert_eq!(
+        causes,
+        [
+            ("operation.ended", None),
+            ("operation.ended", None),
+            ("state.written", Some(3)),
+            ("run.failing", Some(4)),
+            ("run.ended", Some(6))
         ]
     );
 }

@@ -3,16 +3,18 @@
 use agentos_core::bounds;
 use agentos_core::entry::{Entry, RunOutcome, RunStarted};
 use agentos_core::id::Try;
+use agentos_core::program::{ScopeId, StepOptions};
 use agentos_core::rebase::{Destination, Keep, Names, Rebase, RebaseError, Rebased};
 use agentos_core::retry::RetryPolicy;
+use agentos_core::source::BodyText;
 use agentos_core::time::Timestamp;
 use agentos_core::turn::LogLevel;
 use agentos_core::value::Value;
 
 use crate::support::bench::{Bench, child_ended, ended, failed, retry_timer, stopped};
-use crate::support::fact::{error, op, run, start, thrice};
+use crate::support::fact::{error, name, op, run, start, thrice};
 use crate::support::log::Log;
-use crate::support::play::{Play, invoke, shell};
+use crate::support::play::{Play, Stage, invoke, shell};
 
 const LATER: i64 = 50_000;
 
@@ -21,9 +23,18 @@ fn retried(log: &Log, play: impl Fn() -> Play) -> Rebased {
 }
 
 fn try_retried(log: &Log, play: impl Fn() -> Play) -> Result<Rebased, RebaseError> {
+    retried_as(start(), log, play)
+}
+
+/// The same with another source, or under the same.
+fn retried_as(
+    start: RunStarted,
+    log: &Log,
+    play: impl Fn() -> Play,
+) -> Result<Rebased, RebaseError> {
     let rebase = Rebase {
         log: log.records(),
-        start: RunStarted { run: run(9), forked_from: Some(start().run), ..start() },
+        start: RunStarted { run: run(9), forked_from: Some(start.run), ..start },
         keep: Keep::Finished,
         now: Timestamp(LATER),
         into: Destination::NewRun,
@@ -253,4 +264,54 @@ fn only_a_run_that_has_failed_can_be_retried() {
     assert_eq!(try_retried(&bench.log, play).unwrap_err(), RebaseError::NotFailed);
     bench.go(1, vec![ended(X, 1, Value::Null)]);
     assert_eq!(try_retried(&bench.log, play).unwrap_err(), RebaseError::NotFailed);
+}
+
+/// A step whose body is of this text.
+fn asks_step(s: &mut Stage<'_, '_>, scope: ScopeId, step: &str, text: &str) {
+    let body = Some(BodyText { hash: text.to_owned(), tied: None });
+    let options = StepOptions { retry: RetryPolicy::once(), body, ..StepOptions::default() };
+    s.door.step(scope, name(step), options).expect("the step is taken");
+}
+
+#[test]
+fn the_innermost_failed_step_and_the_steps_in_it_are_done_again_with_their_new_text() {
+    let play = |text: &'static str| {
+        move || {
+            Play::new(|s| s.step(s.run(), "a", RetryPolicy::once()))
+                .then(move |s| asks_step(s, s.body(), "bad", text))
+                .then(move |s| asks_step(s, s.body(), "fine", text))
+                .then(move |s| s.ask(s.body(), shell(text)))
+                .then(|s| s.returns(s.body()))
+                .then(|s| s.throws(s.scope(2), error("no luck")))
+                .then(|s| s.throws(s.scope(1), error("no luck")))
+                .then(|s| s.throws(s.run(), error("no luck")))
+        }
+    };
+    let inside = |text: &str| format!("/a#1@1/bad#1@1/fine#1@1/shell:{text}#1");
+    let mut bench = Bench::start(play("old")());
+    bench.go(1, vec![ended(&inside("old"), 1, Value::Null)]);
+    assert_eq!(bench.failure(), &error("no luck"));
+    keeps_and_repeats(&bench.log, play("new"), &[], &[&inside("new")]);
+}
+
+#[test]
+fn another_source_under_which_the_failed_step_fails_at_once_is_refused() {
+    let twice = RetryPolicy { max_attempts: 2, ..thrice() };
+    let first = Play::new(move |s| s.step(s.run(), "a", twice));
+    let attempt = |play: Play| {
+        play.then(|s| s.ask(s.body(), shell("x"))).then(|s| s.throws(s.body(), error("no luck")))
+    };
+    let old = attempt(attempt(first)).then(|s| s.throws(s.run(), error("no luck")));
+    let mut bench = Bench::start(old);
+    bench.go(1, vec![ended("/a#1@1/shell:x#1", 1, Value::Null)]);
+    bench.go(101, vec![retry_timer("/a#1@1")]);
+    bench.go(102, vec![ended("/a#1@2/shell:x#1", 1, Value::Null)]);
+    assert_eq!(bench.failure(), &error("no luck"));
+    // Its first attempt had failed before, but that is not kept.
+    let throws = move || {
+        Play::new(move |s| s.step(s.run(), "a", twice)).then(|s| s.throws(s.body(), error("typo")))
+    };
+    let other = RunStarted { definition: "another".to_owned(), ..start() };
+    let refused = retried_as(other, &bench.log, throws);
+    assert_eq!(refused.unwrap_err(), RebaseError::Fails(error("typo")));
 }

@@ -255,3 +255,20 @@ fn a_finished_body_with_another_text_is_played_as_it_was_and_the_program_sees_no
     bench.go(LATER + 1, vec![ended("/shell:z#1", 1, json!(7))]);
     assert_eq!(bench.notes(), ["/a#1 = null", "/shell:z#1 = 7"]);
 }
+
+#[test]
+fn a_step_that_was_cancelled_in_its_back_off_fails_when_it_did_in_a_body_that_is_played() {
+    let body = busy("old")
+        .then(|s| {
+            s.step(s.body(), "inner", thrice());
+            s.ask(s.body(), shell("y"));
+        })
+        .then(|s| s.throws(s.body(), error("no luck")))
+        .then(|s| s.returns(s.scope(1)))
+        .then(|_| {});
+    let mut bench = Bench::start(go_on(body));
+    bench.go(10, vec![ended("/a#1@1/shell:y#1", 1, Value::Null)]);
+    assert_eq!(bench.notes(), ["/a#1 = null"]);
+    let played = moved(&bench.log, || go_on(busy("new")));
+    assert_eq!(said(played.records()), said(bench.log.records()));
+}
