@@ -67,20 +67,26 @@ impl Clock for SystemClock {
 
     fn sleep_until(&self, at: Timestamp) -> Until {
         let clock = *self;
-        Box::pin(async move {
-            let wall_us = at.0.saturating_mul(1_000);
-            let steady_us = wall_us.saturating_sub(clock.read().offset_us());
-            loop {
-                let now = clock.read();
-                let left = steady_us.saturating_sub(now.steady_us);
-                let left = left.min(wall_us.saturating_sub(now.wall_us));
-                if left <= 0 {
-                    return;
-                }
-                let left = Duration::from_micros(left.unsigned_abs());
-                tokio::time::sleep(left.min(LOOK_AGAIN)).await;
-            }
-        })
+        Box::pin(wait_until(at, move || clock.read(), tokio::time::sleep))
+    }
+}
+
+/// Waits as [`Clock::sleep_until`] says, by these clocks and with a timer that sees neither of them jump.
+async fn wait_until<F: Future<Output = ()>>(
+    at: Timestamp,
+    read: impl Fn() -> Reading,
+    sleep: impl Fn(Duration) -> F,
+) {
+    let wall_us = at.0.saturating_mul(1_000);
+    let steady_us = wall_us.saturating_sub(read().offset_us());
+    loop {
+        let now = read();
+        let left = steady_us.saturating_sub(now.steady_us);
+        let left = left.min(wall_us.saturating_sub(now.wall_us));
+        if left <= 0 {
+            return;
+        }
+        sleep(Duration::from_micros(left.unsigned_abs()).min(LOOK_AGAIN)).await;
     }
 }
 
@@ -174,6 +180,8 @@ impl Clock for SimClock {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::{Cell, RefCell};
+
     use super::*;
 
     #[tokio::test]
@@ -187,6 +195,37 @@ mod tests {
         drop(late);
         assert_eq!(clock.next_wake(), None);
         clock.sleep_until(Timestamp(3)).await;
+    }
+
+    /// How long the timer was set for while an hour was waited, in seconds: each time, up to the end of the wait. While the
+    /// third of them ran, the clocks jumped forward by so many seconds.
+    async fn timers_of_an_hour(jump_wall: i64, jump_steady: i64) -> Vec<u64> {
+        let start = Reading { wall_us: 5_000_000_000, steady_us: 7_000_000 };
+        let (clocks, timers) = (Cell::new(start), RefCell::new(Vec::new()));
+        let sleep = |length: Duration| {
+            timers.borrow_mut().push(length.as_secs());
+            let jumps = i64::from(timers.borrow().len() == 3) * 1_000_000;
+            let Reading { wall_us, steady_us } = clocks.get();
+            clocks.set(Reading {
+                wall_us: wall_us + micros(length) + jumps * jump_wall,
+                steady_us: steady_us + micros(length) + jumps * jump_steady,
+            });
+            std::future::ready(())
+        };
+        wait_until(Timestamp(start.now().0 + 3_600_000), || clocks.get(), sleep).await;
+        timers.into_inner()
+    }
+
+    #[tokio::test]
+    async fn a_wait_sees_within_half_a_minute_that_the_clocks_have_jumped_forward() {
+        let set_forward = timers_of_an_hour(86_400, 0).await;
+        assert_eq!(set_forward, [30, 30, 30], "the wall clock was set");
+        let suspended = timers_of_an_hour(86_400, 86_400).await;
+        assert_eq!(suspended, [30, 30, 30], "the machine was suspended");
+        let in_between = timers_of_an_hour(3_485, 3_485).await;
+        assert_eq!(in_between, [30, 30, 30, 25], "it ends in time after the jump");
+        let set_back = timers_of_an_hour(-86_400, 0).await;
+        assert_eq!(set_back, [30; 120], "the wait is no longer than it was");
     }
 
     #[tokio::test]

@@ -19,8 +19,11 @@ pub(crate) fn clear_up(directory: &Directory, points: &dyn Points) -> Result<(),
     let Case::Lost(started) = Case::unheld(directory)? else { return Ok(()) };
     let leftovers = leftovers::end(&started, GRACE)?;
     points.pass(Point::Cleared);
-    let exit =
-        Exit { leftovers, ..Exit::bare(Reason::Lost, Some("its supervisor died".to_owned())) };
+    let why = match started.out_of_room {
+        true => "there was no room on the disk for the record of how it ended",
+        false => "its supervisor died",
+    };
+    let exit = Exit { leftovers, ..Exit::bare(Reason::Lost, Some(why.to_owned())) };
     Ok(directory.put(&directory.exit(), &exit)?)
 }
 

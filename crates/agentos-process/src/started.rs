@@ -23,6 +23,9 @@ pub struct Started {
     pub group: Option<PathBuf>,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
+    /// The supervisor has left because there was no room for the record of how the command ended.
+    #[serde(default)]
+    pub out_of_room: bool,
 }
 
 impl Started {

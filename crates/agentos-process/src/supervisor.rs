@@ -15,7 +15,7 @@ mod watch;
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -83,7 +83,8 @@ fn supervise(path: &Path, points: &dyn Points) -> io::Result<()> {
     let group = if spec.grouped { Group::enter(&spec.token) } else { None };
     // Nothing has begun as long as this is not whole. What one who found no room has left is half of it.
     held.set_len(0)?;
-    held.write_all(&serde_json::to_vec(&started(&spec, group.as_ref()))?)?;
+    let started = started(&spec, group.as_ref());
+    held.write_all(&serde_json::to_vec(&started)?)?;
     points.pass(Point::Recorded);
     set_child_subreaper(Some(getpid()))?;
     open_files::take_back();
@@ -108,7 +109,21 @@ fn supervise(path: &Path, points: &dyn Points) -> io::Result<()> {
     if let Some(group) = &group {
         group.remove();
     }
-    finish(&directory, &exit, room, points)
+    finish(&directory, &exit, room, points).inspect_err(|error| {
+        if is_out_of_room(error) {
+            // Without it the end is that of a supervisor that died.
+            let _noted = note_out_of_room(&held, started);
+        }
+    })
+}
+
+/// Notes why there is no record of the end. It takes no more room than what is written over.
+fn note_out_of_room(held: &File, started: Started) -> io::Result<()> {
+    let length = usize::try_from(held.metadata()?.len()).unwrap_or_default();
+    let mut text = serde_json::to_vec(&Started { out_of_room: true, ..started })?;
+    // `true` is shorter than `false`.
+    text.resize(length, b' ');
+    held.write_all_at(&text, 0)
 }
 
 /// What to execute, from whoever has started us.
@@ -138,6 +153,7 @@ fn started(spec: &CommandSpec, group: Option<&Group>) -> Started {
         token: spec.token.clone(),
         group: group.map(|group| group.path().to_owned()),
         at_ms: time_of_day_ms(),
+        out_of_room: false,
     }
 }
 

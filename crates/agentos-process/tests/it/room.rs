@@ -8,7 +8,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use agentos_process::attached::Event;
+use agentos_process::case::Case;
 use agentos_process::clock::moment;
+use agentos_process::directory::Directory;
 use agentos_process::exit::Reason;
 use agentos_process::launch::{request_stop, stop};
 use agentos_process::spec::CommandSpec;
@@ -193,8 +195,30 @@ fn a_command_whose_output_finds_no_room_is_lost_and_never_ends_well() {
     assert!(refused.is_out_of_room(), "{refused:?}");
     on.make_room();
     let outcome = attached.outcome(1 << 20).expect("it ends").expect("it began");
-    assert_eq!(outcome.exit.reason, Reason::Lost);
-    assert_eq!(outcome.exit.exit_code, None);
+    assert_eq!((outcome.exit.reason, outcome.exit.exit_code), (Reason::Lost, None));
+    let why = outcome.exit.message.expect("a reason");
+    assert_eq!(why, "there was no room on the disk for the record of how it ended");
+}
+
+/// The client that started the supervisor has gone: only the directory tells.
+#[test]
+fn that_a_supervisor_left_for_want_of_room_is_known_to_every_client() {
+    let name = "that_a_supervisor_left_for_want_of_room_is_known_to_every_client";
+    let Some(disk) = disk(name, (SMALL_DISK, "size=256k")) else { return };
+    let on = OnDisk::new(&disk);
+    let mut spec = on.command("echo 42; touch said; sleep 1000");
+    spec.limits.room = Duration::from_millis(300);
+    drop(launcher().start_or_attach(&on.directory, &spec).expect("it starts"));
+    on.until_begun();
+    on.fill();
+    on.until_over();
+    let directory = Directory::at(&on.directory).expect("a path");
+    eventually("the supervisor has left", || matches!(Case::of(&directory), Ok(Case::Lost(_))));
+    on.make_room();
+    let attached = launcher().start_or_attach(&on.directory, &spec).expect("it is there");
+    let exit = attached.outcome(1 << 20).expect("it ends").expect("it began").exit;
+    assert_eq!(exit.reason, Reason::Lost);
+    assert!(exit.message.as_ref().is_some_and(|why| why.contains("no room")), "{exit:?}");
 }
 
 #[test]
@@ -207,7 +231,7 @@ fn a_command_is_stopped_at_once_although_its_output_waits() {
     on.until_begun();
     on.fill();
     on.until_over();
-    let directory = agentos_process::directory::Directory::at(&on.directory).expect("a path");
+    let directory = Directory::at(&on.directory).expect("a path");
     request_stop(&directory).expect("an empty file needs no room");
     let pid = directory.load_started().expect("it can be read").expect("it began");
     eventually("the command is gone", || pid.load_command_pid().is_none());

@@ -51,6 +51,12 @@ impl Fault {
         error.extended_code == ffi::SQLITE_IOERR_WRITE
     }
 
+    /// Whether the system refused to make a file larger.
+    pub(super) fn is_failed_growth(&self) -> bool {
+        let Self::Sqlite(rusqlite::Error::SqliteFailure(error, _)) = self else { return false };
+        matches!(error.extended_code, ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE)
+    }
+
     /// Whether a commit that failed so has certainly not been applied: SQLite could not write all of it down.
     pub(super) fn proves_nothing_applied(&self) -> bool {
         matches!(self.code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy))

@@ -272,7 +272,7 @@ fn settle(open: &mut OpenFile, memory: &RefCell<Memory>, tell: &Tell) -> Done<()
 
 /// Whether a transaction failed because the write-ahead log may not become larger (`ulimit -f`). It is written from one end to
 /// the other, and the mark that a transaction is whole comes last: nothing of this one is applied.
-fn log_at_limit(fault: &Fault, path: &Path) -> Option<BackendError> {
+pub(super) fn log_at_limit(fault: &Fault, path: &Path) -> Option<BackendError> {
     let limit = file_limit().filter(|_| fault.is_failed_write())?;
     let log = beside(path, "-wal");
     let is_reached = fs::metadata(&log).is_ok_and(|found| found.len() >= limit);

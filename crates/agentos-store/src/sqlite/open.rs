@@ -8,14 +8,18 @@ use uuid::Uuid;
 
 use super::connection;
 use super::error::Fault;
-use super::file::{DatabaseFile, Tell};
+use super::file::{DatabaseFile, Tell, log_at_limit};
 use super::lock::WriterLock;
 use super::migrate::{self, VERSION};
 use super::names::Names;
 use super::owner::Owners;
 use super::probe::{Found, beside, probe};
 use super::restore::{remove_if_there, sync_folder};
-use crate::backend::BackendError;
+use crate::backend::{BackendError, BackendErrorKind};
+use crate::file_limit::{file_limit, too_small};
+
+/// How large a file must be allowed to become for a new database, in bytes.
+const LEAST_BYTES: u64 = 1 << 20;
 
 /// Something happened to the file that people should know of. Nothing is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,8 +148,16 @@ impl OpenError {
     }
 
     fn of(path: &Path, fault: Fault) -> Self {
-        Self::Backend { path: path.to_owned(), source: fault.into() }
+        let source = limited(&fault, path).unwrap_or_else(|| fault.into());
+        Self::Backend { path: path.to_owned(), source }
     }
+}
+
+/// Whether a database can't be opened because its files may not become large enough (`ulimit -f`).
+fn limited(fault: &Fault, path: &Path) -> Option<BackendError> {
+    let small = file_limit().filter(|limit| *limit < LEAST_BYTES && fault.is_failed_growth());
+    let small = small.map(|limit| BackendError::new(BackendErrorKind::Permanent, too_small(limit)));
+    small.or_else(|| log_at_limit(fault, path))
 }
 
 /// Where a store's files are.
