@@ -4,6 +4,8 @@ mod page;
 mod rows;
 mod watch;
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
 
 use agentos_core::time::Timestamp;
@@ -12,7 +14,8 @@ use agentos_store::list::RunCursor;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{Paging, RunQuery};
 use agentos_store::since;
-use agentos_store::unified::{UnifiedListing, UnifiedView, Unreadable};
+use agentos_store::unified::{UnifiedListing, UnifiedRun, UnifiedView, Unreadable};
+use agentos_workspace::workspace::limits::free_bytes;
 
 pub(crate) use page::document;
 pub(crate) use rows::{is_overdue, status_line};
@@ -20,6 +23,9 @@ pub(crate) use rows::{is_overdue, status_line};
 use crate::error::Result;
 use crate::overview::{self, Scope};
 use crate::session::Session;
+
+/// With less than this on its disk a database can't take a commit, in bytes.
+const LEAST_FREE_BYTES: u64 = 64 * 1024;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -87,7 +93,25 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     tell_unreadable(session, &listing.unreadable);
     page::show(session, args, &listing, now)?;
+    tell_full_disks(session, &listing.runs);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Names databases on a full disk in which runs are at work: those wait for room, and can't write down that they do.
+fn tell_full_disks(session: &Session, runs: &[UnifiedRun]) {
+    let is_at_work =
+        |run: &&UnifiedRun| run.run.status == WorkflowStatus::Running && run.run.waiting.is_none();
+    let databases: BTreeSet<&Path> =
+        runs.iter().filter(is_at_work).map(|run| run.database.as_path()).collect();
+    for database in databases {
+        let folder = database.parent().unwrap_or(database);
+        if free_bytes(folder).is_ok_and(|free| free < LEAST_FREE_BYTES) {
+            let path = database.display();
+            session.output.note(&format!(
+                "there is no room on the disk of {path}: its runs wait; make room, and they go on"
+            ));
+        }
+    }
 }
 
 const fn scope(args: &Args) -> Scope {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::server::stage::template;
 use crate::small_disk::SmallDisk;
 use crate::support::{Process, Stand, lines, wait_until};
 
@@ -17,6 +18,8 @@ struct Scene {
     disk: SmallDisk,
     root: PathBuf,
     beside: PathBuf,
+    /// Whether the runs' database can't be written to, which `status` tells.
+    is_told_by_status: bool,
 }
 
 /// Waits for the test, says something, and says that it has.
@@ -52,7 +55,7 @@ impl Scene {
         let mut disk = SmallDisk::new(&stand, options);
         disk.shell(&stand, &format!("git clone --quiet {} repo", origin.display()));
         let root = disk.place.join("repo");
-        Self { database: None, stand, disk, root, beside }
+        Self { database: None, stand, disk, root, beside, is_told_by_status: false }
     }
 
     fn agentos(&mut self, arguments: &[&str]) -> Process {
@@ -76,6 +79,10 @@ impl Scene {
         fs::write(self.beside.join("go"), "").expect("a file");
         self.until("said");
         assert!(process.has_ended().is_none(), "it waits for room");
+        if self.is_told_by_status {
+            let told = self.agentos(&["status"]).done().exits(0);
+            assert!(told.err.contains("there is no room on the disk of"), "{told:#?}");
+        }
         self.disk.shell(&self.stand, "rm -r rest");
         let run = process.done().exits(0).document();
         assert_eq!(lines(&self.beside.join("count")).len(), 1, "it was done once");
@@ -95,6 +102,7 @@ fn whole_answer_of_a_command(options: &str, how: &str) {
         format!("return await ctx.run(\"ask\", async () => await ctx.shell({command:?}));")
     };
     let mut scene = Scene::new(options, body, "");
+    scene.is_told_by_status = how == BYTES;
     let run = scene.finished(how);
     let output = &run["output"];
     assert_eq!((&output["stdout"], &output["stderr"]), (&"42\n".into(), &"43\n".into()), "{run:#}");
@@ -256,4 +264,23 @@ fn a_run_whose_database_must_not_grow_is_left_with_the_reason_and_goes_on_later(
     assert_eq!(run["output"], "done", "{run:#}");
     let done: Vec<String> = (0..12).map(|number: u32| number.to_string()).collect();
     assert_eq!(lines(&root.join("count")), done, "each was done once");
+}
+
+/// Not even a new database has room, or only its index has none.
+#[test]
+fn a_database_that_can_not_be_made_where_files_must_not_grow_says_so() {
+    let (stand, root) = Stand::with_repository();
+    let text = "import { createWorkflow } from \"agentos\";\n\
+         export default createWorkflow({ name: \"work\" }, async () => \"done\");\n";
+    template(&root, "work", text);
+    let program = env!("CARGO_BIN_EXE_agentos");
+    for (blocks, bytes) in [(100, 102_400), (10, 10_240)] {
+        let line = format!("ulimit -f {blocks}; exec {program} run work");
+        let call = stand.call_program(Path::new("/bin/bash"), &root, &["-c", &line]);
+        let refused = call.done().exits(1);
+        let limit = format!("a file may not be larger than {bytes} bytes here (`ulimit -f`)");
+        for words in ["issue_workflow.db can't be opened", &limit, "ulimit -f unlimited"] {
+            assert!(refused.err.contains(words), "{words}: {}", refused.err);
+        }
+    }
 }
