@@ -146,7 +146,8 @@ fn a_copy_of_a_run_is_held_with_all_that_belong_to_it() {
     assert_eq!(items[0]["along_with"], Value::Null);
     assert!(items[1..].iter().all(|item| item["along_with"] == run.as_str()), "{copied:#}");
     for relative in ["couple", "middle", "worker"] {
-        let refused = kin.run(&["resume", relative]).exits(4);
+        // Of both databases together, `resume` takes the one from which the run goes on.
+        let refused = kin.at(&kin.new, &["resume", relative]).exits(4);
         assert!(refused.err.contains("is a copy of an unfinished run"), "{refused:#?}");
     }
     kin.run(&["resume", "--due"]).exits(0);
