@@ -92,6 +92,8 @@ pub struct UnifiedView {
     worktrees: Worktrees,
     hosts: Hosts,
     unreadable: Vec<Unreadable>,
+    /// What could not be opened, with the error, also where that was only an empty file.
+    unopened: Vec<(PathBuf, String)>,
     compared: Mutex<Compared>,
 }
 
@@ -110,7 +112,7 @@ impl UnifiedView {
         worktrees: Worktrees,
         mut open: impl FnMut(&Path) -> Result<SqliteStore, OpenError>,
     ) -> Self {
-        let (mut sources, mut unreadable) = (Vec::new(), Vec::new());
+        let (mut sources, mut unreadable, mut unopened) = (Vec::new(), Vec::new(), Vec::new());
         let (mut seen, mut named) = (HashSet::new(), HashSet::new());
         for path in databases {
             // What can't be followed is known by its name only.
@@ -131,14 +133,17 @@ impl UnifiedView {
                 // Whoever asks reads the first itself, while threads are at the others.
                 Ok(store) if sources.is_empty() => sources.push(Source { store }),
                 Ok(store) => sources.push(Source { store: store.by_threads() }),
-                Err(OpenError::NotFound { .. }) => {}
                 Err(error) => {
-                    unreadable.push(Unreadable { path: path.clone(), reason: error.to_string() });
+                    let reason = error.to_string();
+                    unopened.push((path.clone(), reason.clone()));
+                    if !matches!(error, OpenError::NotFound { .. }) {
+                        unreadable.push(Unreadable { path: path.clone(), reason });
+                    }
                 }
             }
         }
         let (hosts, compared) = (Hosts::default(), Mutex::default());
-        Self { sources, worktrees, hosts, unreadable, compared }
+        Self { sources, worktrees, hosts, unreadable, unopened, compared }
     }
 
     /// Names a database that should be there and is not.
@@ -164,6 +169,15 @@ impl UnifiedView {
     #[must_use]
     pub fn unreadable(&self) -> &[Unreadable] {
         &self.unreadable
+    }
+
+    /// Whether a database that could not be opened can be opened now, or can't for another reason. A process makes a
+    /// database in several steps, and between them it is an empty file. Blocks as long as opening these takes.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        let now =
+            |path: &Path| SqliteStore::open_to_look(path).err().map(|error| error.to_string());
+        self.unopened.iter().any(|(path, before)| now(path).as_ref() != Some(before))
     }
 
     /// The database in this file, if it is one of these.

@@ -12,6 +12,8 @@ import type { Artifact, Step } from './types';
 
 export interface Message {
   type: string;
+  /** Which of the requests it answers: the key of a subscription. */
+  id?: unknown;
   execution_id?: string;
   project_id?: string;
   seq?: number;
@@ -56,7 +58,7 @@ class Live {
     const key = keyOf(topic);
     if (this.#subscriptions.has(key)) throw new Error(`${key} is already subscribed`);
     this.#subscriptions.set(key, { topic: { ...topic }, hear });
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#ask('workflow:subscribe', topic);
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#ask('workflow:subscribe', topic, key);
     return () => {
       this.#subscriptions.delete(key);
       if (this.#socket?.readyState === WebSocket.OPEN) this.#ask('workflow:unsubscribe', { executionId: topic.executionId, projectId: topic.projectId });
@@ -72,7 +74,7 @@ class Live {
       this.#delay = FIRST_DELAY;
       this.state = 'online';
       this.generation += 1;
-      for (const { topic } of this.#subscriptions.values()) this.#ask('workflow:subscribe', topic);
+      for (const [key, { topic }] of this.#subscriptions) this.#ask('workflow:subscribe', topic, key);
     });
     socket.addEventListener('message', (event) => this.#hear(event));
     socket.addEventListener('close', () => {
@@ -103,8 +105,8 @@ class Live {
     this.#timer = setTimeout(() => this.connect(), wait);
   }
 
-  #ask(type: string, data: Topic): void {
-    this.#socket?.send(JSON.stringify({ type, data }));
+  #ask(type: string, data: Topic, id?: string): void {
+    this.#socket?.send(JSON.stringify({ type, id, data }));
   }
 
   #hear(event: MessageEvent): void {
@@ -115,8 +117,9 @@ class Live {
     } catch {
       return;
     }
-    for (const subscription of this.#subscriptions.values()) {
-      if (!isAbout(subscription.topic, message)) continue;
+    for (const [key, subscription] of this.#subscriptions) {
+      // An error may name nothing but the request.
+      if (message.id !== key && !isAbout(subscription.topic, message)) continue;
       const { topic } = subscription;
       if (topic.executionId && message.seq !== undefined && !message.ephemeral) {
         topic.after = Math.max(topic.after ?? 0, message.seq);

@@ -10,6 +10,8 @@ class Projects {
   problem = $state.raw<unknown>(null);
   /** Grows with everything that happens in a project. */
   news = $state(0);
+  /** Projects whose subscriptions the server has not answered yet. */
+  #unanswered = $state.raw<readonly string[]>([]);
   #stops = new Map<string, () => void>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -23,13 +25,15 @@ class Projects {
     }
     for (const project of this.list) {
       if (this.#stops.has(project.id)) continue;
-      this.#stops.set(project.id, live.subscribe({ projectId: project.id }, (message) => this.#hear(message.type)));
+      this.#unanswered = [...this.#unanswered, project.id];
+      this.#stops.set(project.id, live.subscribe({ projectId: project.id }, () => this.#hear(project.id)));
     }
     const ids = new Set(this.list.map((project) => project.id));
     for (const [id, stop] of this.#stops) {
       if (!ids.has(id)) {
         stop();
         this.#stops.delete(id);
+        this.#answer(id);
       }
     }
   }
@@ -38,9 +42,24 @@ class Projects {
     return this.list.find((project) => project.id === id)?.name ?? '';
   }
 
+  /** Whether the server tells of everything that happens in the projects from now on. */
+  get isListening(): boolean {
+    return this.isRead && this.#unanswered.length === 0;
+  }
+
+  #answer(id: string): void {
+    if (this.#unanswered.includes(id)) this.#unanswered = this.#unanswered.filter((other) => other !== id);
+  }
+
   /** Many messages in a moment are one reason to look. */
-  #hear(type: string): void {
-    if (type === 'workflow:subscribed') return;
+  #hear(project: string): void {
+    const wasListening = this.isListening;
+    this.#answer(project);
+    if (!wasListening && this.isListening) {
+      // A list that was read before may lack what was committed in between.
+      this.news += 1;
+      return;
+    }
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;

@@ -221,7 +221,9 @@ describe('a user with a browser', () => {
 
   test('sees the run of another worktree among the others, and can look at it alone', async () => {
     const { page } = watched;
-    await project.agentos(['run', 'broken'], project.worktree).catch(() => 'it fails, which is its purpose');
+    const failed = await project.agentos(['run', 'broken'], project.worktree).catch((error: { code?: number; stdout?: string; stderr?: string }) => error);
+    // Its failure is its purpose: exit code 1 is that of a run that failed.
+    expect(failed, JSON.stringify(failed)).toMatchObject({ code: 1 });
     await page.goto('/');
     const row = page.getByRole('row').filter({ hasText: 'hotfix' });
     await row.first().waitFor();
@@ -232,6 +234,25 @@ describe('a user with a browser', () => {
     await page.waitForURL(/worktree=/);
     await page.reload();
     await page.getByRole('button', { name: 'Failed', pressed: true }).waitFor();
+  });
+
+  test('sees a run that came after the list was read and before the server tells of news', async () => {
+    const late = await WatchedPage.open(browser, server.url);
+    const { page } = late;
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => (release = resolve));
+    await page.routeWebSocket(/\/ws$/, (socket) => {
+      const upstream = socket.connectToServer();
+      socket.onMessage((message) => void isReleased.then(() => upstream.send(message)));
+    });
+    await page.goto('/');
+    await page.getByRole('row').nth(1).waitFor();
+    const run = await project.startShort(1);
+    await project.waitFor(run, ({ status }) => status === 'COMPLETED');
+    expect(await page.getByText(run.run_id).count()).toBe(0);
+    release();
+    await page.getByText(run.run_id).first().waitFor();
+    await late.close();
   });
 
   test('cancels several runs at once', async () => {

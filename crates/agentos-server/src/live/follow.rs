@@ -134,10 +134,7 @@ pub(super) async fn scout(hub: HubRef, mut views: watch::Receiver<Arc<UnifiedVie
         }
         let view = views.borrow_and_update().clone();
         for source in view.sources() {
-            if hub.follow(&source.store).await {
-                // What was in it before is in no message.
-                hub.relist();
-            }
+            hub.follow(&source.store, None).await;
         }
     }
 }

@@ -101,7 +101,7 @@ impl Hub {
                 found.clone(),
             ));
         }
-        self.follow(&found.source.store).await;
+        self.follow(&found.source.store, None).await;
     }
 
     /// The mailbox gets nothing more about this run.
@@ -128,7 +128,7 @@ impl Hub {
         }
         let view = self.house.views().borrow().clone();
         for source in view.sources() {
-            self.follow(&source.store).await;
+            self.follow(&source.store, Some(mailbox)).await;
         }
     }
 
@@ -143,9 +143,14 @@ impl Hub {
         }
     }
 
-    /// Follows this database, if nobody does yet; returns when what is committed from now on will be told. Whether nobody
-    /// did.
-    pub(super) async fn follow(self: &Arc<Self>, store: &SqliteStore) -> bool {
+    /// Follows this database, if it is not followed yet; returns when what is committed from now on will be told. What was in
+    /// a database before it was followed is in no message, so lists of projects have to be loaded again: but not by the
+    /// client that subscribes now, since it loads its list afterwards.
+    pub(super) async fn follow(
+        self: &Arc<Self>,
+        store: &SqliteStore,
+        subscriber: Option<&Arc<Mailbox>>,
+    ) {
         let (mut ready, is_new) = {
             let mut wishes = self.wishes();
             match wishes.followers.get(store.path()) {
@@ -162,7 +167,12 @@ impl Hub {
         if ready.wait_for(|is_ready| *is_ready).await.is_err() {
             tracing::debug!(path = %store.path().display(), "a follower has ended at once");
         }
-        is_new
+        if is_new {
+            let wishes = self.wishes();
+            let all = wishes.projects.values().flatten();
+            all.filter(|mailbox| subscriber.is_none_or(|own| !Arc::ptr_eq(own, mailbox)))
+                .for_each(|mailbox| mailbox.relist());
+        }
     }
 
     /// How many WebSockets are open, and how often somebody follows a run or a project.
@@ -173,11 +183,6 @@ impl Hub {
             runs: wishes.runs.values().map(|topic| topic.mailboxes.len()).sum(),
             projects: wishes.projects.values().map(Vec::len).sum(),
         }
-    }
-
-    /// Lists of projects have to be loaded again.
-    pub(super) fn relist(&self) {
-        self.wishes().projects.values().flatten().for_each(|mailbox| mailbox.relist());
     }
 
     /// Whether anybody wants to hear of this database. If not, it counts as not followed from now on.

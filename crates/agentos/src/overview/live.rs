@@ -51,7 +51,8 @@ impl LiveView {
     /// Looks whether a worktree or a database has come or gone, and opens everything anew if so.
     pub(crate) fn look_around(&mut self, session: &Session) -> Result<()> {
         let (surroundings, location) = (&session.surroundings, session.location()?);
-        if marks(surroundings, location, &self.places) == self.marks {
+        let is_as_it_was = marks(surroundings, location, &self.places) == self.marks;
+        if is_as_it_was && !self.view.is_outdated() {
             return Ok(());
         }
         let (places, marks) = find_marked(surroundings, location, &self.own, self.scope);

@@ -52,7 +52,7 @@ impl Views {
     /// missing. Blocks.
     pub(super) fn look_around(&self, rooms: &[Arc<Room>], unserved: &[Unreadable]) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.unserved == unserved && known.is_current(rooms) {
+        if known.unserved == unserved && known.is_current(rooms) && !self.current().is_outdated() {
             return;
         }
         let all = known.find(rooms);

@@ -41,3 +41,25 @@ pub(super) fn a_copy_that_comes_or_goes_while_somebody_looks_is_noticed() {
     let third = Held::create(&other, 3);
     assert_eq!(shown(&view), [(id(&first), 1), (id(&second), 1), (id(&third), 1)]);
 }
+
+#[test]
+fn a_view_is_outdated_once_a_file_that_it_could_not_open_is_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["missing.db", "empty.db", "other.db"].map(|name| folder.path().join(name));
+    let [_, empty, other] = &paths;
+    std::fs::write(empty, "").unwrap();
+    std::fs::write(other, "no database, but something that is long enough to be read as one")
+        .unwrap();
+    let view = UnifiedView::open(&paths, Worktrees::default());
+    let named: Vec<_> = view.unreadable().iter().map(|found| &found.path).collect();
+    assert_eq!((view.sources().len(), named), (0, vec![other]));
+    assert!(!view.is_outdated());
+    drop(open(empty));
+    assert!(view.is_outdated());
+    let view = UnifiedView::open(&paths, Worktrees::default());
+    assert_eq!(view.sources().len(), 1);
+    assert!(!view.is_outdated());
+    // What is wrong with a file can change as well.
+    std::fs::write(other, "").unwrap();
+    assert!(view.is_outdated());
+}

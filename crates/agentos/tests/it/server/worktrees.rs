@@ -59,6 +59,25 @@ fn runs_of_another_worktree_are_told_as_the_projects_and_found_by_it() {
 }
 
 #[test]
+fn a_worktree_whose_database_could_not_be_read_is_seen_once_it_is_brought_back_in_place() {
+    let (stand, root) = Stand::with_repository();
+    let (other, run) = worktree_with_a_run(&stand, &root);
+    let database = other.join(".agentos/issue_workflow.db");
+    let whole = std::fs::read(&database).expect("the database");
+    std::fs::write(&database, &whole[..50]).expect("a file that is cut off");
+    let server = Server::start(&stand, &root);
+    let all = server.get("/api/executions").is(200).json();
+    let named = |all: &Value| all["unreadable"].as_array().map_or(0, Vec::len);
+    assert_eq!((named(&all), all["total"].as_u64()), (1, Some(0)), "{all}");
+    // The same file as before, as `cp` leaves it.
+    std::fs::write(&database, whole).expect("the file");
+    wait_until("the run is seen", || !listed(&server, "workflowId=works").is_empty());
+    assert_eq!(id(&listed(&server, "workflowId=works")[0]), id(&run));
+    assert_eq!(named(&server.get("/api/executions").is(200).json()), 0);
+    server.stop();
+}
+
+#[test]
 fn the_workflow_of_a_run_in_another_worktree_is_found_by_its_id_and_not_offered() {
     let (stand, root) = Stand::with_repository();
     let (_, run) = worktree_with_a_run(&stand, &root);
