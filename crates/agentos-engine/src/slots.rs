@@ -5,7 +5,8 @@
 //! its claims are had at once or none is, so nobody sits on one slot while waiting for another, and nobody can wait in a
 //! circle. Who came first is first, as far as there is room for him: somebody behind may pass who wants other slots.
 //!
-//! A limit is what the one who wants in says it is: two processes may know different numbers while a configuration changes.
+//! A limit is what the one who wants in says it is: two processes may know different numbers while a configuration changes. So
+//! a ticket also names what it counts as where that is not limited.
 //!
 //! Nothing is asked again and again. A ticket that is gone, or whose process has died, is noticed by inotify; whoever
 //! notices first lets in who can come in, for everybody. Should that process be stopped in the middle, the others look by

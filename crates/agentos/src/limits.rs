@@ -96,28 +96,31 @@ impl Quotas for Configured {
         let (who, name) = (start.run.to_string(), start.workflow.as_str());
         let limits = &self.settings.current().limits;
         let workflow = Self::of_workflow(limits, name, own);
+        let scope = workflow.or(own).map_or_else(Scope::default, |found| found.scope);
+        let limit = workflow.map(|workflow| workflow.limit);
         let (per_repo, all) = (limits.runs_per_repo.value.0, limits.runs.value.0);
-        let is_of_repo = workflow.is_some_and(|workflow| workflow.scope == Scope::Repo);
-        let repository = match is_of_repo || per_repo.is_some() {
-            true => self.repository(&start.home.project_path).await,
-            false => String::new(),
+        if [limit, per_repo, all].iter().all(Option::is_none) {
+            return Vec::new();
+        }
+        let repository = self.repository(&start.home.project_path).await;
+        let claim = |key: String, limit: Option<u32>, what: String| Claim {
+            key,
+            limit,
+            what,
+            who: who.clone(),
         };
-        let claim =
-            |key: String, limit: u32, what: String| Claim { key, limit, what, who: who.clone() };
-        let workflow = workflow.map(|Concurrency { limit, scope }| match scope {
+        let workflow = match scope {
             Scope::Repo => claim(
                 format!("workflow {name} in {repository}"),
                 limit,
                 format!("runs of `{name}` in this repository"),
             ),
             Scope::User => claim(format!("workflow {name}"), limit, format!("runs of `{name}`")),
-        });
-        let per_repo = per_repo.map(|limit| {
-            claim(format!("runs in {repository}"), limit, "runs in this repository".to_owned())
-        });
-        let all =
-            all.map(|limit| claim("runs".to_owned(), limit, "runs in all repositories".to_owned()));
-        [workflow, per_repo, all].into_iter().flatten().collect()
+        };
+        let per_repo =
+            claim(format!("runs in {repository}"), per_repo, "runs in this repository".to_owned());
+        let all = claim("runs".to_owned(), all, "runs in all repositories".to_owned());
+        vec![workflow, per_repo, all]
     }
 
     fn of_session(&self, home: &Home, args: &Value, whose: String) -> Option<Claim> {
@@ -125,6 +128,6 @@ impl Quotas for Configured {
         let agent = roster::put_for(asked, &home.agents);
         let limit = self.settings.current().agents.specs.value.get(agent)?.concurrency?;
         let what = format!("sessions of `{agent}`");
-        Some(Claim { key: format!("agent {agent}"), limit, what, who: whose })
+        Some(Claim { key: format!("agent {agent}"), limit: Some(limit), what, who: whose })
     }
 }

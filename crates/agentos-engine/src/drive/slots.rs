@@ -206,9 +206,10 @@ impl Drive {
     }
 
     /// The settings have changed: what the run counts against is asked again, and what waited for room on the disk is tried
-    /// again. A ticket keeps its place in the queue.
+    /// again, or for a slot under other limits. A ticket keeps its place in the queue.
     pub(super) async fn follow_settings(&mut self) -> Vec<Happening> {
         let shared = Arc::clone(&self.shared);
+        let before = self.places.claims.clone();
         if let (Some(slots), Some(start)) = (&shared.slots, self.execution.journal().start()) {
             let own = shared.library.concurrency(start);
             self.places.claims = slots.quotas().of_run(start, own).await;
@@ -221,9 +222,15 @@ impl Drive {
                 }
             }
         }
-        let room = self.held_for(HoldKind::Disk).into_iter();
-        let room = room.map(|operation| Happening::Admitted { operation });
-        self.admitted().into_iter().chain(room).collect()
+        let again = |held: Vec<OperationId>| {
+            held.into_iter().map(|operation| Happening::Admitted { operation })
+        };
+        let queued = match self.places.claims == before {
+            true => self.admitted(),
+            // What still waits gets the reason that holds now.
+            false => again(self.held_for(HoldKind::Slot)).collect(),
+        };
+        queued.into_iter().chain(again(self.held_for(HoldKind::Disk))).collect()
     }
 
     fn claims_for(&self, slots: &Slots, purpose: &Purpose) -> Vec<Claim> {

@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One limit that something counts against.
+/// One limit that something counts against, or would count against if there were one: who is at work is counted also by those
+/// who know of a limit that was set meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// The name of the limit: who has the same shares its slots.
     pub key: String,
-    /// How many there may be at once.
-    pub limit: u32,
+    /// How many there may be at once; none if that is not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
     /// What is counted, for people: ``runs of `build` in this repository``.
     pub what: String,
     /// Who is counted. However many tickets say the same, it is one.

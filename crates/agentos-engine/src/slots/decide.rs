@@ -31,13 +31,14 @@ pub(super) fn let_in(tickets: &mut [Found]) -> Vec<usize> {
     fresh
 }
 
-/// The first claim of a ticket for which there is no room.
-fn in_the_way(tickets: &[Found], index: usize) -> Option<&Claim> {
+/// The first claim of a ticket for which there is no room, and how much there is.
+fn in_the_way(tickets: &[Found], index: usize) -> Option<(&Claim, u32)> {
     let ticket = &tickets[index];
-    ticket.wish.claims.iter().find(|claim| {
+    let limited = ticket.wish.claims.iter().filter_map(|claim| Some((claim, claim.limit?)));
+    limited.into_iter().find(|(claim, limit)| {
         let inside = inside(tickets, &claim.key);
         let who = counted(tickets, ticket, claim, 0);
-        !inside.contains_key(who) && inside.len() >= claim.limit as usize
+        !inside.contains_key(who) && inside.len() >= *limit as usize
     })
 }
 
@@ -72,7 +73,7 @@ fn counted<'a>(tickets: &'a [Found], ticket: &'a Found, claim: &'a Claim, depth:
 /// Why a ticket is not in, for people; nothing if it is.
 pub(super) fn why_not(tickets: &[Found], name: &str) -> Option<String> {
     let index = tickets.iter().position(|ticket| ticket.name == name && !ticket.is_in)?;
-    let Some(claim) = in_the_way(tickets, index) else {
+    let Some((claim, limit)) = in_the_way(tickets, index) else {
         return Some("its turn is about to come".to_owned());
     };
     let inside = inside(tickets, &claim.key);
@@ -92,6 +93,6 @@ pub(super) fn why_not(tickets: &[Found], name: &str) -> Option<String> {
         0 => String::new(),
         before => format!("; {before} before it"),
     };
-    let (count, limit, what) = (inside.len(), claim.limit, &claim.what);
+    let (count, what) = (inside.len(), &claim.what);
     Some(format!("{count} of {limit} {what} at work: {who}{turn}"))
 }

@@ -4,7 +4,7 @@ use super::decide::{Found, let_in, why_not};
 use super::*;
 
 fn claim(key: &str, limit: u32, who: &str) -> Claim {
-    Claim { key: key.into(), limit, what: format!("runs of {key}"), who: who.into() }
+    Claim { key: key.into(), limit: Some(limit), what: format!("runs of {key}"), who: who.into() }
 }
 
 fn wish(name: &str, claims: Vec<Claim>) -> Wish {
@@ -62,6 +62,35 @@ fn a_limit_is_what_the_one_who_wants_in_says() {
     tickets.retain(|found| !["a", "b"].contains(&found.wish.name.as_str()));
     let_in(&mut tickets);
     assert_eq!(inside(&tickets), ["d"]);
+}
+
+/// Processes read a changed configuration one after the other: at each moment some know only the old limits.
+#[test]
+fn while_limits_change_neither_the_old_nor_the_new_ones_are_exceeded() {
+    let of = |name: &str, x: Option<u32>, all: Option<u32>| {
+        vec![
+            Claim { limit: x, ..claim("x", 1, name) },
+            Claim { limit: all, ..claim("all", 1, name) },
+        ]
+    };
+    let old = |name: &str| of(name, Some(2), None);
+    let new = |name: &str| of(name, None, Some(1));
+    let names = ["a", "b", "c"];
+    let mut tickets = queue(names.map(|name| wish(name, old(name))).into());
+    let_in(&mut tickets);
+    assert_eq!(inside(&tickets), ["a", "b"]);
+    // One who knows only the new limits comes before the others have read them.
+    tickets.push(Found { name: "4".into(), is_in: false, wish: wish("d", new("d")) });
+    let_in(&mut tickets);
+    assert_eq!(inside(&tickets), ["a", "b"]);
+    for changed in 0..3 {
+        tickets[changed].wish.claims = new(names[changed]);
+        let_in(&mut tickets);
+        assert_eq!(inside(&tickets), ["a", "b"], "{changed} has read them");
+    }
+    tickets.drain(..2);
+    let_in(&mut tickets);
+    assert_eq!(inside(&tickets), ["c"]);
 }
 
 #[tokio::test]

@@ -133,10 +133,15 @@ fn a_limit_that_changes_holds_for_runs_that_wait_and_for_new_ones() {
     site.until_it_waits(&waits, "slot");
     // Fewer than there are.
     site.configure("[limits]\nruns_per_repo = 1\nworkflows.hold = \"none\"\n");
-    let (fourth, any) = site.foreground("hold");
-    wait_until("it works or waits", || {
-        site.begun() >= 3 || site.show(&any)["waiting"]["kind"] == "slot"
-    });
+    let (fourth, new) = site.foreground("hold");
+    for run in [&waits, &new] {
+        wait_until("it waits under the new limit", || {
+            let why = site.show(run)["waiting"]["why"].clone();
+            why.as_str()
+                .is_some_and(|why| why.starts_with("2 of 1 runs in this repository at work"))
+        });
+    }
+    assert_eq!(site.begun(), 2);
     site.go();
     for process in [first, second, third, fourth] {
         process.done().exits(0);
