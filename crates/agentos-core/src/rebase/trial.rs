@@ -1,6 +1,6 @@
 //! What a changed source would do to a run: whether it fails over what the run has done, and which steps it asks for.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Destination, History, Rebase};
 use crate::codec::Chunk;
@@ -80,16 +80,31 @@ pub(super) fn new_failure(
     if old.definition == rebase.start.definition || was_failing {
         return None;
     }
-    let recorded = history.log.iter().filter_map(|record| match &record.entry {
-        Entry::AttemptFailed { scope, .. } if history.selection.scope(scope, record.seq) => {
-            Some(scope)
+    let (mut begun, mut kept, mut later) = (HashSet::new(), HashSet::new(), HashMap::new());
+    for record in history.log {
+        match &record.entry {
+            Entry::AttemptStarted { scope, .. } if history.selection.scope(scope, record.seq) => {
+                begun.insert(scope);
+            }
+            Entry::AttemptFailed { scope, .. } if history.selection.scope(scope, record.seq) => {
+                kept.insert(scope);
+            }
+            // Its failure is not kept, but the answers that led to it may be.
+            Entry::AttemptFailed { scope, failure, .. } if begun.contains(scope) => {
+                later.insert(scope, failure);
+            }
+            _ => {}
         }
-        _ => None,
-    });
-    let recorded: HashSet<&ScopePath> = recorded.collect();
-    let is_new =
-        |scope: &Option<ScopePath>| scope.as_ref().is_none_or(|scope| !recorded.contains(scope));
-    let mut new = failures.into_iter().filter(|(scope, _)| is_new(scope));
+    }
+    let is_new = |scope: &Option<ScopePath>, failure: &Failure| {
+        scope.as_ref().is_none_or(|scope| {
+            let same = later
+                .get(scope)
+                .is_some_and(|old| (old.kind, &old.message) == (failure.kind, &failure.message));
+            !kept.contains(scope) && !same
+        })
+    };
+    let mut new = failures.into_iter().filter(|(scope, failure)| is_new(scope, failure));
     new.find(|(_, failure)| failure.kind != FailureKind::Stalled).map(|(_, failure)| failure)
 }
 

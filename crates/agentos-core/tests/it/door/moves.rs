@@ -419,6 +419,50 @@ fn an_attempt_that_had_failed_before_may_fail_again_under_another_source() {
     switched(&bench.log, retries("z")).expect("it can be switched while it waits for its retry");
 }
 
+/// Answers to what was asked for before the fork are kept, also those that came after it, with the failure they led to.
+#[test]
+fn an_attempt_that_failed_after_the_fork_over_a_kept_answer_may_fail_again_in_the_same_way() {
+    let retries = |third: &'static str, message: &'static str| {
+        move || {
+            Play::new(|s| {
+                s.step(s.run(), "a", thrice());
+                s.ask(s.run(), shell("z"));
+            })
+            .then(|s| s.ask(s.body(), shell("x")))
+            .then(move |s| s.ask(s.run(), shell(third)))
+            .then(move |s| s.throws(s.body(), error(message)))
+        }
+    };
+    let mut bench = Bench::start(retries("y", "no luck")());
+    bench.go(1, vec![ended("/shell:z#1", 1, Value::Null)]);
+    bench.go(2, vec![ended("/a#1@1/shell:x#1", 1, Value::Null)]);
+    assert!(bench.kinds().contains(&"attempt.failed"), "{:?}", bench.kinds());
+    let forked = |message| {
+        let definition = "new".to_owned();
+        let rebase = Rebase {
+            log: bench.log.records(),
+            start: RunStarted {
+                run: run(7),
+                forked_from: Some(start().run),
+                definition,
+                ..start()
+            },
+            keep: Keep::BeforeStep(agentos_core::id::StepNumber(3)),
+            now: Timestamp(DAY),
+            into: Destination::NewRun,
+            old_names: Names::default(),
+            new_names: Names::default(),
+        };
+        rebase.run(retries("w", message))
+    };
+    forked("no luck").expect("it failed so before");
+    let refused = forked("bad luck").expect_err("it did not fail so before");
+    assert!(
+        matches!(&refused, RebaseError::Fails(failure) if failure.message == "bad luck"),
+        "{refused}"
+    );
+}
+
 #[test]
 fn lines_of_the_history_are_not_written_again_and_those_of_the_new_life_are() {
     let talks = |first: &'static str| {
