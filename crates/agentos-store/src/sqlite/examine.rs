@@ -6,6 +6,7 @@
 mod rows;
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 use agentos_core::id::RunId;
 use rusqlite::Connection;
@@ -21,6 +22,7 @@ use super::probe::beside;
 use super::transaction::Tx;
 use super::{connection, migrate, transfer};
 use crate::backend::BackendError;
+use crate::counterpart::Counterparts;
 use crate::records::{RecordError, Records as _};
 
 /// Most complaints of SQLite that are shown.
@@ -81,7 +83,7 @@ pub struct Examination {
     pub sizes: Sizes,
     /// How many runs there are.
     pub runs: u64,
-    /// Runs whose owner is dead: they can be resumed.
+    /// Runs whose owner is dead: they can be resumed. Those that go on in another database are none of them.
     pub interrupted: u64,
 }
 
@@ -92,7 +94,9 @@ impl SqliteStore {
     /// [`BackendError`] if it can't be read at all.
     pub async fn examine(&self) -> Result<Examination, BackendError> {
         let owners = self.inner.owners.clone();
-        let found = self.read(move |connection| examine(connection, &owners).map(Ok)).await;
+        let elsewhere = Counterparts::of(self.path()).all();
+        let found =
+            self.read(move |connection| examine(connection, &owners, &elsewhere).map(Ok)).await;
         found.map(|mut found: Examination| {
             let length = |suffix: &str| {
                 std::fs::metadata(beside(self.path(), suffix)).map_or(0, |about| about.len())
@@ -151,7 +155,11 @@ fn reclaim(path: &std::path::Path) -> Done<Option<u64>> {
     Ok(Some(before.saturating_sub(length())))
 }
 
-fn examine(connection: &Connection, owners: &Owners) -> Done<Examination> {
+fn examine(
+    connection: &Connection,
+    owners: &Owners,
+    elsewhere: &HashSet<RunId>,
+) -> Done<Examination> {
     let mut found = Examination { findings: complaints(connection)?, ..Examination::default() };
     found.sizes = rows::sizes(connection)?;
     let mut scratch = Scratch::new()?;
@@ -175,8 +183,8 @@ fn examine(connection: &Connection, owners: &Owners) -> Done<Examination> {
         }
     }
     for candidate in transfer::give::candidates(connection, owners)? {
-        found.interrupted +=
-            u64::from(!candidate.is_ended && candidate.has_owner && !candidate.is_driven);
+        let is_here = !candidate.is_ended && !elsewhere.contains(&candidate.run);
+        found.interrupted += u64::from(is_here && candidate.has_owner && !candidate.is_driven);
     }
     found.findings.extend(rows::miscounted(connection)?);
     found.findings.extend(rows::unused(connection)?);

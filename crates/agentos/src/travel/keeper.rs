@@ -39,9 +39,10 @@ const REMARK: u128 = 0xA6E7_0012;
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 
-/// Keeps files at a desk, if there is one.
+/// Keeps files at a desk.
 pub(crate) struct DeskSnapshots {
-    desk: Option<Desk>,
+    /// The desk, or why there is none.
+    desk: std::result::Result<Desk, String>,
     store: SqliteStore,
     is_wanted: bool,
     /// Whose files are kept here, as far as it is known.
@@ -51,7 +52,7 @@ pub(crate) struct DeskSnapshots {
 impl DeskSnapshots {
     pub(crate) fn new(session: &Session, store: &SqliteStore) -> Self {
         Self {
-            desk: Desk::open(session, store).ok(),
+            desk: Desk::open(session, store).map_err(|error| error.message),
             store: store.clone(),
             is_wanted: session.config.workspace.has_snapshots(),
             keeps: Mutex::default(),
@@ -60,7 +61,11 @@ impl DeskSnapshots {
 
     /// The workspace whose files are kept for a run; none if they are not.
     async fn workspace(&self, moment: &Moment) -> Result<Option<(Desk, Workspace)>> {
-        let Some(desk) = self.desk.clone().filter(|_| self.is_wanted) else { return Ok(None) };
+        let home = &moment.home;
+        if !self.is_wanted || home.workspace_path == home.project_path {
+            return Ok(None);
+        }
+        let desk = self.desk.clone().map_err(CommandError::failed)?;
         let all = desk.all().await?;
         let path = std::path::Path::new(&moment.home.workspace_path);
         let found = all.into_iter().find(|known| known.path == path && known.state.is_there());
@@ -78,7 +83,9 @@ impl DeskSnapshots {
     /// would not be kept first, and a process that takes the run over could not tell that, and would keep what was done
     /// meanwhile as the files that were there before.
     async fn make_if_missing(&self, moment: &Moment) -> Result<std::result::Result<(), Hold>> {
-        let Some(desk) = self.desk.as_ref().filter(|_| self.is_wanted) else { return Ok(Ok(())) };
+        let Some(desk) = self.desk.as_ref().ok().filter(|_| self.is_wanted) else {
+            return Ok(Ok(()));
+        };
         let known = desk.find_at(&moment.home.workspace_path).await?;
         let Some(known) = known.filter(|known| !known.state.is_there()) else { return Ok(Ok(())) };
         let detail = self.store.run_detail(moment.run).await?;
@@ -96,7 +103,7 @@ impl DeskSnapshots {
 
     /// The workspace, whose folder has vanished.
     async fn bring_back(&self, moment: &Moment) -> Result<Workspace> {
-        let keeper = DeskKeeper { desk: self.desk.clone(), store: self.store.clone() };
+        let keeper = DeskKeeper { desk: self.desk.clone().ok(), store: self.store.clone() };
         match keeper.bring_back(moment.run, &moment.home).await {
             Ok(workspace) => Ok(workspace),
             Err(Refusal::Failed(failure)) => Err(CommandError::failed(failure.message)),

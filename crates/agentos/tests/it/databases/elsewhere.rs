@@ -68,6 +68,8 @@ impl Repositories {
         }
         let workspaces = self.run(root, &["workspace", "list", "--json"]).exits(0).document();
         assert_eq!(workspaces["items"][0]["elsewhere"], elsewhere, "{workspaces}");
+        let check = self.run(root, &["db", "check", "--json"]).exits(0).document();
+        assert_eq!((&check["runs"], &check["interrupted"]), (&json!(1), &json!(0)), "{check}");
         let server = Server::start(&self.stand, root);
         let id = rows[0]["id"].as_str().expect("an id");
         let shown = server.get(&format!("/api/executions/{id}")).is(200).json();
