@@ -1,11 +1,16 @@
 //! Signals, and what is left of a run when its process is gone.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Gated, Process, Stand, Tally, lines, name, wait_until};
+use crate::support::{Gated, Process, Stand, Tally, kill, lines, name, wait_until};
+use crate::travel::site::Site;
+
+/// How long the engine waits for what it stops.
+const STOP_WITHIN: Duration = Duration::from_secs(30);
 
 /// A run in a step that never ends by itself.
 fn endless(stand: &Stand, root: &Path) -> (Process, String) {
@@ -85,6 +90,30 @@ fn whoever_presses_ctrl_c_twice_does_not_wait() {
     });
     assert_eq!(process.done().code, Some(130));
     assert_eq!(stand.show(&root, &run)["interrupted"], true);
+}
+
+#[test]
+fn ctrl_c_pressed_twice_ends_a_process_that_can_not_stop_its_run() {
+    let site = Site::new(r#"await ctx.shell("echo + > began; exec sleep 1000");"#);
+    let mut process = site.begin(&["run", "work", "--workspace", "none"]);
+    wait_until("its command is at work", || site.root.join("began").exists());
+    let run = site.only();
+    let own = process.pid();
+    let others: Vec<i32> = site.stand.processes().into_iter().filter(|pid| *pid != own).collect();
+    assert!(!others.is_empty(), "the command and what supervises it");
+    // Neither answers any more: to stop the run takes as long as the engine waits at most.
+    others.iter().for_each(|pid| kill(*pid, Signal::STOP));
+    let begun = Instant::now();
+    wait_until("it ends", || {
+        process.send(Signal::INT);
+        process.has_ended().is_some()
+    });
+    assert_eq!(process.done().code, Some(130));
+    assert!(begun.elapsed() < STOP_WITHIN, "it did not wait");
+    others.iter().for_each(|pid| kill(*pid, Signal::CONT));
+    assert_eq!(site.show(&run)["interrupted"], true);
+    site.run(&["cancel", &run]).exits(0);
+    wait_until("no process is at work", || site.stand.processes().is_empty());
 }
 
 #[test]

@@ -6,5 +6,5 @@ mod forks;
 mod refusals;
 mod retries;
 mod rollbacks;
-mod site;
+pub(crate) mod site;
 mod vanished;
