@@ -32,7 +32,8 @@ pub(super) struct Door {
 
 impl Door {
     pub(super) fn new(router: Router, access: Access, limits: Limits) -> Self {
-        Self { access, router, turns: Turns::new(limits.requests), limits }
+        let turns = Turns::new(limits.requests, limits.body_bytes);
+        Self { access, router, turns, limits }
     }
 
     /// Answers a request, in any case.
@@ -77,12 +78,14 @@ impl Door {
 
     /// The router's answer, unless it does not begin in time.
     async fn within_time(&self, request: Request) -> Response {
-        let turns = self.turns.of(&request);
+        let queue = self.turns.of(&request);
         let answer = async {
             // Nobody closes it.
-            let _turn = turns.acquire().await.map_err(|_| Denied::Busy)?;
+            let turn = queue.wait().await.map_err(|_| Denied::Busy)?;
             let answer = AssertUnwindSafe(self.router.clone().oneshot(request)).catch_unwind();
-            Ok::<_, Denied>(answer.await)
+            let answer = answer.await;
+            drop(turn);
+            Ok::<_, Denied>(answer)
         };
         match timeout(self.limits.request_time, answer).await {
             Ok(Ok(Ok(Ok(response)))) => response,
