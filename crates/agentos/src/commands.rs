@@ -30,15 +30,21 @@ use std::process::ExitCode;
 use agentos_script::files::WORKFLOWS_FOLDER;
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::{CommentRecord, RunDetail, RunRecord};
+use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::standing::{self, Standing};
 
 use crate::error::{ErrorKind, Result};
 use crate::session::Session;
 use crate::terminal::note::is_note;
-use crate::travel::latest;
+use crate::travel::changed::ChangedWorkflow;
 
 /// What is said of a run that was seen to its end.
-fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode> {
+async fn report(
+    session: &Session,
+    store: &SqliteStore,
+    detail: &RunDetail,
+    json: bool,
+) -> Result<ExitCode> {
     let output = detail.run.output.as_ref().filter(|output| !output.is_null());
     let told = match output {
         _ if json => session.output.document(detail),
@@ -84,8 +90,8 @@ fn report(session: &Session, detail: &RunDetail, json: bool) -> Result<ExitCode>
             "`agentos retry {name}` tries again what failed, and keeps what was finished before"
         ));
     }
-    if let Some(hint) = latest::hint(session, &detail.run) {
-        session.output.note(&hint);
+    if let Some(changed) = ChangedWorkflow::find(session, store, &detail.run).await {
+        session.output.note(&changed.to_string());
     }
     Ok(match detail.run.status {
         WorkflowStatus::Completed => ExitCode::SUCCESS,

@@ -142,7 +142,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     let stream = if args.json { Stream::Error } else { Stream::Out };
     let detail = foreground::see_to_end(session, store, (owner, names.run), stream).await?;
-    report(session, &detail, args.json)
+    report(session, store, &detail, args.json).await
 }
 
 /// Makes the run: tried first, then its workspace, then the run itself.

@@ -91,7 +91,7 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
             foreground::drive(session, store, (foreground::enlist(store)?, run), stream).await?
         }
     };
-    report(session, &detail, args.json)
+    report(session, store, &detail, args.json).await
 }
 
 /// Lets a run go on in the hands of whoever attends to the database.

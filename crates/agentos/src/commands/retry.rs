@@ -55,7 +55,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let run = mended(session, &opened, (&args.run, args.latest), Some(owner.id())).await?.id;
     let stream = if args.json { Stream::Error } else { Stream::Out };
     let detail = foreground::see_to_end(session, store, (owner, run), stream).await?;
-    report(session, &detail, args.json)
+    report(session, store, &detail, args.json).await
 }
 
 /// Makes the new run, and leaves it to whoever attends to the database.
@@ -109,11 +109,12 @@ async fn make(
 ) -> Result<RunId> {
     let run = RunId(Uuid::now_v7());
     let (store, record) = (&opened.store, &old.run);
+    let changed = ChangedWorkflow::find(session, store, record).await;
     let refused = |error| match error {
         ForkError::Rebase(error) if latest.is_some() && latest::is_misfit(&error) => {
             latest::does_not_fit(record, &error)
         }
-        ForkError::Rebase(error) => refused(session, record, &error),
+        ForkError::Rebase(error) => refused(record, &error, changed.as_ref()),
         error => error.into(),
     };
     let started = match latest {
@@ -150,7 +151,11 @@ async fn make(
     Err(CommandError::failed(format!("no readable id is left for a run of `{}`", record.workflow)))
 }
 
-fn refused(session: &Session, record: &RunRecord, error: &RebaseError) -> CommandError {
+fn refused(
+    record: &RunRecord,
+    error: &RebaseError,
+    changed: Option<&ChangedWorkflow>,
+) -> CommandError {
     let (name, workflow) = (&record.run_id, &record.workflow);
     let refused = CommandError::refused(format!("{name} can't be retried: {error}"))
         .because(Cause::NotRetryable);
@@ -158,9 +163,8 @@ fn refused(session: &Session, record: &RunRecord, error: &RebaseError) -> Comman
         return refused.cli_hint(format!("`agentos show {name}` tells how it stands"));
     }
     // What code does with the same answers, it does again.
-    let changed = latest::hint(session, record);
     let fix = || format!("fix the workflow `{workflow}`, then `agentos retry {name} --latest`");
     refused
-        .cli_hint(changed.unwrap_or_else(fix))
+        .cli_hint(changed.map_or_else(fix, ToString::to_string))
         .api_hint(format!("fix the workflow `{workflow}`, then retry with `\"latest\": true`"))
 }

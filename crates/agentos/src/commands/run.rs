@@ -83,7 +83,7 @@ pub(crate) async fn run(
     };
     let stream = if args.json { Stream::Error } else { Stream::Out };
     let detail = foreground::drive(session, &store, (owner, run), stream).await?;
-    report(session, &detail, args.json)
+    report(session, &store, &detail, args.json).await
 }
 
 fn gather(args: &Args, flags: Vec<(String, Vec<String>)>) -> Result<Given> {

@@ -11,7 +11,6 @@ use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_script::files::WORKFLOWS_FOLDER;
 use agentos_sdk::remove_unknown;
-use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::RunRecord;
 use uuid::Uuid;
 
@@ -96,17 +95,6 @@ impl Latest {
 /// Whether the workflow of a run has changed since the run got its source.
 pub(crate) fn has_changed(session: &Session, run: &RunRecord) -> bool {
     Latest::find(session, run).is_ok_and(|latest| !latest.is_source_of(run))
-}
-
-/// What can be done about a failure whose workflow has changed since.
-pub(crate) fn hint(session: &Session, run: &RunRecord) -> Option<String> {
-    let is_failure = matches!(run.status, WorkflowStatus::Failed | WorkflowStatus::TimedOut);
-    (is_failure && has_changed(session, run)).then(|| {
-        format!(
-            "the workflow `{}` has changed since; `agentos retry {} --latest` tries again with it as it is now",
-            run.workflow, run.run_id
-        )
-    })
 }
 
 /// Whether it is the other source that can't be executed over what the run has done.
