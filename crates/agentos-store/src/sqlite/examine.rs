@@ -6,7 +6,6 @@
 mod rows;
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 
 use agentos_core::id::RunId;
 use rusqlite::Connection;
@@ -22,7 +21,6 @@ use super::probe::beside;
 use super::transaction::Tx;
 use super::{connection, migrate, transfer};
 use crate::backend::BackendError;
-use crate::counterpart::Counterparts;
 use crate::records::{RecordError, Records as _};
 
 /// Most complaints of SQLite that are shown.
@@ -83,8 +81,8 @@ pub struct Examination {
     pub sizes: Sizes,
     /// How many runs there are.
     pub runs: u64,
-    /// Runs whose owner is dead: they can be resumed. Those that go on in another database are none of them.
-    pub interrupted: u64,
+    /// Runs whose owner is dead. They can be resumed, unless they go on in another database.
+    pub interrupted: Vec<RunId>,
 }
 
 impl SqliteStore {
@@ -94,9 +92,7 @@ impl SqliteStore {
     /// [`BackendError`] if it can't be read at all.
     pub async fn examine(&self) -> Result<Examination, BackendError> {
         let owners = self.inner.owners.clone();
-        let elsewhere = Counterparts::of(self.path()).all();
-        let found =
-            self.read(move |connection| examine(connection, &owners, &elsewhere).map(Ok)).await;
+        let found = self.read(move |connection| examine(connection, &owners).map(Ok)).await;
         found.map(|mut found: Examination| {
             let length = |suffix: &str| {
                 std::fs::metadata(beside(self.path(), suffix)).map_or(0, |about| about.len())
@@ -155,11 +151,7 @@ fn reclaim(path: &std::path::Path) -> Done<Option<u64>> {
     Ok(Some(before.saturating_sub(length())))
 }
 
-fn examine(
-    connection: &Connection,
-    owners: &Owners,
-    elsewhere: &HashSet<RunId>,
-) -> Done<Examination> {
+fn examine(connection: &Connection, owners: &Owners) -> Done<Examination> {
     let mut found = Examination { findings: complaints(connection)?, ..Examination::default() };
     found.sizes = rows::sizes(connection)?;
     let mut scratch = Scratch::new()?;
@@ -182,10 +174,9 @@ fn examine(
             Err(fault) => found.findings.push(damaged(run, &BackendError::from(fault).to_string())),
         }
     }
-    for candidate in transfer::give::candidates(connection, owners)? {
-        let is_here = !candidate.is_ended && !elsewhere.contains(&candidate.run);
-        found.interrupted += u64::from(is_here && candidate.has_owner && !candidate.is_driven);
-    }
+    let candidates = transfer::give::candidates(connection, owners)?.into_iter();
+    let interrupted = candidates.filter(|run| !run.is_ended && run.has_owner && !run.is_driven);
+    found.interrupted = interrupted.map(|candidate| candidate.run).collect();
     found.findings.extend(rows::miscounted(connection)?);
     found.findings.extend(rows::unused(connection)?);
     Ok(found)

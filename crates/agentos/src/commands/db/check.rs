@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use agentos_store::counterpart::Counterparts;
 use agentos_store::sqlite::{Finding, OpenError, Sizes, SqliteStore};
 use serde::Serialize;
 
@@ -30,7 +31,7 @@ pub(super) struct Args {
 struct Report {
     database: PathBuf,
     runs: u64,
-    interrupted: u64,
+    interrupted: usize,
     sizes: Amounts,
     problems: Vec<Problem>,
     /// What dead processes did not clear away, and the next one that drives runs does.
@@ -114,8 +115,10 @@ async fn look(session: &Session, path: &std::path::Path) -> Result<Report> {
         .map(|project| folders::measure(&agentos_store::folder::executions(project)).bytes)
         .sum();
     let sizes = Amounts { inside: found.sizes, folders };
-    let (runs, interrupted) = (found.runs, found.interrupted);
-    Ok(Report { database: source.path, runs, interrupted, sizes, problems, leftovers })
+    // What goes on elsewhere is noted beside the database itself, which may have been copied to be read.
+    let elsewhere = Counterparts::of(&source.path).all();
+    let interrupted = found.interrupted.iter().filter(|run| !elsewhere.contains(run)).count();
+    Ok(Report { database: source.path, runs: found.runs, interrupted, sizes, problems, leftovers })
 }
 
 async fn mend(session: &Session, report: &mut Report) -> Result<()> {
