@@ -13,7 +13,6 @@ use http_body_util::Limited;
 use hyper::body::{Body as _, Incoming};
 use tokio::time::timeout;
 use tower::ServiceExt as _;
-use tower_http::timeout::TimeoutBody;
 
 use super::deadline::DeadlineBody;
 use super::limits::{BodyLimit, Limits};
@@ -68,10 +67,8 @@ impl Door {
         }
         let longest = usize::try_from(limit).unwrap_or(usize::MAX);
         let (idle, whole) = (self.limits.body_idle, self.limits.body_time);
-        let mut request = request.map(|body| {
-            let body = DeadlineBody::new(whole, TimeoutBody::new(idle, body));
-            Body::new(Limited::new(body, longest))
-        });
+        let mut request = request
+            .map(|body| Body::new(Limited::new(DeadlineBody::new(whole, idle, body), longest)));
         request.extensions_mut().insert(BodyLimit(limit));
         self.access.admit(link, request).await
     }
