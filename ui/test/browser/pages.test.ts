@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PHONE, WatchedPage, WIDE } from './browser.ts';
 import type { RunDocument } from './server.ts';
 import { browser, project, server, setUp } from './setup.ts';
@@ -37,46 +37,52 @@ beforeAll(async () => {
 
 interface Shown {
   name: string;
-  path: string;
+  /** Of the project's runs, some are known only once they have started. */
+  path: string | (() => string);
   /** A text that is there when it is ready. */
-  ready: string;
+  ready: string | (() => string);
   /** What is done there before it is looked at. */
   then?: (page: Page) => Promise<void>;
+  /** What the browser reports about it, which is as it should be. */
+  reports?: RegExp;
   /** Whether the documentation has a picture of it. */
   isPictured?: boolean;
 }
 
+const ofRun = (query = '') => () => `/runs/${done.run_id}${query}`;
+const question = () => asking.run_id;
+const isPictured = true;
+
 /** Every page, and what opens above one. */
-function pages(): Shown[] {
-  const feature = `/runs/${done.run_id}`;
-  const isPictured = true;
-  return [
-    { name: 'runs', path: '/', ready: asking.run_id, isPictured },
-    { name: 'chosen', path: '/', ready: asking.run_id, then: choose },
-    { name: 'palette', path: '/', ready: asking.run_id, then: (page) => open(page, 'Control+k', 'Find anything'), isPictured },
-    { name: 'question', path: `/runs/${asking.run_id}`, ready: 'hello, world', isPictured },
-    { name: 'run', path: `${feature}?tab=log`, ready: 'I will read the code', isPictured },
-    { name: 'overview', path: feature, ready: 'Output', isPictured },
-    { name: 'agent', path: `${feature}?tab=session`, ready: 'The plan', then: (page) => page.locator('summary').first().click(), isPictured },
-    { name: 'changes', path: `${feature}?tab=diff`, ready: 'files changed', isPictured },
-    { name: 'artifacts', path: `${feature}?tab=artifacts`, ready: 'junit.xml', then: (page) => preview(page, 'report.md', 'All parts of'), isPictured },
-    { name: 'report', path: `${feature}?tab=artifacts`, ready: 'junit.xml', then: (page) => preview(page, 'junit.xml', '1 failed'), isPictured },
-    { name: 'comments', path: `${feature}?tab=comments`, ready: 'One question' },
-    { name: 'entries', path: `${feature}?tab=entries`, ready: 'run.started' },
-    { name: 'keys', path: feature, ready: 'Output', then: (page) => open(page, '?', 'Keys') },
-    { name: 'fork', path: feature, ready: 'Output', then: fork },
-    { name: 'failed', path: `/runs/${failed.run_id}`, ready: 'mismatched types', isPictured },
-    { name: 'steps', path: `/runs/${steps.run_id}`, ready: 'step 3' },
-    { name: 'choose', path: '/start', ready: 'steps' },
-    { name: 'start', path: '/start/feature', ready: 'Last inputs', isPictured },
-    { name: 'workflows', path: '/workflows', ready: 'went well', isPictured },
-    { name: 'workflow', path: '/workflows/feature', ready: 'createWorkflow', isPictured },
-    { name: 'workspaces', path: '/workspaces', ready: 'untracked', isPictured },
-    { name: 'verdict', path: '/workspaces', ready: 'untracked', then: judge, isPictured },
-    { name: 'nowhere', path: '/no/such/page', ready: 'There is no such page' },
-    { name: 'unknown', path: '/runs/no-such-run', ready: 'There is no such run' },
-  ];
-}
+const PAGES: Shown[] = [
+  { name: 'runs', path: '/', ready: question, isPictured },
+  { name: 'chosen', path: '/', ready: question, then: choose },
+  { name: 'palette', path: '/', ready: question, then: (page) => open(page, 'Control+k', 'Find anything'), isPictured },
+  { name: 'question', path: () => `/runs/${asking.run_id}`, ready: 'hello, world', isPictured },
+  { name: 'run', path: ofRun('?tab=log'), ready: 'I will read the code', isPictured },
+  { name: 'overview', path: ofRun(), ready: 'Output', isPictured },
+  { name: 'agent', path: ofRun('?tab=session'), ready: 'The plan', then: (page) => page.locator('summary').first().click(), isPictured },
+  { name: 'changes', path: ofRun('?tab=diff'), ready: 'files changed', isPictured },
+  { name: 'artifacts', path: ofRun('?tab=artifacts'), ready: 'junit.xml', then: (page) => preview(page, 'report.md', 'All parts of'), isPictured },
+  { name: 'report', path: ofRun('?tab=artifacts'), ready: 'junit.xml', then: (page) => preview(page, 'junit.xml', '1 failed'), isPictured },
+  { name: 'comments', path: ofRun('?tab=comments'), ready: 'One question' },
+  { name: 'entries', path: ofRun('?tab=entries'), ready: 'run.started' },
+  { name: 'keys', path: ofRun(), ready: 'Output', then: (page) => open(page, '?', 'Keys') },
+  { name: 'fork', path: ofRun(), ready: 'Output', then: fork },
+  { name: 'failed', path: () => `/runs/${failed.run_id}`, ready: 'mismatched types', isPictured },
+  { name: 'steps', path: () => `/runs/${steps.run_id}`, ready: 'step 3' },
+  { name: 'choose', path: '/start', ready: 'steps' },
+  { name: 'start', path: '/start/feature', ready: 'Last inputs', isPictured },
+  { name: 'workflows', path: '/workflows', ready: 'went well', isPictured },
+  { name: 'workflow', path: '/workflows/feature', ready: 'createWorkflow', isPictured },
+  { name: 'workspaces', path: '/workspaces', ready: 'untracked', isPictured },
+  { name: 'verdict', path: '/workspaces', ready: 'untracked', then: judge, isPictured },
+  { name: 'nowhere', path: '/no/such/page', ready: 'There is no such page' },
+  { name: 'unknown', path: '/runs/no-such-run', ready: 'There is no such run', reports: /\b404\b/ },
+];
+
+const SHOWN = pictures ? PAGES.filter(({ name, isPictured }) => isPictured && name.match(only)) : PAGES;
+const known = (text: string | (() => string)) => (typeof text === 'string' ? text : text());
 
 async function open(page: Page, key: string, dialog: string): Promise<void> {
   await page.keyboard.press(key);
@@ -111,31 +117,30 @@ describe.each([
   { name: 'wide', viewport: WIDE, schemes: ['light', 'dark'] as const },
   // The other one covers dark colours; only the pictures need both.
   { name: 'phone', viewport: PHONE, schemes: pictures ? (['light', 'dark'] as const) : (['light'] as const) },
-])('on a $name screen', ({ name, viewport, schemes }) => {
-  test('every page is accessible, quiet, and no wider than the screen', async () => {
-    const watched = await WatchedPage.open(browser, server.url, { viewport, reducedMotion: 'reduce' });
+])('on a $name screen', ({ name: screen, viewport, schemes }) => {
+  let watched: WatchedPage;
+  beforeAll(async () => {
+    watched = await WatchedPage.open(browser, server.url, { viewport, reducedMotion: 'reduce' });
+  });
+  afterAll(() => watched.close());
+
+  test.each(SHOWN)('the page $name is accessible, quiet, and no wider than the screen', async ({ name, path, ready, then, reports }) => {
     const { page } = watched;
-    for (const { name: what, path, ready, then, isPictured } of pages()) {
-      if (pictures && (!isPictured || !what.match(only))) continue;
-      await page.emulateMedia({ colorScheme: 'light' });
-      await page.goto(path);
-      await page.getByText(ready).first().waitFor({ state: 'attached' });
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.goto(known(path));
+    await page.getByText(known(ready)).first().waitFor({ state: 'attached' });
+    await watched.settled();
+    await then?.(page);
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme });
       await watched.settled();
-      await then?.(page);
-      for (const colorScheme of schemes) {
-        await page.emulateMedia({ colorScheme });
-        await watched.settled();
-        // Of the rules only those about colours can have another result with other colours.
-        await watched.expectAccessible(`${what} ${name} ${colorScheme}`, colorScheme === 'light' ? undefined : ['color-contrast', 'link-in-text-block']);
-        if (pictures) await page.screenshot({ path: `${pictures}/${what}-${name}-${colorScheme}.png` });
-      }
-      const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      expect(excess, `${what} is wider than the screen`).toBeLessThanOrEqual(0);
+      // Of the rules only those about colours can have another result with other colours.
+      await watched.expectAccessible(`${name} ${screen} ${colorScheme}`, colorScheme === 'light' ? undefined : ['color-contrast', 'link-in-text-block']);
+      if (pictures) await page.screenshot({ path: `${pictures}/${name}-${screen}-${colorScheme}.png` });
     }
-    // The browser reports that the server has no such run.
-    watched.forgive(/\b404\b/);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 'it is wider than the screen').toBeLessThanOrEqual(0);
+    if (reports) watched.forgive(reports);
     watched.expectQuiet();
-    await watched.close();
   });
 });
 
