@@ -16,6 +16,7 @@ use agentos_store::sqlite::{Owner, SqliteStore};
 use agentos_store::store::Store as _;
 use serde::Serialize;
 
+use crate::databases::counterpart::refuse_elsewhere;
 use crate::error::{CommandError, Result};
 use crate::session::{Opened, Session};
 use crate::travel::latest::{self, Latest};
@@ -179,6 +180,7 @@ fn notices(switched: &Switched, known: &[StepRecord]) -> Vec<String> {
 pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result<ExitCode> {
     let store = session.look_for(name)?;
     let run = names::find(&store, name).await?;
+    refuse_elsewhere(&store, run).await?;
     let (record, latest) = find(session, &store, run).await?;
     let (switched, definition, mut lines) = match &latest {
         Some(latest) => {
