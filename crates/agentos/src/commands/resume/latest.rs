@@ -16,7 +16,7 @@ use agentos_store::sqlite::{Owner, SqliteStore};
 use agentos_store::store::Store as _;
 use serde::Serialize;
 
-use crate::databases::counterpart::refuse_elsewhere;
+use crate::databases::counterpart::{self, refuse_elsewhere};
 use crate::error::{CommandError, Result};
 use crate::session::{Opened, Session};
 use crate::travel::latest::{self, Latest};
@@ -100,6 +100,9 @@ async fn told<T>(
         }
         Err(SwitchError::Claim(ClaimError::Ended { .. })) => {
             Err(foreground::ended(store, record.id, true).await)
+        }
+        Err(SwitchError::Claim(ClaimError::Elsewhere { source, .. })) => {
+            Err(counterpart::refused(store, record.id, source).await)
         }
         Err(SwitchError::Rebase(error)) => Err(latest::does_not_fit(record, &error)),
         Err(error) => {
