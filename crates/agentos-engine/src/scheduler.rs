@@ -380,11 +380,14 @@ fn not_ahead(shared: &Shared, resting: &Except) -> Except {
     resting.union(&shared.wall_clock.parked()).copied().collect()
 }
 
-/// Whether somebody was faster, the run is over, or it was not created after all.
+/// Whether another process was faster, the run is over, goes on in another database, or was not created after all.
 const fn is_not_ours(error: &ClaimError) -> bool {
     matches!(
         error,
-        ClaimError::Owned { .. } | ClaimError::Ended { .. } | ClaimError::NotFound { .. }
+        ClaimError::Owned { .. }
+            | ClaimError::Ended { .. }
+            | ClaimError::Elsewhere { .. }
+            | ClaimError::NotFound { .. }
     )
 }
 

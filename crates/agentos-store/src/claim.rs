@@ -12,6 +12,7 @@ use agentos_core::standing::Standing;
 use thiserror::Error;
 
 use crate::backend::BackendError;
+use crate::counterpart::ElsewhereError;
 use crate::retry::Retry;
 
 /// Whom a claim may take the run from.
@@ -38,6 +39,14 @@ pub struct Claim {
 /// Why a run was not claimed. Of several reasons the one that comes first here is told.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ClaimError {
+    /// The run does not go on in this store. Only a backend in a file tells that.
+    #[error("run {run} does not go on here: {source}")]
+    Elsewhere {
+        /// The run.
+        run: RunId,
+        /// Where it goes on.
+        source: ElsewhereError,
+    },
     /// The store takes the claimer itself for dead: its lock or lease is gone. It can hold nothing; it has to begin
     /// again under a new id.
     #[error("{owner} can't own a run: its lock or lease is gone")]
@@ -77,7 +86,10 @@ impl ClaimError {
     #[must_use]
     pub const fn retry(&self) -> Retry {
         match self {
-            Self::NotFound { .. } | Self::Ended { .. } | Self::NotAlive { .. } => Retry::Never,
+            Self::Elsewhere { .. }
+            | Self::NotFound { .. }
+            | Self::Ended { .. }
+            | Self::NotAlive { .. } => Retry::Never,
             Self::Owned { .. } => Retry::SameAgain,
             Self::Backend(error) => error.retry(),
         }

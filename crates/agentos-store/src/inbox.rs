@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::backend::BackendError;
 use crate::bounds::{INBOX_MESSAGES, KEY_BYTES};
+use crate::counterpart::ElsewhereError;
 use crate::retry::Retry;
 
 /// A message that waits.
@@ -79,6 +80,14 @@ pub enum SendError {
         /// What is wrong with it.
         source: MessageError,
     },
+    /// The run does not go on in this store, and hears nothing here. Only a backend in a file tells that.
+    #[error("run {run} hears nothing here: {source}")]
+    Elsewhere {
+        /// The run.
+        run: RunId,
+        /// Where it goes on.
+        source: ElsewhereError,
+    },
     /// No such run.
     #[error("there is no run {run}")]
     NotFound {
@@ -109,7 +118,10 @@ impl SendError {
     #[must_use]
     pub const fn retry(&self) -> Retry {
         match self {
-            Self::NotFound { .. } | Self::Message { .. } | Self::Ended { .. } => Retry::Never,
+            Self::NotFound { .. }
+            | Self::Message { .. }
+            | Self::Elsewhere { .. }
+            | Self::Ended { .. } => Retry::Never,
             Self::InboxFull { .. } => Retry::SameAgain,
             Self::Backend(error) => error.retry(),
         }

@@ -352,7 +352,13 @@ impl Store for SqliteStore {
         owner: OwnerId,
         mode: ClaimMode,
     ) -> Result<Claim, ClaimError> {
-        self.write(move |tx| claim::claim(tx, run, owner, mode)).await
+        let counterparts = self.counterparts();
+        // Asked inside the transaction: see `counterpart`.
+        self.write(move |tx| match counterparts.check(run) {
+            Ok(()) => claim::claim(tx, run, owner, mode),
+            Err(source) => Ok(Err(ClaimError::Elsewhere { run, source })),
+        })
+        .await
     }
 
     async fn release(&self, run: RunId, epoch: Epoch) -> Result<(), ReleaseError> {
@@ -384,7 +390,13 @@ impl Store for SqliteStore {
 
     async fn send(&self, run: RunId, message: Message, at: Timestamp) -> Result<Sent, SendError> {
         messages::check(&message).map_err(|source| SendError::Message { run, source })?;
-        self.write(move |tx| inbox::send(tx, run, &message, at)).await
+        let counterparts = self.counterparts();
+        // Asked inside the transaction: see `counterpart`.
+        self.write(move |tx| match counterparts.check(run) {
+            Ok(()) => inbox::send(tx, run, &message, at),
+            Err(source) => Ok(Err(SendError::Elsewhere { run, source })),
+        })
+        .await
     }
 
     async fn inbox(&self, run: RunId, limit: usize) -> Result<Vec<Received>, ReadError> {

@@ -51,6 +51,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// [`ClaimError::Owned`] if somebody who lives has it; of many who claim at once one gets it.
+    /// [`ClaimError::Elsewhere`] if it goes on in another store.
     async fn claim(&self, run: RunId, owner: OwnerId, mode: ClaimMode)
     -> Result<Claim, ClaimError>;
 
@@ -110,7 +111,8 @@ pub trait Store: Send + Sync {
     /// ended.
     ///
     /// # Errors
-    /// [`SendError::Ended`] if the run is over; [`SendError::InboxFull`] if too many wait.
+    /// [`SendError::Ended`] if the run is over; [`SendError::InboxFull`] if too many wait; [`SendError::Elsewhere`] if it
+    /// goes on in another store.
     async fn send(&self, run: RunId, message: Message, at: Timestamp) -> Result<Sent, SendError>;
 
     /// The messages that wait for the run, in the order in which they arrived, at most `limit`. Takes nothing: they

@@ -314,6 +314,9 @@ impl From<SendError> for CommandError {
             SendError::NotFound { .. } => {
                 Self::not_found(error.to_string()).because(Cause::NoSuchRun)
             }
+            SendError::Elsewhere { .. } => {
+                Self::refused(error.to_string()).because(Cause::RunIsElsewhere)
+            }
             SendError::Backend(error) => error.into(),
             SendError::Message { .. } => Self::usage(error.to_string()).because(Cause::Event),
             SendError::Ended { .. } => Self::usage(error.to_string()).because(Cause::RunHasEnded),

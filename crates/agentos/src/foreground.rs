@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use uuid::Uuid;
 
-use crate::databases::counterpart::refuse_elsewhere;
+use crate::databases::counterpart;
 use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::lines::{FileLines, Said, WAITING};
 use crate::scribe;
@@ -149,7 +149,6 @@ pub(crate) async fn drive(
 
 /// Takes the run, or says who has it.
 async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
-    refuse_elsewhere(store, run).await?;
     let begun = Instant::now();
     loop {
         match store.claim(run, owner.id(), ClaimMode::IfFree).await {
@@ -159,6 +158,9 @@ async fn claim(store: &SqliteStore, run: RunId, owner: &Owner) -> Result<()> {
             }
             Err(ClaimError::Owned { by, .. }) => return Err(owned(store, run, by).await),
             Err(ClaimError::Ended { .. }) => return Err(ended(store, run, false).await),
+            Err(ClaimError::Elsewhere { source, .. }) => {
+                return Err(counterpart::refused(store, run, source).await);
+            }
             Err(error) => return Err(CommandError::failed(error.to_string())),
         }
     }

@@ -111,7 +111,7 @@ impl SqliteStore {
     /// Says of a run that has not ended here if it goes on in another database.
     fn add_counterpart(&self, run: &mut RunRecord) {
         if run.completed_at.is_none()
-            && let Some(other) = self.counterparts().find(run.id)
+            && let Ok(Some(other)) = self.counterparts().find(run.id)
         {
             run.going_on_in(other);
         }

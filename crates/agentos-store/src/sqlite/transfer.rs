@@ -7,10 +7,14 @@ pub(super) mod give;
 mod place;
 pub(super) mod take;
 
+use std::path::Path;
+
 use agentos_core::id::RunId;
 
 use super::SqliteStore;
-use super::error::Done;
+use super::error::{Done, Fault};
+use super::lock::WriterLock;
+use super::probe::beside;
 use super::{connection, migrate};
 use crate::backend::BackendError;
 use crate::transfer::{Candidate, RunCopy, Taken, TransferError, UnreadableRun};
@@ -74,6 +78,18 @@ impl SqliteStore {
     pub fn has_older_schema(&self) -> Result<bool, BackendError> {
         let frozen = connection::frozen(&self.inner.path)?;
         Ok(migrate::version(&frozen)? < migrate::VERSION)
+    }
+
+    /// Waits until every transaction is over that is under way in the database at this real path. Those that begin later see
+    /// what was written beside the database before.
+    ///
+    /// # Errors
+    /// [`BackendError`].
+    pub fn wait_for_writers(path: &Path) -> Result<(), BackendError> {
+        let failed = |error| Fault::io("can't take the writer lock of", path, &error);
+        let mut lock = WriterLock::open(beside(path, ".lock")).map_err(failed)?;
+        drop(lock.lock().map_err(failed)?);
+        Ok(())
     }
 
     /// Reads everything about one run, as of one moment.

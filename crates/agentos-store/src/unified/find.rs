@@ -96,8 +96,8 @@ impl UnifiedView {
         }
         // Copies stand together, the furthest first, of equal ones that which goes on, and else that of the first database.
         found.sort_by_cached_key(|(index, run)| {
-            let elsewhere = self.sources[*index].store.counterparts().find(run.id);
-            (run.id, std::cmp::Reverse(run.seq), elsewhere.is_some(), *index)
+            let elsewhere = self.sources[*index].store.counterparts().check(run.id);
+            (run.id, std::cmp::Reverse(run.seq), elsewhere.is_err(), *index)
         });
         found.dedup_by_key(|(_, run)| run.id);
         match found.as_slice() {

@@ -52,7 +52,7 @@ impl UnifiedView {
             };
             // The longest log; of equal ones that from which the run goes on, and else the first.
             let goes_on = |index: usize, run: RunId| {
-                self.sources[index].store.counterparts().find(run).is_none()
+                self.sources[index].store.counterparts().check(run).is_ok()
             };
             let kept = same.iter().max_by_key(|(run, index)| {
                 (length(*index, *run), goes_on(*index, *run), std::cmp::Reverse(*index))

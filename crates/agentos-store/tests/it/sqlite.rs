@@ -5,6 +5,7 @@ mod crowd;
 mod deletes;
 mod differential;
 mod disk;
+mod elsewhere;
 mod faults;
 mod fixture;
 mod given;

@@ -12,8 +12,8 @@ use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use uuid::Uuid;
 
-use crate::databases::counterpart::refuse_elsewhere;
-use crate::error::{CommandError, ErrorKind, Result};
+use crate::databases::counterpart;
+use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::session::Session;
 use crate::view::Stream;
 use crate::{foreground, names};
@@ -39,13 +39,15 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let opened = session.open_for(&args.run)?;
     let store = &opened.store;
     let run = names::find(store, &args.run).await?;
-    refuse_elsewhere(store, run).await?;
     let body = MessageBody::Cancel { reason: args.reason.clone() };
     let message = Message { key: InboxKey(format!("cancel:{}", Uuid::new_v4())), body };
     match store.send(run, message, SystemClock.now()).await {
         Ok(_) => end(session, store, run).await?,
         // Terminal stays terminal, and cancelling it changes nothing.
         Err(SendError::Ended { .. }) => session.output.note("the run has ended already"),
+        Err(SendError::Elsewhere { source, .. }) => {
+            return Err(counterpart::refused(store, run, source).await);
+        }
         Err(error) => return Err(error.into()),
     }
     let detail = store.run_detail(run).await?;
@@ -65,7 +67,9 @@ async fn end(session: &Session, store: &SqliteStore, run: RunId) -> Result<()> {
         let ours = (foreground::enlist(store)?, run);
         match foreground::drive(session, store, ours, Stream::Error).await {
             Ok(_) => return Ok(()),
-            // Somebody else was faster, and ends it or has ended it.
+            // It was moved in this moment, and what it was told with it.
+            Err(error) if error.cause == Some(Cause::RunIsElsewhere) => return Err(error),
+            // Another process was faster, and ends it or has ended it.
             Err(error) if matches!(error.kind, ErrorKind::Refused | ErrorKind::Usage) => {}
             Err(error) => return Err(error),
         }

@@ -17,7 +17,7 @@ use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use uuid::Uuid;
 
-use crate::databases::counterpart::refuse_elsewhere;
+use crate::databases::counterpart;
 use crate::error::{Cause, CommandError, Result};
 use crate::session::{Opened, Session};
 use crate::{foreground, names};
@@ -93,9 +93,11 @@ pub(crate) async fn send(opened: &Opened, name: &str, message: Message) -> Resul
 /// Puts a message into a run's inbox. Whoever says the same again under its key is heard; what says something else is never
 /// read by the run, and whoever sent it has to know.
 pub(super) async fn put(store: &SqliteStore, run: RunId, message: Message) -> Result<Sent> {
-    refuse_elsewhere(store, run).await?;
     let sent = match store.send(run, message.clone(), SystemClock.now()).await {
         Err(SendError::Ended { .. }) => return Err(foreground::ended(store, run, false).await),
+        Err(SendError::Elsewhere { source, .. }) => {
+            return Err(counterpart::refused(store, run, source).await);
+        }
         sent => sent?,
     };
     if sent == Sent::Duplicate {

@@ -4,13 +4,14 @@
 //! the next time. A run that has ended becomes one of the checkout that it is copied into. One that has not goes on where
 //! its log says that it began, so it stays there, with its files. It goes on from one database only: [`Unfinished`] says
 //! which, and [`Counterparts`] keeps that. The runs of a family that has not ended are moved together: each is brought into
-//! the target and held there, then the source notes that all of them were moved, and only then any of them goes on.
+//! the target and held there, then the source notes that all of them were moved, and only then any of them goes on. From that
+//! note on the source accepts neither a claim nor a message for them; messages that came in before it are brought along.
 
 use std::path::{Path, PathBuf};
 
 use agentos_core::id::RunId;
 use agentos_engine::clock::{Clock as _, SystemClock};
-use agentos_store::counterpart::{Counterpart, Counterparts, Reason};
+use agentos_store::counterpart::{Counterpart, Counterparts, Reason, UnreadableNote};
 use agentos_store::folder::{RunFolder, executions, make_self_ignoring};
 use agentos_store::records::{Project, RecordError, Records as _, Workspace};
 use agentos_store::sqlite::SqliteStore;
@@ -245,7 +246,7 @@ impl Carrier<'_> {
                 here.note(candidate.run, &Self::counterpart(Reason::Copy, &self.source.path))?;
             }
             // What did not go on from the source does not go on from the target either.
-            let known = Counterparts::of(&self.source.path).find(candidate.run);
+            let known = Counterparts::of(&self.source.path).find(candidate.run)?;
             if let Some(known) = known.filter(|known| {
                 self.unfinished == Unfinished::SourceGoes
                     && !is_same(target.path(), &known.database)
@@ -288,16 +289,15 @@ impl Carrier<'_> {
             return Ok(false);
         }
         let skipped = |reason: String| Err(Stop { outcome: Outcome::Skipped, reason });
-        match Counterparts::of(&self.source.path).find(run) {
+        match Counterparts::of(&self.source.path).find(run)? {
             None => Ok(self.unfinished == Unfinished::InTarget),
             Some(Counterpart { reason: Reason::Moved, database })
                 if self.target.is_some_and(|target| is_same(target.path(), &database)) =>
             {
                 // A process that was killed has not come to the end of it.
-                Ok(outcome.is_new()
-                    || self
-                        .target
-                        .is_some_and(|target| Counterparts::of(target.path()).find(run).is_some()))
+                let is_held =
+                    |target: &SqliteStore| Counterparts::of(target.path()).check(run).is_err();
+                Ok(outcome.is_new() || self.target.is_some_and(is_held))
             }
             Some(Counterpart { reason: Reason::Moved, database }) => {
                 skipped(format!("it was moved to {}; copy it from there", database.display()))
@@ -314,20 +314,24 @@ impl Carrier<'_> {
         let Some(target) = self.target else { return Ok(()) };
         let there = Counterparts::of(&self.source.path);
         // What a killed process has noted stays noted: others of the family may go on from the target already.
-        let new: Vec<RunId> =
-            runs.iter().copied().filter(|run| there.find(*run).is_none()).collect();
+        let mut new = Vec::new();
+        for run in runs {
+            if there.find(*run)?.is_none() {
+                new.push(*run);
+            }
+        }
         let noted = new
             .iter()
             .try_for_each(|run| there.note(*run, &Self::counterpart(Reason::Moved, target.path())));
-        let is_as_copied = match noted {
-            Ok(()) => self.is_as_copied(runs, target).await,
+        let is_complete = match noted {
+            Ok(()) => self.complete(runs, target).await,
             Err(error) => Err(error.into()),
         };
-        if !matches!(is_as_copied, Ok(true)) {
+        if !matches!(is_complete, Ok(true)) {
             for run in new {
                 there.forget(run)?;
             }
-            is_as_copied?;
+            is_complete?;
             let reason =
                 "another process has gone on with it meanwhile; the copy is held".to_owned();
             return Err(Stop { outcome: Outcome::Skipped, reason });
@@ -336,17 +340,24 @@ impl Carrier<'_> {
         Ok(runs.iter().try_for_each(|run| here.forget(*run))?)
     }
 
-    /// Whether no process has gone on with these runs in the source, or is about to: one that drives a run there has enlisted
-    /// before it looked for the note.
-    async fn is_as_copied(&self, runs: &[RunId], target: &SqliteStore) -> Result<bool, Stop> {
+    /// Brings along what was sent to these runs after they were copied. Returns false if a process drives one of them in the
+    /// source, or has gone on with it. The source has its notes: whatever it accepted before them is seen here, because the
+    /// writers have ended, and it accepts nothing any more.
+    async fn complete(&self, runs: &[RunId], target: &SqliteStore) -> Result<bool, Stop> {
+        SqliteStore::wait_for_writers(&self.source.path).map_err(CommandError::from)?;
         let again = Source::open(&self.source.path)?;
         for run in runs {
-            let taken = target.compare(again.store.copy_of(*run).await?).await?;
+            if again.is_driven(*run).await? {
+                return Ok(false);
+            }
+            let copy = again.store.copy_of(*run).await?;
+            let taken = target.compare(copy.clone()).await?;
             if !matches!(taken, Taken::AlreadyThere | Taken::WentOn) {
                 return Ok(false);
             }
+            target.take_in(copy).await?;
         }
-        Ok(again.owners.is_empty())
+        Ok(true)
     }
 
     fn counterpart(reason: Reason, database: &Path) -> Counterpart {
@@ -495,6 +506,12 @@ impl From<TransferError> for Stop {
             | TransferError::Backend(_) => Outcome::Failed,
         };
         Self { outcome, reason: error.to_string() }
+    }
+}
+
+impl From<UnreadableNote> for Stop {
+    fn from(note: UnreadableNote) -> Self {
+        Self { outcome: Outcome::Refused, reason: note.to_string() }
     }
 }
 

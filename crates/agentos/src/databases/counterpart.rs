@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use agentos_core::id::RunId;
 use agentos_process::shell_word::quoted_path;
-use agentos_store::counterpart::{Counterpart, Counterparts, Reason};
+use agentos_store::counterpart::{Counterpart, Counterparts, ElsewhereError, Reason};
 use agentos_store::projection::WorkflowStatus;
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::SqliteStore;
@@ -24,9 +24,13 @@ pub(crate) struct Elsewhere {
 impl Elsewhere {
     /// Looks for it. The other database is only looked at.
     pub(crate) async fn find(store: &SqliteStore, run: RunId) -> Option<Self> {
-        let counterpart = Counterparts::of(store.path()).find(run)?;
+        let counterpart = Counterparts::of(store.path()).find(run).ok().flatten()?;
+        Some(Self::new(store, run, counterpart).await)
+    }
+
+    async fn new(store: &SqliteStore, run: RunId, counterpart: Counterpart) -> Self {
         let ended = status_in(&counterpart, run).await;
-        Some(Self { counterpart, here: store.path().to_owned(), ended })
+        Self { counterpart, here: store.path().to_owned(), ended }
     }
 
     /// The same refusal with what helps: what ends the run there, or brings it up to date here.
@@ -79,11 +83,32 @@ async fn status_in(counterpart: &Counterpart, run: RunId) -> Option<WorkflowStat
     run.completed_at.map(|_| run.status)
 }
 
-/// Refuses a run that does not go on in this database. A process that drives runs asks after it has enlisted as an owner: a process
-/// that moves runs looks for owners after it has made its note, so one of both sees the other.
+/// Refuses a run that does not go on in this database, before anything is done for it. It may be moved a moment later: what
+/// counts is what the store says when the run is claimed or sent a message.
 pub(crate) async fn refuse_elsewhere(store: &SqliteStore, run: RunId) -> Result<()> {
-    let Some(elsewhere) = Elsewhere::find(store, run).await else { return Ok(()) };
-    let name = store.run_detail(run).await?.run.run_id;
-    let refused = CommandError::refused(elsewhere.message(&name));
-    Err(elsewhere.advise(refused, &name).because(Cause::RunIsElsewhere))
+    match Counterparts::of(store.path()).check(run) {
+        Ok(()) => Ok(()),
+        Err(error) => Err(refused(store, run, error).await),
+    }
+}
+
+/// The refusal of a run that does not go on in this database.
+pub(crate) async fn refused(
+    store: &SqliteStore,
+    run: RunId,
+    error: ElsewhereError,
+) -> CommandError {
+    let detail = store.run_detail(run).await;
+    let name = detail.map_or_else(|_| run.to_string(), |detail| detail.run.run_id);
+    let refused = match error {
+        ElsewhereError::Counterpart(counterpart) => {
+            let elsewhere = Elsewhere::new(store, run, counterpart).await;
+            elsewhere.advise(CommandError::refused(elsewhere.message(&name)), &name)
+        }
+        ElsewhereError::Unreadable(note) => {
+            CommandError::refused(format!("{name} does not go on: {note}"))
+                .hint("if it goes on from no other database, remove that file")
+        }
+    };
+    refused.because(Cause::RunIsElsewhere)
 }

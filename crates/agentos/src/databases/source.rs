@@ -8,7 +8,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use agentos_store::sqlite::{OpenError, Options, SqliteStore};
+use agentos_core::id::RunId;
+use agentos_store::sqlite::{OpenError, Options, OwnerLife, SqliteStore};
+use agentos_store::store::Store as _;
 use uuid::Uuid;
 
 use super::copies::CopyFolder;
@@ -21,7 +23,7 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     /// Who lives there.
     pub(crate) owners: Vec<String>,
-    _copy: Option<CopyFolder>,
+    copy: Option<CopyFolder>,
 }
 
 impl Source {
@@ -42,7 +44,17 @@ impl Source {
             drop(store);
             return Self::of_copy(&path, owners);
         }
-        Ok(Self { path: store.path().to_owned(), store, owners, _copy: None })
+        Ok(Self { path: store.path().to_owned(), store, owners, copy: None })
+    }
+
+    /// Whether a process that lives drives the run. Of a copy, whose owners are not beside it, that is not known: then it is
+    /// whether any lives.
+    pub(crate) async fn is_driven(&self, run: RunId) -> Result<bool> {
+        if self.copy.is_some() {
+            return Ok(!self.owners.is_empty());
+        }
+        let owner = self.store.head(run).await?.owner;
+        Ok(owner.is_some_and(|owner| self.store.owner_life(owner) != OwnerLife::Dead))
     }
 
     fn of_copy(path: &Path, owners: Vec<String>) -> Result<Self> {
@@ -63,7 +75,7 @@ impl Source {
         }
         let store = SqliteStore::open(&inside, Options::quiet(Uuid::new_v4()))?;
         let path = path.canonicalize().map_err(failed)?;
-        Ok(Self { store, path, owners, _copy: Some(copy) })
+        Ok(Self { store, path, owners, copy: Some(copy) })
     }
 }
 

@@ -20,7 +20,7 @@ use super::start;
 use crate::commands::approve::{self, Decision};
 use crate::commands::fork::{self, Wanted};
 use crate::commands::{resume, retry, signal};
-use crate::databases::counterpart::refuse_elsewhere;
+use crate::databases::counterpart;
 use crate::error::{Cause, CommandError, Result};
 use crate::foreground;
 use crate::session::Session;
@@ -121,12 +121,14 @@ async fn check_open(session: &Session, run: RunId, is_latest: bool) -> Result<()
 pub(super) async fn cancel(session: &Session, run: RunId, reason: Option<String>) -> Result<()> {
     let opened = session.open()?;
     let store = &opened.store;
-    refuse_elsewhere(store, run).await?;
     let key = InboxKey(format!("cancel:{}", Uuid::new_v4()));
     let message = Message { key, body: MessageBody::Cancel { reason } };
     match store.send(run, message, SystemClock.now()).await {
         Ok(_) => {}
         Err(SendError::Ended { .. }) => return Ok(()),
+        Err(SendError::Elsewhere { source, .. }) => {
+            return Err(counterpart::refused(store, run, source).await);
+        }
         Err(error) => return Err(error.into()),
     }
     Held::of(store.path()).let_go(run);

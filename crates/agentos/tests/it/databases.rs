@@ -8,6 +8,7 @@ mod linked;
 mod load;
 mod migrate;
 mod prune;
+mod races;
 
 use std::path::{Path, PathBuf};
 

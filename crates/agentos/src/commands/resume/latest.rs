@@ -16,6 +16,7 @@ use agentos_store::sqlite::{Owner, SqliteStore};
 use agentos_store::store::Store as _;
 use serde::Serialize;
 
+use crate::databases::counterpart::{self, refuse_elsewhere};
 use crate::error::{CommandError, Result};
 use crate::session::{Opened, Session};
 use crate::travel::latest::{self, Latest};
@@ -100,6 +101,9 @@ async fn told<T>(
         Err(SwitchError::Claim(ClaimError::Ended { .. })) => {
             Err(foreground::ended(store, record.id, true).await)
         }
+        Err(SwitchError::Claim(ClaimError::Elsewhere { source, .. })) => {
+            Err(counterpart::refused(store, record.id, source).await)
+        }
         Err(SwitchError::Rebase(error)) => Err(latest::does_not_fit(record, &error)),
         Err(error) => {
             let message = format!("{} can't go on with the latest source: {error}", record.run_id);
@@ -179,6 +183,7 @@ fn notices(switched: &Switched, known: &[StepRecord]) -> Vec<String> {
 pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result<ExitCode> {
     let store = session.look_for(name)?;
     let run = names::find(&store, name).await?;
+    refuse_elsewhere(&store, run).await?;
     let (record, latest) = find(session, &store, run).await?;
     let (switched, definition, mut lines) = match &latest {
         Some(latest) => {

@@ -73,7 +73,8 @@ impl ListedWorkspace {
     pub(crate) fn new(row: Row, database: &Path) -> Self {
         let run = workspace_of(&row).filter(|known| known.state == State::InUse);
         let run = run.and_then(|known| known.run?.parse().ok());
-        let elsewhere = run.and_then(|run| Counterparts::of(database).find(RunId(run)));
+        let elsewhere =
+            run.and_then(|run| Counterparts::of(database).find(RunId(run)).ok().flatten());
         Self { row, elsewhere }
     }
 }

@@ -84,14 +84,21 @@ impl Repositories {
         server.stop();
     }
 
-    /// Neither the workspace can be removed nor the run be ended, and both refusals name this command.
+    /// Neither the workspace can be removed nor the run be ended, and the refusals name this command. Nor can it be resumed.
     fn refuses(&self, root: &Path, command: &str) {
         let workspace = self.show(root)["workspace_id"].as_str().expect("an id").to_owned();
         let clean = self.run(root, &["workspace", "clean", &workspace]).exits(4);
         assert!(clean.out.contains(command), "{clean:#?}");
         assert!(!clean.out.contains("`agentos cancel"), "it would be refused: {clean:#?}");
-        let cancel = self.run(root, &["cancel", "listens"]).exits(4);
-        assert!(cancel.err.contains(command), "{cancel:#?}");
+        for arguments in [
+            &["cancel", "listens"][..],
+            &["resume", "listens"],
+            &["resume", "listens", "--latest"],
+            &["resume", "listens", "--latest", "--dry-run"],
+        ] {
+            let refused = self.run(root, arguments).exits(4);
+            assert!(refused.err.contains(command), "{refused:#?}");
+        }
     }
 }
 
