@@ -76,8 +76,8 @@ impl Seat {
     }
 }
 
-/// Somebody who takes the seat whenever there is something to do: a server that stays, or an executor that waits for the end of
-/// one that was killed. While it is there, nobody has to start an executor.
+/// A process that takes the seat whenever there is something to do: a server that stays, or an executor that waits for the end of
+/// one that was killed. While it is there, no other process has to start an executor.
 #[derive(Debug)]
 pub struct Standby {
     _lock: File,

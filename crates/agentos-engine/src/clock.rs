@@ -17,7 +17,7 @@ pub type Until = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub struct Reading {
     /// The wall clock, in microseconds since 1970. It can be set.
     pub wall_us: i64,
-    /// The clock that nobody sets, in microseconds since some moment before.
+    /// The steady clock, which can't be set, in microseconds since some moment before.
     pub steady_us: i64,
 }
 
@@ -49,7 +49,7 @@ pub trait Clock: Send + Sync + 'static {
     fn sleep_until(&self, at: Timestamp) -> Until;
 }
 
-/// The clocks of the machine. That which nobody sets goes on while the machine is suspended.
+/// The clocks of the machine. The steady one goes on while the machine is suspended.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -103,9 +103,9 @@ pub struct SimClock {
 #[derive(Debug, Default)]
 struct SimState {
     now: i64,
-    /// What nobody sets.
+    /// The steady clock.
     steady: i64,
-    /// By when they wake on the clock that nobody sets.
+    /// By when they wake on the steady clock.
     sleepers: BTreeMap<i64, Vec<oneshot::Sender<()>>>,
 }
 
@@ -138,7 +138,7 @@ impl SimClock {
         }
     }
 
-    /// Sets the wall clock back. Nobody is woken by that.
+    /// Sets the wall clock back. No sleeper is woken by that.
     pub fn set_back(&self, ms: i64) {
         let mut state = self.state();
         state.now = state.now.saturating_sub(ms);

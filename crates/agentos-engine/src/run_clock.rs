@@ -1,7 +1,8 @@
 //! The time of a run, where the wall clock can be set back.
 //!
 //! What is recorded as now follows the wall clock. A log's time never goes back, and a wait does not become longer: so a run that
-//! has seen a time which the wall clock does not show any more goes on from there (it is *ahead*), on the clock that nobody sets.
+//! has seen a time which the wall clock does not show any more goes on from there (it is *ahead*), on the steady clock, which
+//! can't be set.
 //! It stays ahead while this process drives it, or until the wall clock has come so far. What begins later goes by the wall clock.
 //!
 //! A parked run has no clock. Whether it was left before the wall clock was set back is told by the time of its last entry, among
@@ -30,7 +31,7 @@ pub(crate) const fn is_set_back(by_us: i64) -> bool {
 /// The clock of one run in the hands of this process.
 #[derive(Debug)]
 pub(crate) struct RunClock {
-    /// How far it is ahead of the clock that nobody sets.
+    /// How far it is ahead of the steady clock.
     offset_us: Cell<i64>,
 }
 
@@ -71,7 +72,7 @@ struct Period {
     /// What the wall clock showed in it: at the earliest, and at the latest.
     begun_us: i64,
     until_us: i64,
-    /// How far the wall clock was ahead of the clock that nobody sets, at the most.
+    /// How far the wall clock was ahead of the steady clock, at the most.
     offset_us: i64,
 }
 

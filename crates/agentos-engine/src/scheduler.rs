@@ -70,7 +70,7 @@ impl Bell for agentos_store::sqlite::Watch {
 struct Next {
     /// When a parked run has its time, by the wall clock.
     wake_at: Option<Timestamp>,
-    /// When there may be something to do, on a clock that nobody sets. What happens meanwhile does not put it off.
+    /// When there may be something to do, on a clock that can't be set. What happens meanwhile does not put it off.
     at: Option<Instant>,
 }
 

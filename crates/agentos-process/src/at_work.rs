@@ -14,9 +14,9 @@ use crate::processes::{Process, load_all};
 pub struct AtWork(Vec<Process>);
 
 impl AtWork {
-    /// The processes of these programs (or of some that are called `{program}-…`) that work on something in these folders: they stand there, or their environment or
-    /// command line names a path there. One whose folder we may not see may work anywhere. A git that only reads is none of
-    /// them, however long it stays: it holds no lock of a ref or an index.
+    /// The processes of these programs (or of some that are called `{program}-…`) that work on something in these folders: they
+    /// stand there, or their environment or command line names a path there. One whose folder we may not see may work anywhere.
+    /// A git that only reads is none of them, however long it stays: it holds no lock of a ref or an index.
     ///
     /// # Errors
     /// The processes of this machine can't be listed.

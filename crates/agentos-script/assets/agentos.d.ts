@@ -569,7 +569,7 @@ declare module "agentos" {
     readonly sessionId: string | null;
     readonly agent: string;
     readonly model: string | null;
-    /** In tokens; `null` where they are not known, as of a session that was killed and resumed. */
+    /** In tokens; `null` where not all are known: a process of the session ended before it said what it had used. */
     readonly usage: {
       readonly inputTokens: number | null;
       readonly outputTokens: number | null;

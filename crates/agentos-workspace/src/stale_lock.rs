@@ -6,7 +6,7 @@
 //! did not write it, so it does not matter how many come and go meanwhile; and one that only reads holds no lock.
 //!
 //! Where not every process that can work on the repository is seen (a container that shares the checkout, a network file
-//! system), nothing is proven: such a lock stays, and is told of.
+//! system), nothing is proven: such a lock stays, and is told of. A lock is a problem unless a process is seen that may hold it.
 //!
 //! Removing takes a lock of our own. Otherwise two processes could find the same lock, one remove it, a new git make another
 //! one, and the second process remove that.
@@ -21,6 +21,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use agentos_process::at_work::{AtWork, sees_all_in};
 use agentos_process::clock::{Moment, moment, pause, time_of_day};
 use agentos_process::tool::Answer;
+use serde::Serialize;
 
 use crate::files::{self, FileError};
 use crate::identity::{folder_of, private_of};
@@ -105,6 +106,20 @@ impl WatchedLock {
             && self.is_about(&self.path)
     }
 
+    /// What is known of its process.
+    fn found(&self) -> FoundLock {
+        // Asked for first: where no other process can hold it, one that has ended since is dead for `is_stale` too.
+        let holders: Vec<i32> = self.suspects.alive().collect();
+        let kind = if self.is_stale() {
+            LockKind::StaleLock
+        } else if holders.is_empty() && !self.are_all {
+            LockKind::UnseenLock
+        } else {
+            LockKind::HeldLock
+        };
+        FoundLock { kind, path: self.path.clone(), holders }
+    }
+
     /// Removes it if its writer is dead; whether it did.
     pub(crate) fn remove_if_stale(&self) -> Result<bool, FileError> {
         if !self.is_stale() {
@@ -128,32 +143,62 @@ impl WatchedLock {
     }
 }
 
+/// What is known of the process that wrote a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LockKind {
+    /// It is dead, so the lock can be removed.
+    StaleLock,
+    /// A process that may have written it is at work.
+    HeldLock,
+    /// It can't be seen from here: it may be at work in another container, or on another machine.
+    UnseenLock,
+}
+
 /// A lock that was found in a repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FoundLock {
+    /// What is known of its process.
+    pub kind: LockKind,
     /// Where it is.
     pub path: PathBuf,
-    /// Whether the git that wrote it is dead, so that it can be removed.
-    pub is_stale: bool,
-    /// Those of which one may hold it.
-    holders: Vec<i32>,
+    /// The processes that are seen of which one may hold it.
+    pub holders: Vec<i32>,
+}
+
+impl FoundLock {
+    /// Whether its process is dead, so that it can be removed.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.kind == LockKind::StaleLock
+    }
+
+    /// Whether it goes by itself, as far as can be seen: when the process that may hold it is done.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.kind == LockKind::HeldLock
+    }
 }
 
 impl fmt::Display for FoundLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
-        if self.is_stale {
-            return write!(f, "{path} is the lock of a git that died");
-        }
-        write!(f, "{path} is a lock of git that stays; ")?;
-        if self.holders.is_empty() {
-            f.write_str(
-                "whether its git lives can't be seen from here, because another container or machine may share the repository; \
-                 remove it if no git is at work there",
-            )
-        } else {
-            let pids: Vec<String> = self.holders.iter().map(ToString::to_string).collect();
-            write!(f, "it may belong to a git that is at work: process {}", pids.join(", "))
+        let pids: Vec<String> = self.holders.iter().map(ToString::to_string).collect();
+        match self.kind {
+            LockKind::StaleLock => write!(f, "{path} is the lock of a git that died"),
+            LockKind::HeldLock if pids.is_empty() => {
+                write!(f, "{path} is a lock of git, and another process has just changed it")
+            }
+            LockKind::HeldLock => write!(
+                f,
+                "{path} is a lock of git that stays; it may belong to a git that is at work: process {}",
+                pids.join(", ")
+            ),
+            LockKind::UnseenLock => write!(
+                f,
+                "{path} is a lock of git that stays; whether its git lives can't be seen from here, because another container or \
+                 machine may share the repository; remove it if no git is at work there"
+            ),
         }
     }
 }
@@ -188,12 +233,30 @@ pub fn find(repository: &Path) -> Vec<FoundLock> {
     found.sort_unstable();
     found.dedup();
     let told = watch(found).into_iter().filter_map(|lock| {
-        let is_stale = lock.is_stale();
+        let found = lock.found();
         let stays = || lock.is_about(&lock.path) && age_of(&lock.path) >= STAYS;
-        let holders: Vec<i32> = lock.suspects.alive().collect();
-        (is_stale || stays()).then_some(FoundLock { path: lock.path, is_stale, holders })
+        (found.is_stale() || stays()).then_some(found)
     });
     told.collect()
+}
+
+/// The locks on the index, `HEAD` and branch of the checkout at this root, and on the packed refs, that stay because it can't be seen
+/// whether their gits live: a program that has failed there may have needed one, and would fail again. Without any lock this takes
+/// no time.
+#[must_use]
+pub fn find_unseen_in(root: &Path) -> Vec<FoundLock> {
+    let Some(private) = private_of(root) else { return Vec::new() };
+    let watched = watch(locks_before(&private));
+    let found = watched.iter().filter(|lock| lock.is_about(&lock.path)).map(WatchedLock::found);
+    found.filter(|lock| lock.kind == LockKind::UnseenLock).collect()
+}
+
+/// What is known of a lock that git did not get.
+pub(crate) fn examine(lock: &Path) -> FoundLock {
+    let found = watch([lock.to_owned()]).first().map(WatchedLock::found);
+    let gone =
+        || FoundLock { kind: LockKind::HeldLock, path: lock.to_owned(), holders: Vec::new() };
+    found.unwrap_or_else(gone)
 }
 
 /// Removes the locks that dead gits have left on the index, `HEAD` and branch of the checkout at this root, and on the packed refs,
@@ -206,9 +269,7 @@ pub fn remove_left_in(root: &Path, again: bool) -> Result<(), FileError> {
     let Some(private) = private_of(root).filter(|private| again || is_of_workspace(private)) else {
         return Ok(());
     };
-    let common = common_of(&private);
-    let locks = locks_of(&private, &common).chain([common.join("packed-refs.lock")]);
-    let (begun, locks) = (moment(), watch(locks));
+    let (begun, locks) = (moment(), watch(locks_before(&private)));
     for lock in &locks {
         let can_be_proven = || again && lock.are_all && lock.is_about(&lock.path);
         while !lock.remove_if_stale()? && can_be_proven() && moment() - begun < LOCK_TIMEOUT {
@@ -229,6 +290,12 @@ fn locks_of(private: &Path, common: &Path) -> impl Iterator<Item = PathBuf> {
     let branch = head.strip_prefix("ref: ").map(|name| format!("{}.lock", name.trim_end()));
     let own = ["index.lock", "HEAD.lock"].map(|name| private.join(name));
     own.into_iter().chain(branch.map(|branch| common.join(branch)))
+}
+
+/// Where the locks may be that a program needs which works in this checkout.
+fn locks_before(private: &Path) -> Vec<PathBuf> {
+    let common = common_of(private);
+    locks_of(private, &common).chain([common.join("packed-refs.lock")]).collect()
 }
 
 /// Looks at those of these locks that are there, for as long as it takes to know which are stale.
@@ -286,7 +353,7 @@ fn common_of(git_dir: &Path) -> PathBuf {
     common.canonicalize().unwrap_or(common)
 }
 
-/// Where somebody stands, or what somebody names, who works on a repository: its git directory and all of its worktrees.
+/// The folders that a process which works on a repository stands in or names: its git directory and all of its worktrees.
 fn places_of(git_dir: &Path) -> Vec<PathBuf> {
     let common = common_of(git_dir);
     let mut places = vec![common.clone()];

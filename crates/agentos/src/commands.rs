@@ -25,6 +25,7 @@ pub(crate) mod top;
 pub(crate) mod workflows;
 pub(crate) mod workspace;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use agentos_script::files::WORKFLOWS_FOLDER;
@@ -33,6 +34,7 @@ use agentos_store::records::{CommentRecord, RunDetail, RunRecord};
 use agentos_store::sqlite::SqliteStore;
 use agentos_workspace::workspace::standing::{self, Standing};
 
+use crate::databases::locks;
 use crate::error::{ErrorKind, Result};
 use crate::session::Session;
 use crate::terminal::note::is_note;
@@ -68,7 +70,7 @@ async fn report(
     }
     if let (Some(_), Some(path)) = (&detail.run.workspace_id, &detail.run.workspace_dir) {
         let branch = detail.run.branch_name.as_deref().unwrap_or("no branch");
-        let folder = std::path::Path::new(path);
+        let folder = Path::new(path);
         // What a link leads to is somebody else's.
         let is_there = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
         let place = if is_there { format!(", in {path}") } else { String::new() };
@@ -85,6 +87,10 @@ async fn report(
         session.output.note(&format!("its pull request is {url}"));
     }
     if matches!(detail.run.status, WorkflowStatus::Failed | WorkflowStatus::TimedOut) {
+        let folder = detail.run.workspace_dir.as_ref().or(detail.run.work_dir.as_ref());
+        if let Some(folder) = folder {
+            locks::tell_of_unseen(session, Path::new(folder)).await;
+        }
         let name = &detail.run.run_id;
         session.output.note(&format!(
             "`agentos retry {name}` tries again what failed, and keeps what was finished before"

@@ -8,7 +8,7 @@ export interface About {
   subject: string | null;
   /** Of its own sessions. */
   tokens: number;
-  /** What its own sessions cost, in dollars; null if nobody knows. */
+  /** What its own sessions cost, in dollars; null if that is not known. */
   cost: number | null;
   /** What of that superseded sessions cost. */
   supersededCost: number | null;

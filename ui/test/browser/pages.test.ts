@@ -14,7 +14,7 @@ let steps: RunDocument;
 const pictures = process.env['PICTURES'];
 const only = process.env['ONLY'] ?? '';
 
-// The workflow `hostile` has a description that is no good in a picture, and `changing` is of no use to anybody.
+// The workflow `hostile` has a description that is no good in a picture, and `changing` is of no use in one.
 setUp({ project: pictures ? { isSlow: true, without: ['hostile', 'changing'] } : {} });
 beforeAll(async () => {
   done = await project.start('feature', { title: 'Search that forgives typos', gate: false });

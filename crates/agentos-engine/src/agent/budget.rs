@@ -30,16 +30,10 @@ impl Spent {
         self
     }
 
-    /// What was told of its cost is not all that was used.
-    pub(super) const fn in_part(mut self) -> Self {
-        self.is_unknown = true;
-        self
-    }
-
-    /// Nor is what was told of its tokens.
+    /// What was told is not all that was used: neither its tokens nor its cost are known.
     pub(super) const fn short(mut self) -> Self {
-        self.is_short = true;
-        self.in_part()
+        (self.is_short, self.is_unknown) = (true, true);
+        self
     }
 
     /// Its tokens, if those of all parts are known.

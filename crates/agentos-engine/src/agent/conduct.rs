@@ -140,10 +140,7 @@ impl Conduct {
                     if let Some(why) = &exit.message {
                         listener.say(&format!("the agent was interrupted: {why}"));
                     }
-                    // It was ended in the middle of something that it could not tell of any more.
-                    let is_short = round.is_uncounted(&verdict);
-                    let spent = if is_short { listener.spent.short() } else { listener.spent };
-                    self.carry(&spent, &is_wanted)?;
+                    self.carry(&listener.spent, &is_wanted)?;
                     return Ok(Some(self.interrupted(&heard)));
                 }
                 Next::Answer(answer) => {

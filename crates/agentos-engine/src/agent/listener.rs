@@ -6,7 +6,6 @@ use agentos_agent::bounds::ANSWER_BYTES;
 use agentos_agent::event::AgentEvent;
 use agentos_agent::lines::Lines;
 use agentos_agent::transcript::paragraph;
-use agentos_agent::usage::Usage;
 use agentos_agent::verdict::Verdict;
 use agentos_process::exit::Exit;
 use agentos_process::frame::{Frame, Stream};
@@ -96,7 +95,7 @@ impl Round {
     }
 
     /// Whether the agent may have used more than it has told.
-    pub(super) const fn is_uncounted(&self, verdict: &Verdict) -> bool {
+    const fn is_uncounted(&self, verdict: &Verdict) -> bool {
         self.has_spoken && !verdict.is_counted
     }
 }
@@ -195,8 +194,7 @@ impl<'a> Listener<'a> {
         let cost = cost(&self.conduct.settings.prices, verdict.cost_usd, model, &verdict.usage);
         self.spent = self.spent.with(verdict.usage, cost);
         if round.is_uncounted(&verdict) {
-            let has_told = verdict.usage != Usage::default();
-            self.spent = if has_told { self.spent.in_part() } else { self.spent.short() };
+            self.spent = self.spent.short();
         }
         self.files.finish();
         self.tell();

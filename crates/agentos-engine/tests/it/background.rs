@@ -93,7 +93,7 @@ async fn there_is_one_executor_at_a_time() {
     assert!(Seat::take(&path).expect("the seat can be asked for").is_some());
 }
 
-/// A killed process that nobody has waited for yet, in the place of the executor whose seat this process has.
+/// A killed process that was not waited for yet, in the place of the executor whose seat this process has.
 struct Killed(std::process::Child);
 
 impl Killed {

@@ -60,7 +60,7 @@ pub struct SessionResult {
     /// The model.
     #[serde(default)]
     pub model: Option<String>,
-    /// Tokens sent, if that is known: not of a session that was killed and resumed.
+    /// Tokens sent, if all are known: not where a process of the session ended before it said what it had used.
     #[serde(default)]
     pub input_tokens: Option<u64>,
     /// Tokens written, if that is known.

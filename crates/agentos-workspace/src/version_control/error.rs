@@ -12,6 +12,7 @@ use super::remote::error::RemoteError;
 use crate::files::FileError;
 use crate::git::GitError;
 use crate::jj::JjError;
+use crate::stale_lock::FoundLock;
 
 /// Why something could not be done with the history.
 #[derive(Debug, Error)]
@@ -75,14 +76,13 @@ pub enum VersionControlError {
         /// Whether other programs may have been started by it.
         is_hooked: bool,
     },
-    /// Somebody else works on the same files, or left a lock behind.
+    /// Another program works on the same files, or left a lock behind.
     #[error(
-        "another program changes this repository: {} is there; if nobody is at work, remove that file",
-        lock.display()
+        "the repository is locked: {lock}{}", if lock.is_stale() { "; remove that file" } else { "" }
     )]
     Locked {
         /// The lock.
-        lock: PathBuf,
+        lock: FoundLock,
     },
     /// Another AgentOS changes the same worktree, and does not come to an end.
     #[error(

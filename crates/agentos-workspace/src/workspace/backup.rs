@@ -271,6 +271,16 @@ fn items(view: &View<'_>, survey: &Survey, inner: &[Inner]) -> Result<Vec<Item>,
     Ok(items)
 }
 
+/// Whether the archive of a backup would be small enough.
+pub(super) fn check_archive(
+    view: &View<'_>,
+    survey: &Survey,
+    keeping: &Keeping,
+) -> Result<(), BackupError> {
+    let inner = Inner::of(view.workspace, survey);
+    check_weight(&items(view, survey, &inner)?, keeping)
+}
+
 fn check_weight(items: &[Item], keeping: &Keeping) -> Result<(), BackupError> {
     let (bytes, sizes) = archive::weigh(items)?;
     if bytes <= keeping.archive_bytes {

@@ -148,23 +148,6 @@ impl Limits {
     }
 }
 
-/// Which of them have to go, and why, the first first, if all but those in `stay` can.
-#[must_use]
-pub fn over(
-    limits: &Limits,
-    mut all: Vec<Weighed>,
-    stay: &BTreeSet<WorkspaceId>,
-    (now, mut free): (Timestamp, u64),
-) -> Vec<(Weighed, Why)> {
-    let mut gone = Vec::new();
-    while let Some((weighed, why)) = next(limits, &all, stay, (now, free)) {
-        all.retain(|other| other.workspace.id != weighed.workspace.id);
-        free = free.saturating_add(weighed.bytes);
-        gone.push((weighed, why));
-    }
-    gone
-}
-
 /// What is free on the file system of a folder, in bytes.
 ///
 /// # Errors
@@ -229,10 +212,16 @@ mod tests {
         Weighed { workspace, bytes, used_at: Timestamp(used_at) }
     }
 
-    fn chosen(limits: &Limits, free: u64) -> Vec<(String, Why)> {
-        let all = vec![weighed("new", 10, 90), weighed("old", 20, 10), weighed("mid", 70, 50)];
-        let gone = over(limits, all, &BTreeSet::new(), (Timestamp(100), free));
-        gone.into_iter().map(|(gone, why)| (gone.workspace.id.to_string(), why)).collect()
+    /// Which have to go, one after the other, if all of them can.
+    fn chosen(limits: &Limits, mut free: u64) -> Vec<(String, Why)> {
+        let mut all = vec![weighed("new", 10, 90), weighed("old", 20, 10), weighed("mid", 70, 50)];
+        let mut chosen = Vec::new();
+        while let Some((gone, why)) = next(limits, &all, &BTreeSet::new(), (Timestamp(100), free)) {
+            all.retain(|other| other.workspace.id != gone.workspace.id);
+            free += gone.bytes;
+            chosen.push((gone.workspace.id.to_string(), why));
+        }
+        chosen
     }
 
     #[test]

@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::repository::RepositoryLock;
 use crate::files::FileError;
 use crate::git::WHERE_VARIABLES;
-use crate::stale_lock::{WatchedLock, held_lock, look_again};
+use crate::stale_lock::{FoundLock, WatchedLock, examine, held_lock, look_again};
 use crate::surroundings::Surroundings;
 use crate::version_control::bounds::{LOCK_LOOK, LOCK_TIMEOUT};
 
@@ -44,6 +44,16 @@ pub enum CallError {
     /// A lock that a dead git has left can't be removed.
     #[error(transparent)]
     Lock(#[from] FileError),
+    /// It needs a lock that stays.
+    #[error("`{command}` failed in {}: {lock}", folder.display())]
+    Locked {
+        /// What was called, without what is always said.
+        command: String,
+        /// Where.
+        folder: PathBuf,
+        /// The lock.
+        lock: FoundLock,
+    },
     /// It said no.
     #[error("`{command}` failed in {}: {said}", folder.display())]
     Refused {
@@ -148,6 +158,9 @@ pub(super) fn succeeded(
     let command = format!("{program} {}", words.join(" "));
     if let Some(source) = answer.killed_before {
         return Err(ToolError::Killed { command, source }.into());
+    }
+    if let Some(lock) = held_lock(&answer) {
+        return Err(CallError::Locked { command, folder: folder.to_owned(), lock: examine(&lock) });
     }
     Err(CallError::Refused { command, folder: folder.to_owned(), said: answer.complaint_text() })
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::backup::{Backup, BackupError, Keeping, shelf};
+use super::backup::{self, Backup, BackupError, Keeping, shelf};
 use super::id::WorkspaceId;
 use super::isolation::{self, IsolationError};
 use super::ledger::{LedgerError, RunStanding, advance};
@@ -96,6 +96,13 @@ pub struct Cleaned {
     pub trash: PathBuf,
 }
 
+/// A workspace that may be removed.
+struct Judged {
+    verdict: Verdict,
+    survey: Survey,
+    needs_backup: bool,
+}
+
 /// Whether nobody has changed anything while it was backed up.
 fn check_quiet(view: &View<'_>, before: &Survey, keeping: &Keeping) -> Result<(), CleanError> {
     let reproducible = &keeping.reproducible;
@@ -120,26 +127,13 @@ impl Yard<'_> {
     ) -> Result<Cleaned, CleanError> {
         let lock = self.repository.lock()?;
         self.repair_under(&lock).map_err(Box::new)?;
-        let known = self.ledger.find(id)?.filter(|known| known.state.is_there());
-        let known = known.ok_or_else(|| CleanError::NoSuchWorkspace { id: id.clone() })?;
-        self.check_ours(&known)?;
-        if !is_forced
-            && known.state == State::InUse
-            && let Some(run) = &known.run
-            && self.ledger.run_standing(run)? == RunStanding::Open
-        {
-            return Err(CleanError::InUse { id: known.id, run: run.clone() });
-        }
+        let known = self.find_removable(id, is_forced)?;
         let found = verify::verify(self.surroundings, &known)?;
         let site = self.site(Some(&lock));
         let view = View::of(&site, &known, found)?;
-        let (verdict, survey) = self.look_at(&lock, &view, keeping)?;
-        if verdict.is_forbidden() || !(is_forced || verdict.is_free()) {
-            return Err(CleanError::Refused(Box::new(verdict)));
-        }
-        let has_commits = verdict.findings.iter().any(|finding| finding.what == What::Unpushed);
-        let takes_commits = is_forced && has_commits && verdict.integrated.is_none();
-        let backup = if verdict.needs_backup() || takes_commits {
+        let Judged { verdict, survey, needs_backup } =
+            self.judge_view(&lock, &view, is_forced, keeping)?;
+        let backup = if needs_backup {
             let backup = self.back_up(&lock, &view, &survey, keeping)?;
             if let Err(restless) = check_quiet(&view, &survey, keeping) {
                 // It stays, so the backup is of no use: the next try would leave another one.
@@ -155,6 +149,62 @@ impl Yard<'_> {
         let leaving = Workspace { owed: backup.as_ref().map(|backup| backup.number), ..known };
         let (trash, branch) = self.remove(&lock, leaving, is_branch_kept)?;
         Ok(Cleaned { verdict, backup, branch, trash })
+    }
+
+    /// Finds out whether [`clean`](Self::clean) would remove a workspace, and leaves it as it is. What changes between the two is
+    /// not foreseen.
+    ///
+    /// # Errors
+    /// [`CleanError`]: why it would stay.
+    pub fn judge(
+        &self,
+        id: &WorkspaceId,
+        is_forced: bool,
+        keeping: &Keeping,
+    ) -> Result<Verdict, CleanError> {
+        let lock = self.repository.lock()?;
+        let known = self.find_removable(id, is_forced)?;
+        let found = verify::verify(self.surroundings, &known)?;
+        let site = self.site(Some(&lock));
+        let view = View::of(&site, &known, found)?;
+        let judged = self.judge_view(&lock, &view, is_forced, keeping)?;
+        if judged.needs_backup {
+            backup::check_archive(&view, &judged.survey, keeping)?;
+        }
+        Ok(judged.verdict)
+    }
+
+    /// The workspace of this id, if it is ours and no run that is open needs it.
+    fn find_removable(&self, id: &WorkspaceId, is_forced: bool) -> Result<Workspace, CleanError> {
+        let known = self.ledger.find(id)?.filter(|known| known.state.is_there());
+        let known = known.ok_or_else(|| CleanError::NoSuchWorkspace { id: id.clone() })?;
+        self.check_ours(&known)?;
+        if !is_forced
+            && known.state == State::InUse
+            && let Some(run) = &known.run
+            && self.ledger.run_standing(run)? == RunStanding::Open
+        {
+            return Err(CleanError::InUse { id: known.id, run: run.clone() });
+        }
+        Ok(known)
+    }
+
+    /// What is in a workspace that may be removed, and whether that has to be backed up before.
+    fn judge_view(
+        &self,
+        lock: &RepositoryLock,
+        view: &View<'_>,
+        is_forced: bool,
+        keeping: &Keeping,
+    ) -> Result<Judged, CleanError> {
+        let (verdict, survey) = self.look_at(lock, view, keeping)?;
+        if verdict.is_forbidden() || !(is_forced || verdict.is_free()) {
+            return Err(CleanError::Refused(Box::new(verdict)));
+        }
+        let has_commits = verdict.findings.iter().any(|finding| finding.what == What::Unpushed);
+        let takes_commits = is_forced && has_commits && verdict.integrated.is_none();
+        let needs_backup = verdict.needs_backup() || takes_commits;
+        Ok(Judged { verdict, survey, needs_backup })
     }
 
     /// Whether the branch in the repository is what the workspace has: a clone's may have been gone on with there.

@@ -49,6 +49,8 @@ struct Report {
     agents: Vec<AgentReport>,
     database: Option<DatabaseReport>,
     problems: Vec<String>,
+    /// What is worth knowing, and no problem.
+    notes: Vec<String>,
 }
 
 /// Most that is told of what a program says about its version, in characters.
@@ -88,8 +90,9 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     };
     problems.extend(database.iter().flat_map(complaints));
-    problems.extend(repository::problems(session).await?);
-    let report = Report { tools, agents, database, problems };
+    let found = repository::look(session).await?;
+    problems.extend(found.problems);
+    let report = Report { tools, agents, database, problems, notes: found.notes };
     match args.json {
         true => session.output.document(&report)?,
         false => session.output.lines(lines(session, &report))?,
@@ -204,6 +207,10 @@ fn lines(session: &Session, report: &Report) -> Vec<String> {
         let told =
             report.problems.iter().map(|problem| Line::of(Tone::Warning, problem).painted(paint));
         lines.extend(told);
+    }
+    if !report.notes.is_empty() {
+        lines.push(String::new());
+        lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
     }
     lines
 }

@@ -1,4 +1,4 @@
-//! What lies about beside a database: folders of runs that nobody knows, runs without theirs, artifacts without a file, and
+//! What lies about beside a database: folders of runs that no database knows, runs without theirs, artifacts without a file, and
 //! directories of commands whose run is over.
 
 use std::collections::{BTreeSet, HashMap};
@@ -13,7 +13,6 @@ use agentos_store::folder::{RunFolder, executions, find_creating, is_being_creat
 use agentos_store::records::Records as _;
 use agentos_store::sqlite::SqliteStore;
 use agentos_store::transfer::Candidate;
-use agentos_workspace::stale_lock::{self, FoundLock};
 use serde::Serialize;
 
 use super::commands;
@@ -50,10 +49,6 @@ pub(crate) enum Kind {
     CommandFiles,
     /// A folder that a dead process has made for a run that it did not create any more.
     NeverCreated,
-    /// A lock of git that a dead process has left in the repository.
-    StaleLock,
-    /// A lock of git that stays, and whose process may live.
-    HeldLock,
 }
 
 /// Something that lies about, or is missing.
@@ -65,12 +60,6 @@ pub(crate) struct Litter {
 }
 
 impl Litter {
-    /// A lock that stays.
-    pub(crate) fn lock(found: FoundLock) -> Self {
-        let kind = if found.is_stale { Kind::StaleLock } else { Kind::HeldLock };
-        Self { kind, path: found.path, run: None }
-    }
-
     /// Whether it is only what a dead process did not clear away, and the next one that drives runs does.
     pub(crate) const fn is_swept(&self) -> bool {
         matches!(self.kind, Kind::CommandFiles | Kind::NeverCreated)
@@ -86,12 +75,6 @@ impl Litter {
             Kind::ArtifactWithoutFile => format!("{path}, the file of an artifact, is gone"),
             Kind::CommandFiles => format!("{path} is left of commands whose run has ended"),
             Kind::NeverCreated => format!("{path} was made for a run that was never created"),
-            Kind::StaleLock => format!("{path} is the lock of a git that died"),
-            Kind::HeldLock => {
-                format!(
-                    "{path} is a lock of git that stays; `agentos doctor` says what is known of it"
-                )
-            }
         }
     }
 }
@@ -225,12 +208,7 @@ pub(crate) async fn clear(
             let cleared = never_created::clear(session, store, (executions, run)).await;
             Ok(cleared.map_err(failed)?.then(|| format!("removed {path}")))
         }
-        (Kind::StaleLock, _) => {
-            let removed = stale_lock::remove(&litter.path);
-            let removed = removed.map_err(|error| CommandError::failed(error.to_string()))?;
-            Ok(removed.then(|| format!("removed {path}")))
-        }
-        (Kind::FolderWithoutRun | Kind::ArtifactWithoutFile | Kind::HeldLock, _) => Ok(None),
+        (Kind::FolderWithoutRun | Kind::ArtifactWithoutFile, _) => Ok(None),
     }
 }
 

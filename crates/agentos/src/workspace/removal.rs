@@ -1,14 +1,16 @@
 //! Removing workspaces, for `clean`, `gc` and runs that have ended: what is said about it, and who deletes what is in the
-//! trash.
+//! trash. A dry run is told of in the same way.
 
 use std::path::{Path, PathBuf};
 
 use agentos_process::detached::Detached;
-use agentos_workspace::workspace::backup::BackupError;
+use agentos_workspace::workspace::backup::{BackupError, Keeping};
+use agentos_workspace::workspace::id::WorkspaceId;
 use agentos_workspace::workspace::removal::{CleanError, Cleaned};
 use agentos_workspace::workspace::restore::RestoreError;
 use agentos_workspace::workspace::verdict::{LookError, Verdict};
 use agentos_workspace::workspace::verify::VerifyError;
+use agentos_workspace::workspace::yard::Yard;
 use agentos_workspace::workspace::{Workspace, room, trash};
 use serde_json::{Value, json};
 
@@ -16,29 +18,58 @@ use super::desk::Desk;
 use crate::error::{Cause, CommandError, ErrorKind, Result};
 use crate::session::Session;
 
-/// What became of a workspace that was to be removed.
+/// What became of a workspace that was to be removed, or would.
 pub(crate) struct Outcome {
     workspace: Workspace,
-    cleaned: Result<Cleaned, (CommandError, Option<Box<Verdict>>)>,
+    is_dry: bool,
+    removal: Result<Removal, (CommandError, Option<Box<Verdict>>)>,
+}
+
+/// The removal of a workspace.
+enum Removal {
+    /// It was removed.
+    Done(Cleaned),
+    /// It can be removed.
+    Possible(Verdict),
 }
 
 /// Removes a workspace, if nothing is lost by it.
 pub(crate) async fn clean(desk: &Desk, workspace: Workspace, is_forced: bool) -> Result<Outcome> {
+    let removal = move |yard: &Yard<'_>, id: &WorkspaceId, keeping: &Keeping| {
+        yard.clean(id, is_forced, keeping).map(Removal::Done)
+    };
+    attempt(desk, workspace, false, removal).await
+}
+
+/// Finds out what [`clean`] would do, and removes nothing.
+pub(crate) async fn judge(desk: &Desk, workspace: Workspace, is_forced: bool) -> Result<Outcome> {
+    let removal = move |yard: &Yard<'_>, id: &WorkspaceId, keeping: &Keeping| {
+        yard.judge(id, is_forced, keeping).map(Removal::Possible)
+    };
+    attempt(desk, workspace, true, removal).await
+}
+
+async fn attempt(
+    desk: &Desk,
+    workspace: Workspace,
+    is_dry: bool,
+    removal: impl FnOnce(&Yard<'_>, &WorkspaceId, &Keeping) -> Result<Removal, CleanError>
+    + Send
+    + 'static,
+) -> Result<Outcome> {
     let desk = desk.clone().at(&workspace)?;
     let (id, keeping) = (workspace.id.clone(), desk.keeping());
-    let cleaned = desk.work(move |yard| {
-        // Whether it is refused is for the caller to say.
-        Ok::<_, CommandError>(yard.clean(&id, is_forced, &keeping))
-    });
-    let cleaned = cleaned.await?;
-    if let Err(CleanError::InUse { id, run }) = &cleaned {
+    // Whether it is refused is for the caller to say.
+    let removal = desk.work(move |yard| Ok::<_, CommandError>(removal(yard, &id, &keeping)));
+    let removal = removal.await?;
+    if let Err(CleanError::InUse { id, run }) = &removal {
         let name = desk.name_of(run).await;
         if let Some(elsewhere) = desk.elsewhere(run).await {
             let other = &elsewhere.counterpart;
             let message = format!("the workspace {id} belongs to the run {name}, {other}");
             let error = elsewhere.advise(CommandError::refused(message), &name);
             let error = error.because(Cause::WorkspaceInUse);
-            return Ok(Outcome { workspace, cleaned: Err((error, None)) });
+            return Ok(Outcome { workspace, is_dry, removal: Err((error, None)) });
         }
         let message = format!("the workspace {id} belongs to the run {name}, which has not ended");
         let error = CommandError::refused(message)
@@ -49,33 +80,39 @@ pub(crate) async fn clean(desk: &Desk, workspace: Workspace, is_forced: bool) ->
             .api_hint(format!(
                 "cancel {name} first; or `\"force\": true` backs the workspace up and removes it, and the run brings it back"
             ));
-        return Ok(Outcome { workspace, cleaned: Err((error, None)) });
+        return Ok(Outcome { workspace, is_dry, removal: Err((error, None)) });
     }
-    let cleaned = cleaned.map_err(|error| match error {
+    let removal = removal.map_err(|error| match error {
         CleanError::Refused(verdict) => {
             let refused = CleanError::Refused(verdict.clone());
             (refused.into(), Some(verdict))
         }
         error => (error.into(), None),
     });
-    Ok(Outcome { workspace, cleaned })
+    Ok(Outcome { workspace, is_dry, removal })
 }
 
 impl Outcome {
     /// The exit status that it asks for.
     pub(crate) fn failure(&self) -> Option<ErrorKind> {
-        self.cleaned.as_ref().err().map(|(error, _)| error.kind)
+        self.removal.as_ref().err().map(|(error, _)| error.kind)
     }
 
     /// Why it is still there.
     pub(crate) fn refusal(&self) -> Option<&CommandError> {
-        self.cleaned.as_ref().err().map(|(error, _)| error)
+        self.removal.as_ref().err().map(|(error, _)| error)
     }
 
     /// For people.
     pub(crate) fn lines(&self) -> Vec<String> {
-        match &self.cleaned {
-            Ok(cleaned) => told(cleaned),
+        match &self.removal {
+            Ok(Removal::Done(cleaned)) => told(cleaned),
+            Ok(Removal::Possible(verdict)) => {
+                let mut lines: Vec<String> =
+                    verdict.to_string().lines().map(str::to_owned).collect();
+                lines.push("  would be removed".to_owned());
+                lines
+            }
             Err((error, None)) => {
                 let mut lines = vec![format!("{}: {}", self.workspace.id, error.message)];
                 lines.extend(error.hint.iter().map(|hint| format!("  {hint}")));
@@ -84,7 +121,8 @@ impl Outcome {
             Err((error, Some(verdict))) => {
                 let mut lines: Vec<String> =
                     verdict.to_string().lines().map(str::to_owned).collect();
-                lines.push("  not removed".to_owned());
+                let refused = if self.is_dry { "would not be removed" } else { "not removed" };
+                lines.push(format!("  {refused}"));
                 lines.extend(error.hint.iter().map(|hint| format!("  {hint}")));
                 lines
             }
@@ -94,13 +132,21 @@ impl Outcome {
     /// For programs.
     pub(crate) fn document(&self) -> Value {
         let id = &self.workspace.id;
-        match &self.cleaned {
-            Ok(cleaned) => json!({
+        match &self.removal {
+            Ok(Removal::Done(cleaned)) => json!({
                 "workspace_id": id,
                 "is_removed": true,
                 "verdict": judged(&cleaned.verdict),
                 "backup": cleaned.backup,
                 "branch": cleaned.branch,
+                "error": null,
+            }),
+            Ok(Removal::Possible(verdict)) => json!({
+                "workspace_id": id,
+                "is_removed": false,
+                "verdict": judged(verdict),
+                "backup": null,
+                "branch": self.workspace.branch,
                 "error": null,
             }),
             Err((error, verdict)) => json!({

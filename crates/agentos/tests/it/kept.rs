@@ -130,12 +130,21 @@ fn where_one_has_to_stay_the_next_goes_and_a_limit_that_is_not_reached_is_an_err
     let made = "mkdir target && head -c 3000000 /dev/zero > target/made.bin";
     let free = yard.inside("free", made);
     yard.configured("[workspace]\nmax_total_size = \"4 MB\"\n");
+    let foreseen = yard.run(&["workspace", "gc", "--dry-run"]).exits(0);
+    for words in ["work: 3.", "  would not be removed\n", "free: 3.", "  would be removed\n"] {
+        assert!(foreseen.out.contains(words), "{words}: {foreseen:#?}");
+    }
+    assert!(work.exists() && free.exists());
     let told = yard.run(&["workspace", "gc"]);
     let is_gone = (!work.exists(), !free.exists());
     assert_eq!((is_gone, told.code), ((false, true), Some(0)), "{told:#?}");
     yard.configured("[workspace]\nmax_total_size = \"1 MB\"\n");
     let told = yard.run(&["workspace", "gc"]).exits(4);
     assert!(told.err.contains("workspace.max_total_size could not be reached"), "{told:#?}");
+    let foreseen = yard.run(&["workspace", "gc", "--dry-run"]).exits(4);
+    let said = "workspace.max_total_size would not be reached";
+    assert!(foreseen.err.contains(said) && foreseen.err.contains("`--force`"), "{foreseen:#?}");
+    yard.run(&["workspace", "gc", "--dry-run", "--force"]).exits(0);
     assert!(work.join("work.bin").exists());
     yard.configured("[workspace]\nmin_free_disk = \"1000 TB\"\n");
     let told = yard.run(&["workspace", "gc", "--force"]).exits(4);
@@ -165,6 +174,10 @@ fn a_workspace_in_use_counts_for_the_limits_and_is_named_where_they_are_not_reac
         assert!(told.err.contains(&format!("could not be reached; in use: {id}")), "{told:#?}");
         assert!(told.err.contains("end what works in the workspaces"), "{told:#?}");
         assert_eq!(told.document()["in_use"], serde_json::json!([id]));
+        let foreseen = yard.run(&["workspace", "gc", "--dry-run", "--json"]).exits(4);
+        let said = format!("would not be reached; in use: {id}");
+        assert!(foreseen.err.contains(&said), "{foreseen:#?}");
+        assert_eq!(foreseen.document(), told.document());
     }
     // It is used, so it is not old.
     yard.configured("[workspace]\nmax_age = \"0m\"\nmax_size = \"1 GB\"\n");
@@ -182,16 +195,29 @@ fn limits_are_applied_and_without_any_nothing_goes() {
     let told = yard.run(&["workspace", "gc"]).exits(0);
     assert!(told.err.contains("no limits are set"), "{told:#?}");
     yard.configured("[workspace]\nmax_size = \"1 MB\"\nmax_age = \"30d\"\n");
-    let told = yard.run(&["workspace", "gc", "--dry-run"]).exits(0);
+    let told = yard.run(&["workspace", "gc", "--dry-run"]).exits(4);
     assert!(told.out.contains("large: 3.") && told.out.contains("workspace.max_size"), "{told:#?}");
     assert!(!told.out.contains("small") && large.exists());
+    let foreseen = yard.run(&["workspace", "gc", "--dry-run", "--json"]).exits(4).document();
     // There is work in it.
     let kept = yard.run(&["workspace", "gc", "--json"]).exits(4);
+    assert_eq!(foreseen, kept.document());
     assert!(kept.err.contains("workspace.max_size could not be reached"), "{kept:#?}");
     let kept = kept.document();
     assert_eq!((items(&kept).len(), &items(&kept)[0]["is_removed"]), (1, &Value::Bool(false)));
     assert_eq!(kept["unreached"], serde_json::json!(["workspace.max_size"]));
     assert!(large.join("large.bin").exists());
+    let foreseen = yard.run(&["workspace", "gc", "--dry-run", "--force", "--json"]).exits(0);
+    let foreseen = items(&foreseen.document())[0].clone();
+    assert_eq!((&foreseen["is_removed"], &foreseen["error"]), (&false.into(), &Value::Null));
+    yard.configured("[workspace]\nmax_size = \"1 MB\"\nbackup_max_size = \"1 B\"\n");
+    for words in [&["--dry-run"][..], &[]] {
+        let words = [&["workspace", "gc", "--force", "--json"], words].concat();
+        let stays = yard.run(&words).exits(4).document();
+        let why = items(&stays)[0]["error"].as_str().expect("a reason").to_owned();
+        assert!(why.contains("workspace.backup_max_size"), "{words:?}: {stays:#}");
+    }
+    yard.configured("[workspace]\nmax_size = \"1 MB\"\nmax_age = \"30d\"\n");
     let gone = yard.run(&["workspace", "gc", "--force", "--json"]).exits(0).document();
     assert_eq!(items(&gone)[0]["reason"]["why"], "max_size");
     assert_eq!(gone["unreached"], serde_json::json!([]));

@@ -127,12 +127,12 @@ fn a_run_is_driven_although_the_executor_before_takes_long_to_die() {
     let namespace = fs::read_link("/proc/self/ns/pid").expect("a namespace");
     let path = database.with_file_name("issue_workflow.db.executor");
     let lock = fs::File::create(&path).expect("a file");
-    lock.lock().expect("nobody has it");
+    lock.lock().expect("it is free");
     fs::write(&path, format!("{} {}", killed.pid(), namespace.display())).expect("it says whose");
     killed.send(Signal::KILL);
     let run = scene.call(&["run", "work", "--detach"]).done().exits(0).out;
     let show = || scene.call(&["show", "--json", run.trim()]).done().exits(0).document();
-    assert_ne!(show()["status"], "COMPLETED", "nobody drives it yet");
+    assert_ne!(show()["status"], "COMPLETED", "no executor drives it yet");
     drop(lock);
     wait_until("the next one drives it", || show()["status"] == "COMPLETED");
 }

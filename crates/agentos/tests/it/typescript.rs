@@ -159,7 +159,7 @@ fn a_run_keeps_its_source_when_the_template_is_deleted_and_takes_the_latest_when
 
     write(&root, "edited.ts", &workflow("edited", before));
     run(&stand, &root, &["run", "edited", "--detach"]).exits(0);
-    wait_until("the other one waits, and nobody has it", || {
+    wait_until("the other one waits, and no executor has it", || {
         waits(1) && stand.executors().is_empty()
     });
     let moved = name(
@@ -181,7 +181,7 @@ fn a_source_that_does_not_fit_what_a_run_has_done_is_refused_with_both_lines() {
     write(&root, "other.ts", &workflow("other", &body));
     run(&stand, &root, &["run", "other", "--detach"]).exits(0);
     let waits = || stand.runs(&root).iter().any(|run| run["waiting"]["kind"] == "signal");
-    wait_until("it waits, and nobody has it", || waits() && stand.executors().is_empty());
+    wait_until("it waits, and no executor has it", || waits() && stand.executors().is_empty());
     let changed = body
         .replace("ctx.run(\"thing\", async () => 1)", "ctx.shell(\"true\", { name: \"thing\" })");
     write(&root, "other.ts", &workflow("other", &changed));

@@ -399,7 +399,7 @@ fn a_loser_that_is_wanted_after_all_is_left_behind_unless_it_has_worked() {
     worked.go(3, vec![quick.clone()]);
     worked.go(4, vec![ended(id, 1, Value::Null)]);
     assert_eq!(left(&worked, slow), (texts(&["/shell:z#1"]), texts(&["/shell:z#1"])));
-    // The same with a child, which somebody else may have cancelled too.
+    // The same with a child, which a user may have cancelled too.
     let child = || invoke("slow");
     let farewell = run(7).child(&op(child_id), Try(1)).farewell().0;
     let cancelled = child_ended(&farewell, child_id, RunOutcome::Cancelled { failure: None });

@@ -250,7 +250,7 @@ fn a_finished_body_with_another_text_is_played_as_it_was_and_the_program_sees_no
     let changed = || go_on(busy("new"));
     let played = moved(log, changed);
     assert_eq!(said(played.records()), said(log.records()));
-    // Whoever takes it up after a crash plays it as well.
+    // The process that takes it up after a crash plays it as well.
     let mut bench = Bench::resume(played, changed());
     bench.go(LATER + 1, vec![ended("/shell:z#1", 1, json!(7))]);
     assert_eq!(bench.notes(), ["/a#1 = null", "/shell:z#1 = 7"]);

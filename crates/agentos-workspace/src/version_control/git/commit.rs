@@ -1,8 +1,9 @@
 //! Staging and committing.
 //!
-//! A commit is made once: whoever wants it looks for its mark first, and again if git refuses, since somebody else may have
-//! been faster, and if it did not come to an end: its last hook comes after the commit. Where there is nothing to commit the wish is fulfilled already: a step that is tried again after its commit
-//! finds its work done. What is changed and was not staged is another matter, and refused.
+//! A commit is made once: its mark is looked for first, and again if git refuses, since another process may have been faster,
+//! and if git did not come to an end: its last hook comes after the commit. Where there is nothing to commit, that is done
+//! already: a step that is tried again after its commit finds its work done. What is changed and was not staged is another
+//! matter, and refused.
 
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Calls that change something, and the locks that git takes for them.
 //!
-//! Two programs that change the same worktree meet at `index.lock`. Whoever has it is done soon, so it is waited for. A git
-//! that was killed leaves it behind, and then nothing works any more. That of a worktree is removed only by somebody who
+//! Two programs that change the same worktree meet at `index.lock`. The one that has it is done soon, so it is waited for. A git
+//! that was killed leaves it behind, and then nothing works any more. That of a worktree is removed only by a caller that
 //! knows that a git of this workspace was killed, and before a command begins in a workspace
-//! ([`crate::stale_lock::remove_left_in`]); that of a ref, which belongs to the repository, by whoever meets it. In all cases
-//! only if whoever wrote it is dead ([`crate::stale_lock`]).
+//! ([`crate::stale_lock::remove_left_in`]); that of a ref, which belongs to the repository, by the first call that needs it. In all
+//! cases only if the process that wrote it is dead ([`crate::stale_lock`]).
 
 use std::path::Path;
 
@@ -43,7 +43,10 @@ impl GitRepository {
                     }
                     pause(LOCK_LOOK);
                 }
-                Some(lock) => return Err(VersionControlError::Locked { lock }),
+                Some(lock) => {
+                    let lock = stale_lock::examine(&lock);
+                    return Err(VersionControlError::Locked { lock });
+                }
                 None => return Ok(answer),
             }
         }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use agentos_store::counterpart::Counterparts;
 use agentos_store::sqlite::{Finding, OpenError, Sizes, SqliteStore};
+use agentos_workspace::stale_lock::FoundLock;
 use serde::Serialize;
 
 use crate::databases::litter::{self, Litter};
@@ -36,6 +37,8 @@ struct Report {
     problems: Vec<Problem>,
     /// What dead processes did not clear away, and the next one that drives runs does.
     leftovers: Vec<Problem>,
+    /// Locks of gits that are at work: they go by themselves.
+    notes: Vec<Problem>,
 }
 
 #[derive(Serialize)]
@@ -60,6 +63,7 @@ struct Problem {
 enum What {
     Inside(Finding),
     Beside(Litter),
+    Lock(FoundLock),
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -98,8 +102,7 @@ async fn look(session: &Session, path: &std::path::Path) -> Result<Report> {
     let mut problems: Vec<Problem> = inside.collect();
     let others = Others::ask(&others::paths(session, &source.path)).await;
     // A file that is damaged may not be able to say which runs there are.
-    let mut beside = litter::find(&source.store, &source.path, &others).await.unwrap_or_default();
-    beside.extend(locks::find(session).await.into_iter().map(Litter::lock));
+    let beside = litter::find(&source.store, &source.path, &others).await.unwrap_or_default();
     let told = |litter: Litter| {
         let (message, mended) = (litter.words(), None);
         Problem { message, mended, what: What::Beside(litter) }
@@ -107,6 +110,14 @@ async fn look(session: &Session, path: &std::path::Path) -> Result<Report> {
     let (swept, others): (Vec<_>, Vec<_>) = beside.into_iter().partition(Litter::is_swept);
     problems.extend(others.into_iter().map(told));
     let leftovers = swept.into_iter().map(told).collect();
+    let (held, left): (Vec<_>, Vec<_>) =
+        locks::find(session).await.into_iter().partition(FoundLock::is_held);
+    let told = |lock: FoundLock| {
+        let (message, mended) = (lock.to_string(), None);
+        Problem { message, mended, what: What::Lock(lock) }
+    };
+    problems.extend(left.into_iter().map(told));
+    let notes = held.into_iter().map(told).collect();
     let projects = source.store.candidates().await.unwrap_or_default();
     let projects: std::collections::BTreeSet<PathBuf> =
         projects.into_iter().filter_map(|run| run.work_dir.map(PathBuf::from)).collect();
@@ -118,7 +129,8 @@ async fn look(session: &Session, path: &std::path::Path) -> Result<Report> {
     // What goes on elsewhere is noted beside the database itself, which may have been copied to be read.
     let elsewhere = Counterparts::of(&source.path).all();
     let interrupted = found.interrupted.iter().filter(|run| !elsewhere.contains(run)).count();
-    Ok(Report { database: source.path, runs: found.runs, interrupted, sizes, problems, leftovers })
+    let (database, runs) = (source.path, found.runs);
+    Ok(Report { database, runs, interrupted, sizes, problems, leftovers, notes })
 }
 
 async fn mend(session: &Session, report: &mut Report) -> Result<()> {
@@ -130,18 +142,23 @@ async fn mend(session: &Session, report: &mut Report) -> Result<()> {
                 Ok(false) => None,
                 Err(error) => return Err(error.into()),
             },
-            What::Beside(litter) => match litter::clear(session, &store, litter).await {
-                Ok(done) => done,
-                Err(error) if error.kind == ErrorKind::Failed => {
-                    session.output.note(&error.message);
-                    None
-                }
-                Err(error) => return Err(error),
-            },
+            What::Beside(litter) => told(session, litter::clear(session, &store, litter).await)?,
+            What::Lock(lock) => told(session, locks::clear(lock).await)?,
         };
         problem.mended = done;
     }
     Ok(())
+}
+
+/// What was done about a problem. That it did not work is no reason not to mend the others.
+fn told(session: &Session, cleared: Result<Option<String>>) -> Result<Option<String>> {
+    match cleared {
+        Err(error) if error.kind == ErrorKind::Failed => {
+            session.output.note(&error.message);
+            Ok(None)
+        }
+        cleared => cleared,
+    }
 }
 
 fn lines(report: &Report, is_fixing: bool) -> Vec<String> {
@@ -181,6 +198,7 @@ fn lines(report: &Report, is_fixing: bool) -> Vec<String> {
             None => format!("left behind: {}; the next run removes it", left.message),
         });
     }
+    lines.extend(report.notes.iter().map(|note| format!("note: {}", note.message)));
     let open = report.problems.iter().filter(|problem| problem.mended.is_none()).count();
     lines.push(match (open, is_fixing) {
         (0, _) => "everything is fine".to_owned(),

@@ -42,10 +42,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         let opened = session.open()?;
         let desk = Desk::open(session, &opened.store)?;
         let (weighed, free) = weigh(&desk).await?;
-        (items, unreached) = match args.dry_run {
-            true => (foresee(session, args, limits, (weighed, free))?, Unreached::default()),
-            false => reduce(session, args, &desk, limits, (weighed, free)).await?,
-        };
+        (items, unreached) = reduce(session, args, &desk, limits, (weighed, free)).await?;
         items.extend(backups::remove_old(session, args, &desk).await?);
         removal::sweep_later(session, desk.root());
     } else if !args.json {
@@ -64,13 +61,14 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if keys.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    let mut message = format!("{} could not be reached", keys.join(", "));
+    let outcome = if args.dry_run { "would not be reached" } else { "could not be reached" };
+    let mut message = format!("{} {outcome}", keys.join(", "));
     if !in_use.is_empty() {
         let in_use: Vec<&str> = in_use.iter().map(WorkspaceId::as_str).collect();
         message.push_str(&format!("; in use: {}", in_use.join(", ")));
     }
     let refused = CommandError::refused(message);
-    let is_left = items.iter().any(|item| item["is_removed"] == false);
+    let is_left = items.iter().any(|item| !item["error"].is_null());
     Err(if args.force || !is_left {
         refused.hint("end what works in the workspaces that are left, or raise the limit")
     } else {
@@ -104,25 +102,6 @@ async fn weigh(desk: &Desk) -> Result<(Vec<Weighed>, u64)> {
     weighed.map_err(|error| failed(error.to_string()))
 }
 
-/// Tells which would go, if all of them can.
-fn foresee(
-    session: &Session,
-    args: &Args,
-    limits: Limits,
-    (weighed, free): (Vec<Weighed>, u64),
-) -> Result<Vec<Value>> {
-    let mut items = Vec::new();
-    let stay = in_use(&weighed);
-    for (weighed, why) in limits::over(&limits, weighed, &stay, (SystemClock.now(), free)) {
-        if !args.json {
-            session.output.lines([told(&weighed, why)])?;
-        }
-        let (id, reason) = (&weighed.workspace.id, reason(&weighed, why));
-        items.push(json!({ "workspace_id": id, "is_removed": false, "reason": reason }));
-    }
-    Ok(items)
-}
-
 /// Those that are in use: they count, and stay.
 fn in_use(weighed: &[Weighed]) -> BTreeSet<WorkspaceId> {
     let in_use = weighed.iter().filter(|weighed| weighed.workspace.state == State::InUse);
@@ -130,7 +109,7 @@ fn in_use(weighed: &[Weighed]) -> BTreeSet<WorkspaceId> {
 }
 
 /// Removes one after the other until the limits are kept, or none is left that can go; what became of each, and the limits that
-/// are not kept.
+/// are not kept. A dry run goes the same way, and takes each that could go for gone.
 async fn reduce(
     session: &Session,
     args: &Args,
@@ -143,7 +122,10 @@ async fn reduce(
     {
         let (told, reason) = (told(&weighed, why), reason(&weighed, why));
         let (id, bytes) = (weighed.workspace.id.clone(), weighed.bytes);
-        let outcome = removal::clean(desk, weighed.workspace, args.force).await?;
+        let outcome = match args.dry_run {
+            true => removal::judge(desk, weighed.workspace, args.force).await?,
+            false => removal::clean(desk, weighed.workspace, args.force).await?,
+        };
         if !args.json {
             session.output.lines([told])?;
             session.output.lines(outcome.lines())?;

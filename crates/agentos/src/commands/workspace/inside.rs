@@ -15,6 +15,7 @@ use agentos_workspace::workspace::setup::Setup;
 use agentos_workspace::workspace::{State, Workspace, guard, hold};
 use agentos_workspace::{metadata, stale_lock};
 
+use crate::databases::locks;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::signals::Signals;
@@ -41,7 +42,7 @@ pub(super) async fn execute(
     // Whoever is killed holds it no longer, whatever is written down.
     let _holding =
         hold::hold(&workspace).map_err(|error| CommandError::failed(error.to_string()))?;
-    let path = workspace.path.clone();
+    let (path, folder) = (workspace.path.clone(), workspace.path.clone());
     let unlocked = tokio::task::spawn_blocking(move || stale_lock::remove_left_in(&path, false));
     if let Ok(Err(error)) = unlocked.await {
         tracing::warn!(%error, "locks of git may be left in the workspace");
@@ -70,6 +71,9 @@ pub(super) async fn execute(
     kept.await?.iter().for_each(|line| session.output.note(line));
     told.iter().for_each(|line| session.output.note(&format!("in the repository: {line}")));
     let code = ran.map_err(|error| CommandError::failed(error.to_string()))?;
+    if code != 0 {
+        locks::tell_of_unseen(session, &folder).await;
+    }
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 

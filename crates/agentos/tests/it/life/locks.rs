@@ -52,7 +52,7 @@ impl Locker {
         let mut words = self.git.stdin.take().expect("a pipe");
         words.write_all(b"commit\n").expect("it listens");
         drop(words);
-        let said = self.said.next().expect("nobody took its lock away").expect("text");
+        let said = self.said.next().expect("its lock is still there").expect("text");
         assert_eq!(said, "commit: ok");
         assert!(self.git.wait().expect("it ends").success());
     }
@@ -167,16 +167,27 @@ fn age(lock: &Path) {
     file.set_times(times).expect("its time can be set");
 }
 
-/// What is told of a lock that is not known to be stale, and that it stays.
-fn is_told_of(site: &Site, lock: &Path, run: impl Fn(&[&str]) -> Done) -> String {
+/// What is told of a lock that is not known to be stale, and that it stays. It is a problem only where no process is seen that
+/// may hold it.
+fn is_told_of(site: &Site, (lock, kind): (&Path, &str), run: impl Fn(&[&str]) -> Done) -> String {
     age(lock);
-    let told = run(&["doctor"]).exits(1).out;
+    let (list, other, code) = match kind {
+        "held_lock" => ("notes", "problems", 0),
+        _ => ("problems", "notes", 1),
+    };
+    let told = run(&["doctor"]).exits(code).out;
     let shown = format!("{} is a lock of git that stays; ", lock.display());
     let (_, why) = told.split_once(&shown).unwrap_or_else(|| panic!("{told}"));
-    let checked = run(&["db", "check", "--fix", "--json"]).exits(1).document();
-    let problem = &checked["problems"][0];
+    let checked = run(&["db", "check", "--fix", "--json"]).exits(code).document();
+    let [found] = &checked[list].as_array().expect("a list")[..] else { panic!("{checked:#}") };
     let path = lock.display().to_string();
-    assert_eq!((&problem["kind"], &problem["path"]), (&"held_lock".into(), &path.into()));
+    assert_eq!((&found["kind"], &found["path"]), (&kind.into(), &path.into()));
+    assert_eq!(checked[other], serde_json::json!([]));
+    let checked = run(&["db", "check"]).exits(code).out;
+    assert!(checked.contains(&shown), "{checked}");
+    assert_eq!(checked.contains("everything is fine"), code == 0, "{checked}");
+    let doctor = run(&["doctor", "--json"]).exits(code).document();
+    assert_eq!(doctor[list].as_array().map(Vec::len), Some(1), "{doctor:#}");
     assert!(lock.exists(), "it stays in {}", site.root.display());
     why.to_owned()
 }
@@ -186,7 +197,7 @@ fn a_lock_whose_git_lives_for_long_is_told_of() {
     let site = Site::new();
     site.run(&["workspace", "run", "box", "--", "true"]).exits(0);
     let mut locker = Locker::new(&site, "refs/agentos/runs/some");
-    let why = is_told_of(&site, &locker.lock, |words| site.run(words));
+    let why = is_told_of(&site, (&locker.lock, "held_lock"), |words| site.run(words));
     let git = format!("it may belong to a git that is at work: process {}\n", locker.git.id());
     assert!(why.starts_with(&git), "{why}");
     locker.git.kill().expect("it lives");
@@ -228,7 +239,8 @@ fn a_lock_whose_git_may_live_in_another_container_is_not_removed() {
     let site = Site::new();
     site.run(&["workspace", "run", "box", "--", "true"]).exits(0);
     let locker = Locker::new(&site, "refs/agentos/runs/some");
-    let why = is_told_of(&site, &locker.lock, |words| contained(&site, words));
+    let lock = (&*locker.lock, "unseen_lock");
+    let why = is_told_of(&site, lock, |words| contained(&site, words));
     assert!(why.starts_with("whether its git lives can't be seen from here"), "{why}");
     locker.commit();
     site.run(&["doctor"]).exits(0);
@@ -248,9 +260,41 @@ fn a_lock_whose_git_lives_in_a_container_with_other_mounts_is_waited_for() {
     let words = [&enter[..], &["sh", "-c", &script]].concat();
     let call = site.stand.call_program(Path::new("/usr/bin/unshare"), &site.root, &words);
     let locker = Locker::of(&site, "refs/agentos/runs/some", call.command);
-    let why = is_told_of(&site, &locker.lock, |words| site.run(words));
+    let why = is_told_of(&site, (&locker.lock, "held_lock"), |words| site.run(words));
     assert!(why.starts_with("it may belong to a git that is at work: process "), "{why}");
     locker.commit();
+}
+
+#[test]
+fn what_fails_over_a_lock_whose_git_can_not_be_seen_names_it_and_what_to_do() {
+    let site = Site::new();
+    site.template("save", "await ctx.shell(\"git add .\");");
+    site.template("stage", "await ctx.git.stageAll();");
+    site.commit("workflows that stage");
+    let lock = site.root.join(".git/index.lock");
+    let said = format!("{} is a lock of git that stays; whether its git lives", lock.display());
+    let is_named = |told: &Done| {
+        assert!(told.err.contains(&said), "{told:#?}");
+        assert!(told.err.contains("remove it if no git is at work there"), "{told:#?}");
+        assert!(told.err.contains("`agentos doctor` lists such locks"), "{told:#?}");
+    };
+    fs::write(&lock, "").expect("a file");
+    is_named(&contained(&site, &["run", "save", "--workspace", "none"]).exits(1));
+    let staged = contained(&site, &["run", "stage", "--workspace", "none", "--json"]).exits(1);
+    is_named(&staged);
+    let error = staged.document()["error"]["message"].as_str().expect("a message").to_owned();
+    assert!(error.contains(&said), "{error}");
+    fs::remove_file(&lock).expect("it is removed");
+    assert!(
+        !contained(&site, &["run", "save", "--workspace", "none"]).exits(0).err.contains("lock")
+    );
+    site.run(&["workspace", "run", "box", "--", "true"]).exits(0);
+    let lock = site.root.join(".git/worktrees/box/index.lock");
+    fs::write(&lock, "").expect("a file");
+    let told = contained(&site, &["workspace", "run", "box", "--", "git", "add", "."]).exits(128);
+    let said = format!("{} is a lock of git that stays", lock.display());
+    assert!(told.err.contains(&said), "{told:#?}");
+    assert!(lock.exists());
 }
 
 /// A command that commits, once the hook below is there to stop it.

@@ -37,12 +37,15 @@ fn a_budget_that_runs_out_ends_the_session() {
     let busy = Turn::say("More.").call(Call::run("true")).using(usage);
     let site = Site::new(RealAgent::Claude, Scenario::new(Exchange::new([busy]).endless()));
     site.workflow(
-        "const { exitReason, usage } = await run(\"coder\", \"never end\", { check: false, budget: { tokens: 25000 } });\n\
-         return { exitReason, usage };",
+        "const { exitReason, message } = await run(\"coder\", \"never end\", { check: false, budget: { tokens: 25000 } });\n\
+         return { exitReason, message };",
     );
     let output = &site.run(0)["output"];
     assert_eq!(output["exitReason"], "budget", "{output:#}");
-    let used = output["usage"]["inputTokens"].as_u64().expect("a number");
+    let message = output["message"].as_str().expect("it says why");
+    let used =
+        message.strip_prefix("it used ").and_then(|rest| rest.split_once(" tokens of 25000"));
+    let used: u64 = used.expect(message).0.parse().expect("a number");
     assert!((20_000..200_000).contains(&used), "{output:#}");
 }
 

@@ -76,6 +76,26 @@ fn tokens_are_unknown_where_a_part_of_the_session_has_told_nothing() {
     assert_eq!(run["output"]["usage"]["inputTokens"], Value::Null, "{run:#}");
 }
 
+/// Says what one message used, and drops its stream.
+#[test]
+fn tokens_and_cost_are_unknown_where_the_stream_was_dropped() {
+    let usage = json!({ "input_tokens": 100, "output_tokens": 20 });
+    let content = json!([{ "type": "text", "text": "one" }]);
+    let lines = [
+        json!({ "type": "system", "subtype": "init", "session_id": "s", "model": "m-1" }),
+        json!({ "type": "assistant", "message": { "id": "a", "content": content, "usage": usage } }),
+    ];
+    let program = format!("echo '{}'\necho '{}'\n", lines[0], lines[1]);
+    let settings = "command = [\"sh\", \"late.sh\"]\noutput = \"claude\"\n[prices.m]\ninput = 1000\noutput = 0";
+    let stage = stage("", (settings, &program));
+    let run = stage.run().exits(1).document();
+    let session = session(&run);
+    assert_eq!(session["error"]["detail"]["exit_reason"], "dropped", "{run:#}");
+    for used in ["input_tokens", "output_tokens", "cached_tokens", "cost_usd"] {
+        assert_eq!(session[used], Value::Null, "{used}: {run:#}");
+    }
+}
+
 #[test]
 fn a_budget_that_nobody_could_notice_is_refused() {
     for (options, settings) in
