@@ -3309,7 +3309,7 @@ export interface operations {
                 };
             };
             421: components["responses"]["Problem421"];
-            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-input`: The input is not what the workflow takes. `wrong-agents`: These agents can't be had. */
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-input`: The input is not what the workflow takes. `outside-project`: A file is not in the project. `wrong-agents`: These agents can't be had. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3317,7 +3317,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:wrong-agents";
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:outside-project" | "urn:agentos:problem:wrong-agents";
                     };
                 };
             };
@@ -3428,7 +3428,7 @@ export interface operations {
                 };
             };
             421: components["responses"]["Problem421"];
-            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-input`: The input is not what the workflow takes. `wrong-agents`: These agents can't be had. */
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-input`: The input is not what the workflow takes. `outside-project`: A file is not in the project. `wrong-agents`: These agents can't be had. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3436,7 +3436,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:wrong-agents";
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:outside-project" | "urn:agentos:problem:wrong-agents";
                     };
                 };
             };

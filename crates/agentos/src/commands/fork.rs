@@ -1,7 +1,7 @@
 //! `agentos fork`: a new run that goes on from before some step of another one, with the files as they were then.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use agentos_core::entry::RunStarted;
@@ -9,19 +9,19 @@ use agentos_core::value::Value;
 use agentos_engine::fork::{ForkAt, ForkError, fork, trial};
 use agentos_engine::library::Library as _;
 use agentos_engine::travel::Asked;
-use agentos_store::folder::RunFolder;
 use agentos_store::records::{Records as _, RunRecord};
 use agentos_store::sqlite::{Owner, SqliteStore};
 use serde_json::Map;
 
 use super::report;
 use crate::error::{Cause, CommandError, Result};
-use crate::inputs::{Given, assemble, files, files_within};
+use crate::inputs::{Given, assemble};
 use crate::launch;
 use crate::session::{Opened, Session};
 use crate::start::RunNames;
 use crate::travel::fresh::Fresh;
-use crate::travel::latest::{self, Latest};
+use crate::travel::input_files::{self, NewFolder};
+use crate::travel::latest::{self, Before, Latest};
 use crate::travel::past::{self, Past};
 use crate::travel::sequel::Sequel;
 use crate::view::Stream;
@@ -181,10 +181,7 @@ async fn make(
     let context = Context { old, names: &names, started: started.as_ref(), before, schema };
     let mut sequel = with_input(session, &context, (sequel, args))?;
     sequel = match &latest {
-        Some(latest) => {
-            let input = sequel.input().unwrap_or(&context.before).clone();
-            sequel.with_source(latest.clone(), latest.start(session, old, (input, &agents))?)
-        }
+        Some(latest) => with_latest(session, &context, latest, (sequel, &agents, args.from_afar))?,
         None => sequel.with_agents(agents),
     };
     let (path, branch) = fresh.expected(&names.run_id).await?;
@@ -255,25 +252,45 @@ fn with_input<'a>(
     };
     let given = assemble(schema.as_ref(), given)?;
     let mut input = launch::accept(&old.workflow, schema.as_ref(), given)?;
-    let project = PathBuf::from(old.work_dir.clone().unwrap_or_default());
-    let found = if args.from_afar {
-        files_within(&project, schema.as_ref(), &input)?
-    } else {
-        let cwd = session.surroundings.cwd.clone().unwrap_or_default();
-        files(schema.as_ref(), &input, &cwd)?
-    };
-    let folder = RunFolder::new(&project, names.run);
-    let creating = folder.begin().map_err(|error| CommandError::failed(error.to_string()))?;
-    let context = folder.path().join("context");
-    for file in found {
+    let found = input_files::find(session, old, (schema.as_ref(), &input), args.from_afar)?;
+    let project = input_files::project_of(old);
+    for file in &found {
         if before.get(&file.property) != input.get(&file.property) {
             given_files.insert(file.property.clone(), file.told(&project));
         }
-        file.copy_into(&context, &mut input)?;
     }
+    let folder = NewFolder::create(old, names.run, (found.iter(), &mut input))?;
     // What is no file any more has no other name.
     given_files.retain(|property, _| input.get(property).is_some());
-    Ok(sequel.with_input(input, (&context, given_files)).in_new_folder(creating))
+    Ok(sequel.with_input(input, given_files).in_new_folder(&folder))
+}
+
+/// With the workflow as it is now, and with what a run of that begins with.
+fn with_latest<'a>(
+    session: &Session,
+    Context { old, names, started, before, .. }: &Context<'_>,
+    latest: &Latest,
+    (sequel, agents, from_afar): (Sequel<'a>, &BTreeMap<String, String>, bool),
+) -> Result<Sequel<'a>> {
+    // With another input it has copies of its own already.
+    let home = match (sequel.input(), started) {
+        (None, Some(start)) => &start.home,
+        _ => sequel.home(),
+    };
+    let before = Before {
+        input: sequel.input().unwrap_or(before).clone(),
+        context: Path::new(&home.context_path),
+        given_files: &home.given_files,
+        agents,
+        from_afar,
+    };
+    let beginning = latest.start(session, old, before)?;
+    let (start, folder) = beginning.in_new_folder(old, names.run)?;
+    let sequel = sequel.with_source(latest.clone(), start);
+    Ok(match &folder {
+        Some(folder) => sequel.in_new_folder(folder),
+        None => sequel,
+    })
 }
 
 /// What the run's own source takes.

@@ -72,8 +72,8 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     if args.take_over {
         take_over(session, name).await?;
     }
-    let Prepared { opened, run, mover } =
-        prepare(session, name, (args.latest, args.detach)).await?;
+    let how = Preparation { latest: args.latest, is_left: args.detach, from_afar: false };
+    let Prepared { opened, run, mover } = prepare(session, name, how).await?;
     let store = &opened.store;
     if let Some(subject) = workspace::setup::subject(session).filter(|_| args.allow_setup) {
         // It may wait for just that.
@@ -94,7 +94,7 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     report(session, store, &detail, args.json).await
 }
 
-/// Lets a run go on in the hands of whoever attends to the database.
+/// Lets a run go on at the request of a caller who is elsewhere, in the hands of whoever attends to the database.
 pub(crate) async fn detached(
     session: &Session,
     name: &str,
@@ -103,7 +103,8 @@ pub(crate) async fn detached(
     if takes_over {
         take_over(session, name).await?;
     }
-    let Prepared { opened, run, mover } = prepare(session, name, (latest, true)).await?;
+    let how = Preparation { latest, is_left: true, from_afar: true };
+    let Prepared { opened, run, mover } = prepare(session, name, how).await?;
     leave(session, &opened, (run, mover.is_some())).await
 }
 
@@ -115,18 +116,25 @@ struct Prepared {
     mover: Option<Owner>,
 }
 
-/// Prepares a run for being driven: by this process, or with `is_left` by another one.
-async fn prepare(
-    session: &Session,
-    name: &str,
-    (latest, is_left): (bool, bool),
-) -> Result<Prepared> {
+/// How a run is prepared for being driven.
+#[derive(Debug, Clone, Copy)]
+struct Preparation {
+    /// With the workflow as it is now.
+    latest: bool,
+    /// It is left to another process.
+    is_left: bool,
+    /// The caller is elsewhere, and is given nothing but files of the project.
+    from_afar: bool,
+}
+
+/// Prepares a run for being driven.
+async fn prepare(session: &Session, name: &str, how: Preparation) -> Result<Prepared> {
     let opened = session.open_for(name)?;
     let store = &opened.store;
     let run = names::find(store, name).await?;
     refuse_elsewhere(store, run).await?;
-    let mover = match latest {
-        true => latest::switch(session, &opened, (run, is_left)).await?,
+    let mover = match how.latest {
+        true => latest::switch(session, &opened, (run, how)).await?,
         false => None,
     };
     if !store.head(run).await?.standing.is_ended() {

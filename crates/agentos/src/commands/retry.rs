@@ -42,9 +42,24 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// How a new run is made out of one that failed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How {
+    /// With the workflow as it is now.
+    pub(crate) latest: bool,
+    /// The caller is elsewhere, and is given nothing but files of the project.
+    pub(crate) from_afar: bool,
+}
+
+impl Args {
+    const fn how(&self) -> How {
+        How { latest: self.latest, from_afar: false }
+    }
+}
+
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.detach {
-        let record = detached(session, &args.run, args.latest).await?;
+        let record = detached(session, &args.run, args.how()).await?;
         session.output.lines([record.run_id])?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -52,16 +67,16 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let store = &opened.store;
     // What is seen to its end here is ours from the start: an executor that lives must not find it first.
     let owner = foreground::enlist(store)?;
-    let run = mended(session, &opened, (&args.run, args.latest), Some(owner.id())).await?.id;
+    let run = mended(session, &opened, (&args.run, args.how()), Some(owner.id())).await?.id;
     let stream = if args.json { Stream::Error } else { Stream::Out };
     let detail = foreground::see_to_end(session, store, (owner, run), stream).await?;
     report(session, store, &detail, args.json).await
 }
 
 /// Makes the new run, and leaves it to whoever attends to the database.
-pub(crate) async fn detached(session: &Session, run: &str, latest: bool) -> Result<RunRecord> {
+pub(crate) async fn detached(session: &Session, run: &str, how: How) -> Result<RunRecord> {
     let opened = session.open_for(run)?;
-    let record = mended(session, &opened, (run, latest), None).await?;
+    let record = mended(session, &opened, (run, how), None).await?;
     foreground::leave_if_ended(session, &opened.store, record.id).await?;
     opened.ensure_attended().await?;
     Ok(record)
@@ -71,17 +86,18 @@ pub(crate) async fn detached(session: &Session, run: &str, latest: bool) -> Resu
 async fn mended(
     session: &Session,
     opened: &Opened,
-    (name, is_latest): (&str, bool),
+    (name, how): (&str, How),
     owner: Option<OwnerId>,
 ) -> Result<RunRecord> {
     let store = &opened.store;
     let old = names::find_detail(store, name).await?;
+    let is_latest = how.latest;
     let latest = match is_latest {
         true => Some(Latest::find(session, &old.run)?),
         false => None,
     };
     let placed = workspace::ensure(session, store, &old.run).await?;
-    let run = make(session, opened, (&old, latest.as_ref()), owner).await?;
+    let run = make(session, opened, (&old, latest.as_ref(), how.from_afar), owner).await?;
     let record = store.run_detail(run).await?.run;
     if let Some(placed) = placed {
         tend::occupy(session, store, &record, placed).await?;
@@ -104,7 +120,7 @@ async fn mended(
 async fn make(
     session: &Session,
     opened: &Opened,
-    (old, latest): (&RunDetail, Option<&Latest>),
+    (old, latest, from_afar): (&RunDetail, Option<&Latest>, bool),
     owner: Option<OwnerId>,
 ) -> Result<RunId> {
     let run = RunId(Uuid::now_v7());
@@ -123,17 +139,21 @@ async fn make(
     };
     let again = match (latest, &started) {
         (Some(latest), Some(started)) => {
-            let (start, notes) = latest.start_again(session, (record, started))?;
+            let (beginning, notes) = latest.start_again(session, (record, started), from_afar)?;
             notes.iter().for_each(|note| session.output.note(note));
-            Some((latest, start))
+            let (start, folder) = beginning.in_new_folder(record, run)?;
+            Some((latest, start, folder))
         }
         _ => None,
     };
     for choice in 0..NAMES {
         let run_id = short_name(run, &record.workflow, choice);
         let mut sequel = Sequel::in_the_same_place(record, run, run_id);
-        if let Some((latest, start)) = &again {
+        if let Some((latest, start, folder)) = &again {
             sequel = sequel.with_source((*latest).clone(), start.clone());
+            if let Some(folder) = folder {
+                sequel = sequel.in_new_folder(folder);
+            }
             let request = sequel.request(ForkAt::Failure, None);
             trial(store, session.library(store), request).await.map_err(refused)?;
             sequel = sequel.kept(opened).await?;

@@ -19,7 +19,8 @@ use uuid::Uuid;
 use super::start;
 use crate::commands::approve::{self, Decision};
 use crate::commands::fork::{self, Wanted};
-use crate::commands::{resume, retry, signal};
+use crate::commands::retry::{self, How};
+use crate::commands::{resume, signal};
 use crate::databases::counterpart::refuse_elsewhere;
 use crate::error::{Cause, CommandError, Result};
 use crate::foreground;
@@ -39,7 +40,8 @@ pub(super) async fn resume(session: &Session, run: RunId, how: Resumption) -> Re
 
 /// A new run that mends this one.
 pub(super) async fn retry(session: &Session, run: RunId, latest: bool) -> Result<RunId> {
-    Ok(retry::detached(session, &run.to_string(), latest).await?.id)
+    let how = How { latest, from_afar: true };
+    Ok(retry::detached(session, &run.to_string(), how).await?.id)
 }
 
 /// A new run from before some step of this one.

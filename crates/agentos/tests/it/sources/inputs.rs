@@ -14,7 +14,7 @@ const WAITS: &str = "await ctx.waitFor(\"go\");\nreturn ctx.input;";
 
 impl Place {
     /// The workflow has this body and takes such an input from now on.
-    fn takes(&self, body: &str, schema: &Value) {
+    pub(super) fn takes(&self, body: &str, schema: &Value) {
         self.write(body);
         let file = self.root.join(".agent/workflows/templates/work.ts");
         let text = fs::read_to_string(&file).expect("it is there");
