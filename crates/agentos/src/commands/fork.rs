@@ -17,6 +17,7 @@ use super::report;
 use crate::error::{Cause, CommandError, Result};
 use crate::inputs::{Given, assemble};
 use crate::launch;
+use crate::output::Notes;
 use crate::session::{Opened, Session};
 use crate::start::RunNames;
 use crate::travel::fresh::Fresh;
@@ -85,8 +86,13 @@ pub(crate) struct Wanted {
     pub(crate) latest: bool,
 }
 
-/// Makes the new run at the request of somebody who is elsewhere, and leaves it to whoever attends to the database.
-pub(crate) async fn detached(session: &Session, run: &str, wanted: Wanted) -> Result<RunNames> {
+/// Makes the new run at the request of a caller who is elsewhere, and leaves it to whoever attends to the database. Answers with
+/// what was said about it as well.
+pub(crate) async fn detached(
+    session: &Session,
+    run: &str,
+    wanted: Wanted,
+) -> Result<(RunNames, Vec<String>)> {
     let opened = session.open_for(run)?;
     let store = &opened.store;
     let past = Past::load(store, names::find(store, run).await?).await?;
@@ -103,11 +109,12 @@ pub(crate) async fn detached(session: &Session, run: &str, wanted: Wanted) -> Re
         detach: true,
         json: true,
     };
-    let names = make(session, &opened, (&past, step), &args, None).await?;
+    let mut notes = Notes::new(&session.output);
+    let names = make(session, &opened, (&past, step), &args, (None, &mut notes)).await?;
     scribe::write(store, names.run).await;
     foreground::leave_if_ended(session, store, names.run).await?;
     opened.ensure_attended().await?;
-    Ok(names)
+    Ok((names, notes.said()))
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -116,7 +123,8 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let past = Past::load(store, names::find(store, &args.run).await?).await?;
     let step = past.step(&args.from_step)?;
     let owner = if args.detach { None } else { Some(foreground::enlist(store)?) };
-    let names = make(session, &opened, (&past, step), args, owner.as_ref()).await?;
+    let mut notes = Notes::new(&session.output);
+    let names = make(session, &opened, (&past, step), args, (owner.as_ref(), &mut notes)).await?;
     let old = &past.run.run_id;
     let source = if args.latest { ", with the latest source" } else { "" };
     session.output.note(&format!(
@@ -151,7 +159,7 @@ async fn make(
     opened: &Opened,
     (past, step): (&Past, &Asked),
     args: &Args,
-    owner: Option<&Owner>,
+    (owner, notes): (Option<&Owner>, &mut Notes<'_>),
 ) -> Result<RunNames> {
     let (store, old) = (&opened.store, &past.run);
     if past.is_superseded(step) {
@@ -173,11 +181,11 @@ async fn make(
     let started = past::started(store, old.id).await?;
     let agents = agents_of(session, started.as_ref(), args)?;
     let before = started.as_ref().map(|start| start.input.clone()).unwrap_or_default();
-    let (schema, (before, notes)) = match &latest {
+    let (schema, (before, left_out)) = match &latest {
         Some(latest) => (latest.workflow.input.clone(), latest.known_input(&before)),
         None => (schema_of(session, store, old).await?, (before, Vec::new())),
     };
-    notes.iter().for_each(|note| session.output.note(note));
+    left_out.iter().for_each(|note| notes.note(note));
     let context = Context { old, names: &names, started: started.as_ref(), before, schema };
     let mut sequel = with_input(session, &context, (sequel, args))?;
     sequel = match &latest {
@@ -190,9 +198,9 @@ async fn make(
     let library = session.library(store);
     let tried = trial(store, library.clone(), sequel.request(at, None)).await;
     let notices = tried.map_err(|error| refused(old, error, args.latest))?;
-    notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
+    notices.iter().for_each(|notice| notes.note(&notice.to_string()));
     let made = fresh.make(store, (past, step), &names).await?;
-    made.notes.iter().for_each(|note| session.output.note(note));
+    made.notes.iter().for_each(|note| notes.note(note));
     let workspace = &made.workspace;
     let sequel =
         sequel.in_workspace(&workspace.path, workspace.id.as_str(), workspace.branch.clone());

@@ -18,6 +18,7 @@ use agentos_store::store::Store as _;
 use super::report;
 use crate::databases::counterpart::refuse_elsewhere;
 use crate::error::{CommandError, ErrorKind, Result};
+use crate::output::Notes;
 use crate::session::{Opened, Session};
 use crate::view::Stream;
 use crate::{executor, foreground, names, workspace};
@@ -73,7 +74,8 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
         take_over(session, name).await?;
     }
     let how = Preparation { latest: args.latest, is_left: args.detach, from_afar: false };
-    let Prepared { opened, run, mover } = prepare(session, name, how).await?;
+    let mut notes = Notes::new(&session.output);
+    let Prepared { opened, run, mover } = prepare(session, name, how, &mut notes).await?;
     let store = &opened.store;
     if let Some(subject) = workspace::setup::subject(session).filter(|_| args.allow_setup) {
         // It may wait for just that.
@@ -94,18 +96,21 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     report(session, store, &detail, args.json).await
 }
 
-/// Lets a run go on at the request of a caller who is elsewhere, in the hands of whoever attends to the database.
+/// Lets a run go on at the request of a caller who is elsewhere, in the hands of whoever attends to the database. Answers
+/// with what was said about it.
 pub(crate) async fn detached(
     session: &Session,
     name: &str,
     (latest, takes_over): (bool, bool),
-) -> Result<()> {
+) -> Result<Vec<String>> {
     if takes_over {
         take_over(session, name).await?;
     }
     let how = Preparation { latest, is_left: true, from_afar: true };
-    let Prepared { opened, run, mover } = prepare(session, name, how).await?;
-    leave(session, &opened, (run, mover.is_some())).await
+    let mut notes = Notes::new(&session.output);
+    let Prepared { opened, run, mover } = prepare(session, name, how, &mut notes).await?;
+    leave(session, &opened, (run, mover.is_some())).await?;
+    Ok(notes.said())
 }
 
 /// A run with its workspace, under the source that is asked for.
@@ -128,13 +133,18 @@ struct Preparation {
 }
 
 /// Prepares a run for being driven.
-async fn prepare(session: &Session, name: &str, how: Preparation) -> Result<Prepared> {
+async fn prepare(
+    session: &Session,
+    name: &str,
+    how: Preparation,
+    notes: &mut Notes<'_>,
+) -> Result<Prepared> {
     let opened = session.open_for(name)?;
     let store = &opened.store;
     let run = names::find(store, name).await?;
     refuse_elsewhere(store, run).await?;
     let mover = match how.latest {
-        true => latest::switch(session, &opened, (run, how)).await?,
+        true => latest::switch(session, &opened, (run, how), notes).await?,
         false => None,
     };
     if !store.head(run).await?.standing.is_ended() {

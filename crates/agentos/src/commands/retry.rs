@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::report;
 use crate::error::{Cause, CommandError, Result};
+use crate::output::Notes;
 use crate::session::{Opened, Session};
 use crate::travel::changed::ChangedWorkflow;
 use crate::travel::latest::{self, Latest};
@@ -59,7 +60,7 @@ impl Args {
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.detach {
-        let record = detached(session, &args.run, args.how()).await?;
+        let (record, _) = detached(session, &args.run, args.how()).await?;
         session.output.lines([record.run_id])?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -67,19 +68,26 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let store = &opened.store;
     // What is seen to its end here is ours from the start: an executor that lives must not find it first.
     let owner = foreground::enlist(store)?;
-    let run = mended(session, &opened, (&args.run, args.how()), Some(owner.id())).await?.id;
+    let mut notes = Notes::new(&session.output);
+    let request = (args.run.as_str(), args.how());
+    let run = mended(session, &opened, request, (Some(owner.id()), &mut notes)).await?.id;
     let stream = if args.json { Stream::Error } else { Stream::Out };
     let detail = foreground::see_to_end(session, store, (owner, run), stream).await?;
     report(session, store, &detail, args.json).await
 }
 
-/// Makes the new run, and leaves it to whoever attends to the database.
-pub(crate) async fn detached(session: &Session, run: &str, how: How) -> Result<RunRecord> {
+/// Makes the new run, and leaves it to whoever attends to the database. Answers with what was said about it as well.
+pub(crate) async fn detached(
+    session: &Session,
+    run: &str,
+    how: How,
+) -> Result<(RunRecord, Vec<String>)> {
     let opened = session.open_for(run)?;
-    let record = mended(session, &opened, (run, how), None).await?;
+    let mut notes = Notes::new(&session.output);
+    let record = mended(session, &opened, (run, how), (None, &mut notes)).await?;
     foreground::leave_if_ended(session, &opened.store, record.id).await?;
     opened.ensure_attended().await?;
-    Ok(record)
+    Ok((record, notes.said()))
 }
 
 /// The new run, in the workspace of the one that it mends.
@@ -87,7 +95,7 @@ async fn mended(
     session: &Session,
     opened: &Opened,
     (name, how): (&str, How),
-    owner: Option<OwnerId>,
+    (owner, notes): (Option<OwnerId>, &mut Notes<'_>),
 ) -> Result<RunRecord> {
     let store = &opened.store;
     let old = names::find_detail(store, name).await?;
@@ -97,7 +105,8 @@ async fn mended(
         false => None,
     };
     let placed = workspace::ensure(session, store, &old.run).await?;
-    let run = make(session, opened, (&old, latest.as_ref(), how.from_afar), owner).await?;
+    let source = (&old, latest.as_ref(), how.from_afar);
+    let run = make(session, opened, source, (owner, notes)).await?;
     let record = store.run_detail(run).await?.run;
     if let Some(placed) = placed {
         tend::occupy(session, store, &record, placed).await?;
@@ -121,7 +130,7 @@ async fn make(
     session: &Session,
     opened: &Opened,
     (old, latest, from_afar): (&RunDetail, Option<&Latest>, bool),
-    owner: Option<OwnerId>,
+    (owner, notes): (Option<OwnerId>, &mut Notes<'_>),
 ) -> Result<RunId> {
     let run = RunId(Uuid::now_v7());
     let (store, record) = (&opened.store, &old.run);
@@ -139,8 +148,9 @@ async fn make(
     };
     let again = match (latest, &started) {
         (Some(latest), Some(started)) => {
-            let (beginning, notes) = latest.start_again(session, (record, started), from_afar)?;
-            notes.iter().for_each(|note| session.output.note(note));
+            let (beginning, left_out) =
+                latest.start_again(session, (record, started), from_afar)?;
+            left_out.iter().for_each(|note| notes.note(note));
             let (start, folder) = beginning.in_new_folder(record, run)?;
             Some((latest, start, folder))
         }
@@ -161,7 +171,7 @@ async fn make(
         let request = sequel.request(ForkAt::Failure, owner);
         match fork(store, session.library(store), request).await {
             Ok(notices) => {
-                notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
+                notices.iter().for_each(|notice| notes.note(&notice.to_string()));
                 return Ok(run);
             }
             Err(ForkError::Create(CreateError::NameTaken { .. })) => {}

@@ -20,6 +20,7 @@ use serde::Serialize;
 use super::Preparation;
 use crate::error::{CommandError, Result};
 use crate::inputs::FileInput;
+use crate::output::Notes;
 use crate::session::{Opened, Session};
 use crate::travel::input_files;
 use crate::travel::latest::{self, Latest};
@@ -33,16 +34,17 @@ pub(super) async fn switch(
     session: &Session,
     opened: &Opened,
     (run, Preparation { is_left, from_afar, .. }): (RunId, Preparation),
+    said: &mut Notes<'_>,
 ) -> Result<Option<Owner>> {
     let store = &opened.store;
     let (record, latest) = find(session, store, run).await?;
     let Some(latest) = latest else {
-        session.output.note(SAME);
+        said.note(SAME);
         return Ok(None);
     };
     let Planned { request, notes, context, files } =
         plan(session, store, (&record, &latest), from_afar).await?;
-    notes.iter().for_each(|note| session.output.note(note));
+    notes.iter().for_each(|note| said.note(note));
     let tried = switch::trial(store, session.library(store), &request).await;
     told(store, &record, tried).await?;
     latest.keep(opened).await?;
@@ -55,9 +57,9 @@ pub(super) async fn switch(
         let _freed = store.release(run, epoch).await;
     }
     scribe::write(store, run).await;
-    session.output.note("the run goes on with the latest source");
+    said.note("the run goes on with the latest source");
     let known = store.run_detail(run).await?.steps;
-    notices(&moved, &known).iter().for_each(|notice| session.output.note(notice));
+    notices(&moved, &known).iter().for_each(|notice| said.note(notice));
     Ok(Some(owner))
 }
 
