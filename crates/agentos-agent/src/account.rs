@@ -2,9 +2,11 @@
 
 use agentos_process::exit::{Exit, Reason};
 
-use crate::bounds::{ANSWER_BYTES, DENIALS, MESSAGE_BYTES, WHOLE_ANSWER_BYTES, cut};
+use crate::answer::Answer;
+use crate::bounds::{ANSWER_BYTES, DENIALS, LINE_BYTES, MESSAGE_BYTES, cut};
 use crate::classify::kind_of;
 use crate::event::AgentEvent;
+use crate::lines::Loss;
 use crate::usage::Usage;
 use crate::verdict::{Trouble, TroubleKind, Verdict};
 
@@ -13,8 +15,10 @@ use crate::verdict::{Trouble, TroubleKind, Verdict};
 pub(crate) struct Account {
     pub(crate) session_id: Option<String>,
     pub(crate) model: Option<String>,
-    /// What was said last, at most [`WHOLE_ANSWER_BYTES`] of it.
-    pub(crate) text: String,
+    /// What was said last.
+    answer: Answer,
+    /// Why an event that came after that could not be read. It may have been the agent's last word.
+    lost: Option<Loss>,
     pub(crate) usage: Usage,
     pub(crate) cost_usd: Option<f64>,
     /// Whether the agent has said what it used in all.
@@ -38,7 +42,18 @@ impl Account {
 
     /// The agent has said this; what it said before is not its last word.
     pub(crate) fn said(&mut self, text: &str) {
-        self.text = cut(text, WHOLE_ANSWER_BYTES);
+        self.said_in_pieces(text.into());
+    }
+
+    /// The same, where it came piece by piece.
+    pub(crate) fn said_in_pieces(&mut self, answer: Answer) {
+        self.answer = answer;
+        self.lost = None;
+    }
+
+    /// An event could not be read. Unless the agent says something after it, what it said before may not be its last word.
+    pub(crate) const fn lost(&mut self, loss: Loss) {
+        self.lost = Some(loss);
     }
 
     /// A tool was not allowed.
@@ -86,7 +101,7 @@ impl Account {
                 Some(Trouble::new(TroubleKind::Killed, "it was ended"))
             }
         };
-        let said = std::mem::take(&mut self.text);
+        let Answer { text: said, is_cut, .. } = std::mem::take(&mut self.answer);
         let (text, whole_text) = match said.len() {
             0..=ANSWER_BYTES => (said, None),
             _ => (cut(&said, ANSWER_BYTES), Some(said)),
@@ -95,6 +110,7 @@ impl Account {
             trouble,
             text,
             whole_text,
+            is_cut: is_cut || self.lost.is_some(),
             session_id: self.session_id.clone(),
             model: self.model.clone(),
             usage: self.usage,
@@ -114,7 +130,9 @@ impl Account {
         let complaints = last_words(complaints);
         match (&self.ending, exit.exit_code) {
             (Some(Err(trouble)), _) => Some(trouble.clone()),
-            (Some(Ok(())), Some(0)) if self.denied.is_empty() => None,
+            (Some(Ok(())), Some(0)) if self.denied.is_empty() => {
+                self.lost.map(|loss| Trouble::new(TroubleKind::Malformed, unread(loss)))
+            }
             (Some(Ok(())), Some(0)) => {
                 let message = format!("it was not allowed to use {}", self.denied.join(", "));
                 Some(Trouble::new(TroubleKind::PermissionDenied, message))
@@ -138,6 +156,15 @@ impl Account {
             }
         }
     }
+}
+
+/// Why its last word is not known.
+fn unread(loss: Loss) -> String {
+    let what = match loss {
+        Loss::TooLong => format!("a line of its output is longer than {LINE_BYTES} bytes"),
+        Loss::Missing => "a part of its output is missing, it wrote more than is kept".to_owned(),
+    };
+    format!("{what}: its answer may have been there, and could not be read")
 }
 
 fn how(exit: &Exit) -> String {

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::bounds::ARGUMENT_BYTES;
 use crate::event::AgentEvent;
+use crate::lines::Loss;
 use crate::permission::Permission;
 use crate::usage::Baseline;
 use crate::verdict::Verdict;
@@ -169,6 +170,9 @@ pub trait Translator: Send {
 
     /// What one line of its standard output says.
     fn feed(&mut self, line: &str) -> Vec<AgentEvent>;
+
+    /// The beginning of a line that could not be kept whole. Where lines are events, it may have been any event.
+    fn feed_cut(&mut self, beginning: &str, loss: Loss) -> Vec<AgentEvent>;
 
     /// How the session ended, now that the process has. `complaints` is the end of its standard error.
     fn finish(&mut self, exit: &Exit, complaints: &str) -> Verdict;

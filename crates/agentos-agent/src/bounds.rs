@@ -1,12 +1,12 @@
 //! Every limit of this crate: whatever an agent can make grow has a number here.
 
-/// Longest line of a stream that is read, in bytes. A longer one is passed over.
+/// Longest line of a stream that is read, in bytes. Of a longer one only the beginning is kept.
 pub const LINE_BYTES: usize = 8 << 20;
 
 /// Longest answer of an agent that becomes part of the run's log, in bytes. A longer one is cut off there.
 pub const ANSWER_BYTES: usize = 1 << 20;
 
-/// Longest answer of an agent that is kept at all, in bytes.
+/// Longest answer of an agent that is kept at all, in bytes. Of a longer one the rest is lost, and `…` stands in its place.
 pub const WHOLE_ANSWER_BYTES: usize = 16 << 20;
 
 /// How much of a tool's arguments or output an event carries, in bytes.

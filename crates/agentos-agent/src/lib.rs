@@ -12,6 +12,7 @@
 
 mod account;
 pub mod agent;
+mod answer;
 pub mod bounds;
 mod classify;
 mod claude;

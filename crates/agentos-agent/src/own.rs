@@ -20,6 +20,7 @@ use crate::bounds::{MESSAGE_BYTES, TEXT_BYTES, TOOL_BYTES, cut};
 use crate::classify::kind_of;
 use crate::event::AgentEvent;
 use crate::json::{count, money, object, text};
+use crate::lines::Loss;
 use crate::usage::Usage;
 use crate::verdict::{Trouble, TroubleKind, Verdict};
 
@@ -70,6 +71,11 @@ impl Translator for Own {
             _ => return Vec::new(),
         };
         vec![said]
+    }
+
+    fn feed_cut(&mut self, _: &str, loss: Loss) -> Vec<AgentEvent> {
+        self.account.lost(loss);
+        Vec::new()
     }
 
     fn is_piece(&self, line: &str) -> bool {

@@ -110,9 +110,12 @@ pub struct Verdict {
     pub trouble: Option<Trouble>,
     /// What the agent said last, as far as it becomes part of the run's log.
     pub text: String,
-    /// All of that, where it is longer.
+    /// All of that, where it is longer, or as much of it as is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole_text: Option<String>,
+    /// Whether something of it is not kept at all. `…` stands in its place, if it is known where that is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
     /// Under which name the agent finds the session again.
     pub session_id: Option<String>,
     /// The model.
@@ -135,5 +138,11 @@ impl Verdict {
     #[must_use]
     pub const fn is_success(&self) -> bool {
         self.trouble.is_none()
+    }
+
+    /// Whether the agent said more than `text` has.
+    #[must_use]
+    pub const fn is_truncated(&self) -> bool {
+        self.is_cut || self.whole_text.is_some()
     }
 }

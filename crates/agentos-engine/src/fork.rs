@@ -148,9 +148,9 @@ fn execute(
     let ForkRequest { at, run, home, input, source, old_names, new_names, now, .. } = request;
     // Whoever worked in the place of an agent goes on doing so, unless somebody else is named.
     let agents = if home.agents.is_empty() { old.home.agents.clone() } else { home.agents };
-    let given_files = match &input {
-        Some(_) => home.given_files,
-        None => old.home.given_files.clone(),
+    let given_files = match (&input, &source) {
+        (None, None) => old.home.given_files.clone(),
+        _ => home.given_files,
     };
     let limits = match source.as_deref() {
         Some(new) => new.clone(),

@@ -28,8 +28,8 @@ use crate::library::{Library, LibraryError, prelude};
 pub struct SwitchRequest {
     /// The run.
     pub run: RunId,
-    /// What it starts with under the other source: the definition, the input and the agents of this count. It has been
-    /// checked.
+    /// What it starts with under the other source: the definition, the input, the agents and the names of given files of this
+    /// count. It has been checked.
     pub start: Box<RunStarted>,
     /// The time.
     pub now: Timestamp,
@@ -144,7 +144,11 @@ async fn rebased(
         return Err(RebaseError::Empty.into());
     };
     let new = &*request.start;
-    let home = Home { agents: new.home.agents.clone(), ..(*old.home).clone() };
+    let home = Home {
+        agents: new.home.agents.clone(),
+        given_files: new.home.given_files.clone(),
+        ..(*old.home).clone()
+    };
     let start = RunStarted {
         definition: new.definition.clone(),
         input: new.input.clone(),

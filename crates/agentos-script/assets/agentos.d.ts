@@ -70,7 +70,10 @@ declare module "agentos" {
     description?: string;
     /** Your own version of it. */
     version?: string;
-    /** How long a run may be active, in milliseconds: waits do not count. One hour if nothing is said. */
+    /**
+     * How long a run may be active, in milliseconds: waits do not count, but output that waits for room on a full disk does.
+     * One hour if nothing is said.
+     */
     timeout?: number;
     /** How long a run may take at all, in milliseconds. */
     deadline?: number;
@@ -98,7 +101,7 @@ declare module "agentos" {
 
   export interface RunOptions {
     retry?: Retry | false;
-    /** How long each attempt may take, in milliseconds. */
+    /** How long each attempt may take, in milliseconds, also while output waits for room on a full disk. */
     timeout?: number;
     /**
      * Called before each attempt after the first, with what the one before threw. Or `"rollback"`: before each attempt after the
@@ -116,7 +119,7 @@ declare module "agentos" {
     cwd?: string;
     /** Added to the command's environment. */
     env?: Readonly<Record<string, string>>;
-    /** How long it may take, in milliseconds. */
+    /** How long it may take, in milliseconds. Waiting for room on a full disk does not count. */
     timeout?: number;
     /** How long it may say nothing, in milliseconds. */
     idleTimeout?: number;
@@ -524,7 +527,7 @@ declare module "agentos" {
     allowedTools?: readonly string[];
     /** How many turns it may take; only `claude` can be told. Use `timeout` and `budget` for the others. */
     maxTurns?: number;
-    /** How long it may take, in milliseconds. */
+    /** How long it may take, in milliseconds. Waiting for room on a full disk does not count. */
     timeout?: number;
     /** How long it may say nothing, in milliseconds; half an hour if nothing is said, for ever if it is 0. */
     idleTimeout?: number;
@@ -561,7 +564,7 @@ declare module "agentos" {
   export interface SessionResult<T = unknown> {
     /** What the agent said last. */
     readonly text: string;
-    /** Whether it said more than `text` has, which is 1 MiB at most. All of it is an artifact of the session. */
+    /** Whether it said more than `text` has, which is 1 MiB at most. Up to 16 MiB of it are an artifact of the session. */
     readonly truncated: boolean;
     /** The answer as JSON, if that was asked for. */
     readonly json: T;

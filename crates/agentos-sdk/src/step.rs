@@ -141,7 +141,7 @@ impl Step<'_> {
         self
     }
 
-    /// How long each attempt may take.
+    /// How long each attempt may take, also while output waits for room on a full disk.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(millis(timeout));
         self

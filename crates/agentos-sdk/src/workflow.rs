@@ -112,7 +112,8 @@ impl Workflow {
         self
     }
 
-    /// How long a run may be active: have something open that is not a wait. One hour, if nothing is said.
+    /// How long a run may be active: have something open that is not a wait. Output that waits for room on a
+    /// full disk is none. One hour, if nothing is said.
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.config.timeout = timeout;

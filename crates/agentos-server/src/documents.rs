@@ -18,8 +18,8 @@ pub use catalog::{
 };
 pub use execution::{
     AgentSession, Artifact, ArtifactType, ChangedWorkflow, Comment, Elsewhere, ElsewhereReason,
-    Execution, ExecutionDetail, Operation, Question, SessionStatus, Step, StepStatus, WaitKind,
-    Waiting, WorkflowStatus,
+    Execution, ExecutionDetail, ExecutionWithNotes, Operation, Question, SessionStatus, Step,
+    StepStatus, WaitKind, Waiting, WorkflowStatus,
 };
 pub(crate) use page::{PAGING, Page, Paging, Unreadable};
 pub use step_name::StepName;

@@ -73,6 +73,15 @@ pub struct Started {
     pub is_replayed: bool,
 }
 
+/// A run that was made out of another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DerivedRun {
+    /// The run.
+    pub run: RunId,
+    /// What the caller should know about how it was made, in lines for people.
+    pub notes: Vec<String>,
+}
+
 /// How a run goes on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Resumption {
@@ -168,14 +177,14 @@ pub trait House: Send + Sync + 'static {
     /// Has a run end, with what it has started, and waits a while for that. One that has ended stays as it is.
     async fn cancel(&self, found: Found, reason: Option<String>) -> Result<(), CancelError>;
 
-    /// Lets a run go on that nobody drives.
-    async fn resume(&self, found: Found, how: Resumption) -> Result<(), ResumeError>;
+    /// Lets a run go on that nobody drives. Answers with what the caller should know about that, in lines for people.
+    async fn resume(&self, found: Found, how: Resumption) -> Result<Vec<String>, ResumeError>;
 
     /// Makes a new run that mends this one; if it is said so, with the workflow as it is now.
-    async fn retry(&self, found: Found, latest: bool) -> Result<RunId, RetryError>;
+    async fn retry(&self, found: Found, latest: bool) -> Result<DerivedRun, RetryError>;
 
     /// Makes a new run that goes on from before some step of this one.
-    async fn fork(&self, found: Found, fork: Fork) -> Result<RunId, ForkError>;
+    async fn fork(&self, found: Found, fork: Fork) -> Result<DerivedRun, ForkError>;
 
     /// Sends an event to a run.
     async fn signal(&self, found: Found, event: Event) -> Result<(), SignalError>;

@@ -11,7 +11,7 @@ use agentos_core::value::Value;
 use serde_json::Map;
 
 use crate::error::{Cause, CommandError, Result};
-pub(crate) use files::{FileInput, files, files_within, is_inside};
+pub(crate) use files::{FileInput, files, files_within, is_inside, named_files};
 pub(crate) use flags::{add_flags, given_flags, without_flag};
 
 /// What was given, not understood yet.

@@ -117,6 +117,29 @@ impl Output {
     }
 }
 
+/// Says things beside an answer, and keeps them for a caller who does not hear them.
+pub(crate) struct Notes<'a> {
+    output: &'a Output,
+    said: Vec<String>,
+}
+
+impl<'a> Notes<'a> {
+    pub(crate) const fn new(output: &'a Output) -> Self {
+        Self { output, said: Vec::new() }
+    }
+
+    /// Says something.
+    pub(crate) fn note(&mut self, text: &str) {
+        self.output.note(text);
+        self.said.push(text.to_owned());
+    }
+
+    /// Everything that was said, in order.
+    pub(crate) fn said(self) -> Vec<String> {
+        self.said
+    }
+}
+
 /// Tells of an error.
 pub(crate) fn complain(error: &CommandError) {
     if error.kind != ErrorKind::PipeClosed {

@@ -3,6 +3,7 @@
 pub(crate) mod album;
 pub(crate) mod changed;
 pub(crate) mod fresh;
+pub(crate) mod input_files;
 pub(crate) mod keeper;
 pub(crate) mod latest;
 pub(crate) mod past;

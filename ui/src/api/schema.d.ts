@@ -1025,6 +1025,14 @@ export interface components {
             operations: components["schemas"]["Operation"][];
             changed?: components["schemas"]["ChangedWorkflow"] | null;
         };
+        /** @description A run that goes on, or that was made out of another one, and what there is to know about that. */
+        ExecutionWithNotes: components["schemas"]["ExecutionDetail"] & {
+            /**
+             * @description What is worth knowing about how it goes on or was made, in lines for people: which inputs were left out, what of the
+             *     work that had finished is not asked for any more. They are only in this answer.
+             */
+            notes: string[];
+        };
         /** @description A part of a request that is wrong: a field of its body, or a parameter. */
         FieldProblem: {
             /**
@@ -2967,7 +2975,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExecutionDetail"];
+                    "application/json": components["schemas"]["ExecutionWithNotes"];
                 };
             };
             /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
@@ -3242,7 +3250,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExecutionDetail"];
+                    "application/json": components["schemas"]["ExecutionWithNotes"];
                 };
             };
             /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
@@ -3309,7 +3317,7 @@ export interface operations {
                 };
             };
             421: components["responses"]["Problem421"];
-            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-input`: The input is not what the workflow takes. `wrong-agents`: These agents can't be had. */
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-input`: The input is not what the workflow takes. `outside-project`: A file is not in the project. `wrong-agents`: These agents can't be had. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3317,7 +3325,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:wrong-agents";
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:outside-project" | "urn:agentos:problem:wrong-agents";
                     };
                 };
             };
@@ -3361,7 +3369,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExecutionDetail"];
+                    "application/json": components["schemas"]["ExecutionWithNotes"];
                 };
             };
             /** @description `bad-request`: The request can't be understood. `wrong-parameter`: A parameter or a header is wrong. `unclear-host`: It is not clear for which host the request is. `no-json`: The body is no JSON. */
@@ -3428,7 +3436,7 @@ export interface operations {
                 };
             };
             421: components["responses"]["Problem421"];
-            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-input`: The input is not what the workflow takes. `wrong-agents`: These agents can't be had. */
+            /** @description `wrong-fields`: Fields of the body are wrong. `wrong-input`: The input is not what the workflow takes. `outside-project`: A file is not in the project. `wrong-agents`: These agents can't be had. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3436,7 +3444,7 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"] & {
                         /** @enum {string} */
-                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:wrong-agents";
+                        type?: "urn:agentos:problem:wrong-fields" | "urn:agentos:problem:wrong-input" | "urn:agentos:problem:outside-project" | "urn:agentos:problem:wrong-agents";
                     };
                 };
             };

@@ -11,6 +11,7 @@ use crate::bounds::{MESSAGE_BYTES, OPEN_MESSAGES, TEXT_BYTES, TOOL_BYTES, cut};
 use crate::classify::{kind_of, kind_of_status};
 use crate::event::AgentEvent;
 use crate::json::{count, list, money, object, text};
+use crate::lines::Loss;
 use crate::usage::{Baseline, Usage};
 use crate::verdict::{Trouble, TroubleKind, Verdict};
 
@@ -43,6 +44,11 @@ impl Translator for Stream {
             Some("result") => self.result(&event),
             _ => Vec::new(),
         }
+    }
+
+    fn feed_cut(&mut self, _: &str, loss: Loss) -> Vec<AgentEvent> {
+        self.account.lost(loss);
+        Vec::new()
     }
 
     fn is_piece(&self, line: &str) -> bool {

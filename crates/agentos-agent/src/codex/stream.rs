@@ -9,6 +9,7 @@ use crate::bounds::{MESSAGE_BYTES, TEXT_BYTES, TOOL_BYTES, cut};
 use crate::classify::{is_denial, is_refused_patch, kind_of};
 use crate::event::AgentEvent;
 use crate::json::{count, list, object, text};
+use crate::lines::Loss;
 use crate::usage::{Baseline, Usage};
 use crate::verdict::{Trouble, TroubleKind, Verdict};
 
@@ -44,6 +45,11 @@ impl Translator for Stream {
             }
             _ => Vec::new(),
         }
+    }
+
+    fn feed_cut(&mut self, _: &str, loss: Loss) -> Vec<AgentEvent> {
+        self.account.lost(loss);
+        Vec::new()
     }
 
     fn finish(&mut self, exit: &Exit, complaints: &str) -> Verdict {

@@ -5,10 +5,12 @@ use serde_json::Value;
 
 use crate::account::Account;
 use crate::agent::Translator;
-use crate::bounds::{MESSAGE_BYTES, TEXT_BYTES, TOOL_BYTES, WHOLE_ANSWER_BYTES, cut};
+use crate::answer::Answer;
+use crate::bounds::{MESSAGE_BYTES, TEXT_BYTES, TOOL_BYTES, cut};
 use crate::classify::{is_denial, kind_of, kind_of_status};
 use crate::event::AgentEvent;
 use crate::json::{count, object, text};
+use crate::lines::Loss;
 use crate::usage::Usage;
 use crate::verdict::{Trouble, TroubleKind, Verdict};
 
@@ -20,7 +22,9 @@ const LOOP: &str = "Loop detected";
 pub(super) struct Stream {
     account: Account,
     /// What the agent is saying, piece by piece.
-    saying: String,
+    saying: Answer,
+    /// Why a piece of that may be missing.
+    lost: Option<Loss>,
 }
 
 impl Translator for Stream {
@@ -64,6 +68,13 @@ impl Translator for Stream {
         events
     }
 
+    /// It may have been a piece of what the agent is saying.
+    fn feed_cut(&mut self, _: &str, loss: Loss) -> Vec<AgentEvent> {
+        self.lost = Some(loss);
+        self.account.lost(loss);
+        Vec::new()
+    }
+
     fn is_piece(&self, line: &str) -> bool {
         line.contains("\"delta\":true")
     }
@@ -92,8 +103,7 @@ impl Stream {
             return self.said();
         }
         let said = text(event, "/content").unwrap_or_default();
-        let room = WHOLE_ANSWER_BYTES.saturating_sub(self.saying.len());
-        self.saying.push_str(&said[..said.floor_char_boundary(room)]);
+        self.saying.push(said);
         if event.get("delta") == Some(&Value::Bool(true)) {
             return vec![AgentEvent::Text { text: cut(said, TEXT_BYTES), partial: true }];
         }
@@ -102,12 +112,17 @@ impl Stream {
 
     /// What it was saying is whole now.
     fn said(&mut self) -> Vec<AgentEvent> {
+        let lost = self.lost.take();
         if self.saying.is_empty() {
             return Vec::new();
         }
         let whole = std::mem::take(&mut self.saying);
-        self.account.said(&whole);
-        vec![AgentEvent::Text { text: cut(&whole, TEXT_BYTES), partial: false }]
+        let text = cut(&whole.text, TEXT_BYTES);
+        self.account.said_in_pieces(whole);
+        if let Some(loss) = lost {
+            self.account.lost(loss);
+        }
+        vec![AgentEvent::Text { text, partial: false }]
     }
 
     fn tool(&mut self, event: &Value, events: &mut Vec<AgentEvent>) {

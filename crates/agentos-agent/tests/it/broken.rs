@@ -2,11 +2,12 @@
 //! stays bounded, and nothing is taken for a success that was none.
 
 use agentos_agent::bounds::LINE_BYTES;
-use agentos_agent::lines::Lines;
+use agentos_agent::usage::Baseline;
+use agentos_agent::verdict::TroubleKind;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use super::part::{Recorded, exited, recorded, told};
+use super::part::{Recorded, exited, member, recorded, told};
 
 /// The line by which a stream says that all went well.
 fn is_last_word(stream: &Recorded, line: &str) -> bool {
@@ -36,20 +37,68 @@ fn a_stream_that_is_cut_off_anywhere_is_no_success() {
     }
 }
 
+/// A line that is too long to be read, in a stream at this place.
+fn with_long_line(lines: &[String], at: usize) -> String {
+    let long = format!("{{\"type\":\"novelty\",\"x\":\"{}\"}}", "y".repeat(10 << 20));
+    assert!(long.len() > LINE_BYTES);
+    let mut lines = lines.to_vec();
+    lines.insert(at, long);
+    lines.join("\n")
+}
+
 #[test]
-fn lines_of_ten_megabytes_are_passed_over() {
+fn a_line_of_ten_megabytes_before_the_answer_does_no_harm_and_one_behind_it_may_have_been_the_answer()
+ {
     for stream in recorded().into_iter().filter(|stream| stream.name.ends_with("e2e-ok")) {
-        let mut lines = Lines::default();
-        let mut translator = stream.translator();
-        let mut events = 0;
-        let long = format!("{{\"type\":\"result\",\"x\":\"{}\"}}\n", "y".repeat(10 << 20));
-        assert!(long.len() > LINE_BYTES);
-        for text in [stream.text.as_str(), long.as_str()] {
-            lines.feed(text.as_bytes(), |line| events += translator.feed(line).len());
+        let lines = stream.lines();
+        for (at, is_success) in [(1, true), (lines.len(), false)] {
+            let text = with_long_line(&lines, at);
+            let (_, verdict) = told(stream.translator().as_mut(), text.as_bytes(), &exited(0));
+            assert_eq!(verdict.is_success(), is_success, "{} at {at}", stream.name);
+            assert_eq!(verdict.is_truncated(), !is_success, "{} at {at}", stream.name);
+            if let Some(trouble) = verdict.trouble {
+                assert_eq!(trouble.kind, TroubleKind::Malformed, "{}", trouble.message);
+                assert!(
+                    trouble.message.contains("longer than 8388608 bytes"),
+                    "{}",
+                    trouble.message
+                );
+            }
         }
-        assert!(events > 3);
-        assert_eq!(lines.spoiled(), 1);
-        assert!(translator.finish(&exited(0), "").is_success(), "{}", stream.name);
+    }
+}
+
+#[test]
+fn an_earlier_answer_is_not_taken_for_the_one_that_could_not_be_read() {
+    let streams: [(&str, &[&str]); 2] = [
+        (
+            "codex",
+            &[
+                r#"{"type":"item.completed","item":{"type":"agent_message","text":"APPROVE so far"}}"#,
+                r#"{"type":"turn.completed","usage":{}}"#,
+            ],
+        ),
+        (
+            "gemini",
+            &[
+                r#"{"type":"message","role":"assistant","content":"APPROVE","delta":true}"#,
+                r#"{"type":"message","role":"assistant","content":" so far","delta":true}"#,
+                r#"{"type":"result","status":"success","stats":{}}"#,
+            ],
+        ),
+    ];
+    for (agent, lines) in streams {
+        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        let told = |text: &str| {
+            let mut translator = member(agent).agent.translator(Baseline::default());
+            told(translator.as_mut(), text.as_bytes(), &exited(0)).1
+        };
+        assert!(told(&lines.join("\n")).is_success());
+        // Between two pieces as well as behind the last one.
+        for at in 1..lines.len() {
+            let verdict = told(&with_long_line(&lines, at));
+            assert!(!verdict.is_success() && verdict.is_truncated(), "{agent} at {at}");
+        }
     }
 }
 

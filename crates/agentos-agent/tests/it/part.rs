@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agentos_agent::agent::Translator;
 use agentos_agent::event::AgentEvent;
-use agentos_agent::lines::Lines;
+use agentos_agent::lines::{Line, Lines};
 use agentos_agent::roster::{Member, Roster};
 use agentos_agent::usage::Baseline;
 use agentos_agent::verdict::Verdict;
@@ -101,8 +101,15 @@ pub(crate) fn told_with(
 ) -> (Vec<AgentEvent>, Verdict) {
     let (mut lines, mut events) = (Lines::default(), Vec::new());
     for piece in text.chunks(4096) {
-        lines.feed(piece, |line| events.extend(translator.feed(line)));
+        lines.feed(piece, |line| events.extend(fed(translator, line)));
     }
-    lines.finish(|line| events.extend(translator.feed(line)));
+    lines.finish(|line| events.extend(fed(translator, line)));
     (events, translator.finish(exit, complaints))
+}
+
+fn fed(translator: &mut dyn Translator, line: Line<'_>) -> Vec<AgentEvent> {
+    match line {
+        Line::Whole(line) => translator.feed(line),
+        Line::Cut(beginning, loss) => translator.feed_cut(beginning, loss),
+    }
 }

@@ -66,7 +66,7 @@ impl Conduct {
         let (files, tokens) = (files::listed(&self.whose), spent.tokens());
         json!({
             "text": verdict.text,
-            "truncated": verdict.whole_text.is_some(),
+            "truncated": verdict.is_truncated(),
             "agent": self.member.name,
             "session_id": verdict.session_id,
             "model": verdict.model.as_deref().or(self.model()),

@@ -186,6 +186,9 @@ impl Conduct {
             None if heard.verdict.whole_text.is_some() => {
                 self.mend(turn, heard, &format!("it is longer than {ANSWER_BYTES} bytes."))
             }
+            None if heard.verdict.is_truncated() => {
+                self.mend(turn, heard, "a part of it is missing.")
+            }
             None => match form::json_of(&self.asked, &heard.verdict.text) {
                 Ok(json) => Next::Answer(Ok(Some(json))),
                 Err(why) => self.mend(turn, heard, &why),

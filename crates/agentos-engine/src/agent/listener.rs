@@ -2,9 +2,9 @@
 //! watches.
 
 use agentos_agent::agent::Translator;
-use agentos_agent::bounds::ANSWER_BYTES;
+use agentos_agent::bounds::{ANSWER_BYTES, LINE_BYTES};
 use agentos_agent::event::AgentEvent;
-use agentos_agent::lines::Lines;
+use agentos_agent::lines::{Line, Lines};
 use agentos_agent::transcript::paragraph;
 use agentos_agent::verdict::Verdict;
 use agentos_process::exit::Exit;
@@ -137,7 +137,7 @@ impl<'a> Listener<'a> {
             }
             Stream::Stderr => {
                 let mut complaints = Vec::new();
-                stderr.feed(&frame.bytes, |line| complaints.push(format!("{line}\n")));
+                stderr.feed(&frame.bytes, |line| complaints.push(complaint(line)));
                 for line in complaints {
                     self.complain(round, &line);
                 }
@@ -169,21 +169,28 @@ impl<'a> Listener<'a> {
         let (mut heard, mut complaints) = (Vec::new(), Vec::new());
         let files = &mut self.files;
         stdout.finish(|line| heard.push(read(files, translator.as_mut(), line)));
-        stderr.finish(|line| complaints.push(format!("{line}\n")));
+        stderr.finish(|line| complaints.push(complaint(line)));
         for line in complaints {
             self.complain(round, &line);
         }
         for events in heard {
             self.events(round, events);
         }
+        // What could not be read was said all the same.
+        round.has_spoken |= round.stdout.cut() > 0;
         let mut verdict = round.translator.finish(exit, &round.complaints);
         verdict.text = self.secrets.masked(&verdict.text);
         if let Some(text) = &mut verdict.whole_text {
             *text = self.secrets.masked(text);
-            self.say(&format!(
-                "its answer has {} bytes, of which the run gets {ANSWER_BYTES}; all of it is an artifact",
-                text.len()
-            ));
+            let length = text.len();
+            self.say(&match verdict.is_cut {
+                false => format!(
+                    "its answer has {length} bytes, of which the run gets {ANSWER_BYTES}; all of it is an artifact"
+                ),
+                true => format!(
+                    "its answer is longer than what is kept: an artifact has {length} bytes of it, of which the run gets {ANSWER_BYTES}"
+                ),
+            });
         }
         self.files.keep_answer(verdict.whole_text.as_deref());
         for tool in &mut verdict.denied {
@@ -208,9 +215,15 @@ impl<'a> Listener<'a> {
 
     /// A stream with holes is not taken for a whole one silently.
     fn say_what_is_missing(&mut self, round: &Round, verdict: &Verdict) {
-        let unread = verdict.unreadable_lines + round.stdout.spoiled();
+        let unread = verdict.unreadable_lines;
         if unread > 0 {
             self.say(&format!("{unread} lines of its output were no events and were passed over"));
+        }
+        let long = round.stdout.too_long();
+        if long > 0 {
+            self.say(&format!(
+                "{long} lines of its output were longer than {LINE_BYTES} bytes and could not be kept whole"
+            ));
         }
         if round.gaps > 0 {
             self.say("a part of its output is missing: it wrote more than is kept");
@@ -347,10 +360,22 @@ impl<'a> Listener<'a> {
 
 /// One line of its output: kept, and what it says. Pieces of what is said whole elsewhere are not kept, for a key could stand
 /// in two of them.
-fn read(files: &mut Files<'_>, translator: &mut dyn Translator, line: &str) -> Vec<AgentEvent> {
+fn read(files: &mut Files<'_>, translator: &mut dyn Translator, line: Line<'_>) -> Vec<AgentEvent> {
+    let line = match line {
+        Line::Whole(line) => line,
+        Line::Cut(beginning, loss) => return translator.feed_cut(beginning, loss),
+    };
     if !translator.is_piece(line) {
         files.raw(line.as_bytes());
         files.raw(b"\n");
     }
     translator.feed(line)
+}
+
+/// A line that it complains with.
+fn complaint(line: Line<'_>) -> String {
+    match line {
+        Line::Whole(line) => format!("{line}\n"),
+        Line::Cut(beginning, _) => format!("{beginning}…\n"),
+    }
 }

@@ -48,7 +48,8 @@ pub struct SessionResult {
     /// What the agent said last.
     #[serde(default)]
     pub text: String,
-    /// Whether it said more than `text` has, which is 1 MiB at most. All of it is an artifact of the session.
+    /// Whether it said more than `text` has, which is 1 MiB at most. Up to 16 MiB of it are an artifact of the
+    /// session.
     #[serde(default)]
     pub truncated: bool,
     /// The answer as JSON, if that was asked for.
@@ -130,7 +131,7 @@ impl Session<'_> {
         self.with("max_turns", json!(turns))
     }
 
-    /// How long it may take.
+    /// How long it may take. Waiting for room on a full disk does not count.
     pub fn timeout(self, timeout: Duration) -> Self {
         self.with("timeout_ms", json!(millis(timeout)))
     }

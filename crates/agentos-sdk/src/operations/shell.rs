@@ -100,7 +100,7 @@ impl Shell<'_> {
         self
     }
 
-    /// How long it may take.
+    /// How long it may take. Waiting for room on a full disk does not count.
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self

@@ -222,6 +222,17 @@ pub struct ExecutionDetail {
     pub changed: Option<ChangedWorkflow>,
 }
 
+/// A run that goes on, or that was made out of another one, and what there is to know about that.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ExecutionWithNotes {
+    /// The run.
+    #[serde(flatten)]
+    pub detail: ExecutionDetail,
+    /// What is worth knowing about how it goes on or was made, in lines for people: which inputs were left out, what of the
+    /// work that had finished is not asked for any more. They are only in this answer.
+    pub notes: Vec<String>,
+}
+
 /// A workflow that has changed since a run of it failed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ChangedWorkflow {

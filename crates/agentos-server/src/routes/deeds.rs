@@ -13,14 +13,14 @@ use super::refusals::{OfRun, Refuses, Sent};
 use crate::access::may::{Decide, May, Run};
 use crate::asked::{Given, Nothing, TheRun};
 use crate::documents::{
-    ApproveRequest, CancelRequest, CommentRequest, ExecutionDetail, ForkRequest, ResumeRequest,
-    RetryRequest, SignalRequest, StepName,
+    ApproveRequest, CancelRequest, CommentRequest, ExecutionDetail, ExecutionWithNotes,
+    ForkRequest, ResumeRequest, RetryRequest, SignalRequest, StepName,
 };
 use crate::house::errors::{
     ApproveError, CancelError, CommentError, ForkError, OperationsError, ResumeError, RetryError,
     SignalError,
 };
-use crate::house::{Approval, Event, Fork, Remark, Resumption};
+use crate::house::{Approval, DerivedRun, Event, Fork, Remark, Resumption};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -51,6 +51,20 @@ pub(super) async fn created(state: &AppState, run: RunId) -> Result<Created, Pro
     Ok((StatusCode::CREATED, location, Json(shown(state, run).await?)))
 }
 
+/// The same for one that was made out of another one.
+async fn derived(
+    state: &AppState,
+    DerivedRun { run, notes }: DerivedRun,
+) -> Result<Created, Problem> {
+    let (status, location, Json(document)) = created(state, run).await?;
+    Ok((status, location, Json(with_notes(document, notes))))
+}
+
+fn with_notes(mut document: Value, notes: Vec<String>) -> Value {
+    document["notes"] = notes.into();
+    document
+}
+
 /// End a run and what it has started
 ///
 /// Answers when the run has ended, or after 20 seconds. A run that has ended already stays as it is.
@@ -75,7 +89,7 @@ async fn cancel(
 #[utoipa::path(post, path = "/api/executions/{id}/resume", operation_id = "resumeExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = Option<ResumeRequest>,
-    responses((status = 200, description = "The run.", body = ExecutionDetail), Refused<ResumeError>),
+    responses((status = 200, description = "The run.", body = ExecutionWithNotes), Refused<ResumeError>),
 )]
 async fn resume(
     State(state): State<AppState>,
@@ -86,15 +100,15 @@ async fn resume(
 ) -> Result<Json<Value>, Problem> {
     let id = run.run.id;
     let how = Resumption { latest: given.latest, take_over: given.take_over };
-    state.house.resume(run, how).await?;
-    shown(&state, id).await.map(Json)
+    let notes = state.house.resume(run, how).await?;
+    Ok(Json(with_notes(shown(&state, id).await?, notes)))
 }
 
 /// Start a new run that mends a failed one: finished work is kept
 #[utoipa::path(post, path = "/api/executions/{id}/retry", operation_id = "retryExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = Option<RetryRequest>,
-    responses((status = 201, description = "The new run.", body = ExecutionDetail,
+    responses((status = 201, description = "The new run.", body = ExecutionWithNotes,
         headers(("Location" = String, description = "Where it is."))), Refused<RetryError>),
 )]
 async fn retry(
@@ -104,15 +118,15 @@ async fn retry(
     TheRun(run): TheRun,
     Given(RetryRequest { latest }): Given<RetryRequest>,
 ) -> Result<Created, Problem> {
-    let run = state.house.retry(run, latest).await?;
-    created(&state, run).await
+    let made = state.house.retry(run, latest).await?;
+    derived(&state, made).await
 }
 
 /// Start a new run from before some step of another one, with the files as they were then
 #[utoipa::path(post, path = "/api/executions/{id}/fork", operation_id = "forkExecution", tag = "executions",
     params(("id" = String, Path, description = "The run: its id, or its short name.")),
     request_body = ForkRequest,
-    responses((status = 201, description = "The new run.", body = ExecutionDetail,
+    responses((status = 201, description = "The new run.", body = ExecutionWithNotes,
         headers(("Location" = String, description = "Where it is."))), Refused<ForkError>),
 )]
 async fn fork(
@@ -127,8 +141,8 @@ async fn fork(
         StepName::Name(name) => name,
     };
     let ForkRequest { agents, input, workspace, latest, .. } = given;
-    let run = state.house.fork(run, Fork { step, agents, input, workspace, latest }).await?;
-    created(&state, run).await
+    let made = state.house.fork(run, Fork { step, agents, input, workspace, latest }).await?;
+    derived(&state, made).await
 }
 
 /// Send an event to a run

@@ -1,7 +1,7 @@
 //! `agentos fork`: a new run that goes on from before some step of another one, with the files as they were then.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use agentos_core::entry::RunStarted;
@@ -9,19 +9,20 @@ use agentos_core::value::Value;
 use agentos_engine::fork::{ForkAt, ForkError, fork, trial};
 use agentos_engine::library::Library as _;
 use agentos_engine::travel::Asked;
-use agentos_store::folder::RunFolder;
 use agentos_store::records::{Records as _, RunRecord};
 use agentos_store::sqlite::{Owner, SqliteStore};
 use serde_json::Map;
 
 use super::report;
 use crate::error::{Cause, CommandError, Result};
-use crate::inputs::{Given, assemble, files, files_within};
+use crate::inputs::{Given, assemble};
 use crate::launch;
+use crate::output::Notes;
 use crate::session::{Opened, Session};
 use crate::start::RunNames;
 use crate::travel::fresh::Fresh;
-use crate::travel::latest::{self, Latest};
+use crate::travel::input_files::{self, NewFolder};
+use crate::travel::latest::{self, Before, Latest};
 use crate::travel::past::{self, Past};
 use crate::travel::sequel::Sequel;
 use crate::view::Stream;
@@ -85,8 +86,13 @@ pub(crate) struct Wanted {
     pub(crate) latest: bool,
 }
 
-/// Makes the new run at the request of somebody who is elsewhere, and leaves it to whoever attends to the database.
-pub(crate) async fn detached(session: &Session, run: &str, wanted: Wanted) -> Result<RunNames> {
+/// Makes the new run at the request of a caller who is elsewhere, and leaves it to whoever attends to the database. Answers with
+/// what was said about it as well.
+pub(crate) async fn detached(
+    session: &Session,
+    run: &str,
+    wanted: Wanted,
+) -> Result<(RunNames, Vec<String>)> {
     let opened = session.open_for(run)?;
     let store = &opened.store;
     let past = Past::load(store, names::find(store, run).await?).await?;
@@ -103,11 +109,12 @@ pub(crate) async fn detached(session: &Session, run: &str, wanted: Wanted) -> Re
         detach: true,
         json: true,
     };
-    let names = make(session, &opened, (&past, step), &args, None).await?;
+    let mut notes = Notes::new(&session.output);
+    let names = make(session, &opened, (&past, step), &args, (None, &mut notes)).await?;
     scribe::write(store, names.run).await;
     foreground::leave_if_ended(session, store, names.run).await?;
     opened.ensure_attended().await?;
-    Ok(names)
+    Ok((names, notes.said()))
 }
 
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -116,7 +123,8 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let past = Past::load(store, names::find(store, &args.run).await?).await?;
     let step = past.step(&args.from_step)?;
     let owner = if args.detach { None } else { Some(foreground::enlist(store)?) };
-    let names = make(session, &opened, (&past, step), args, owner.as_ref()).await?;
+    let mut notes = Notes::new(&session.output);
+    let names = make(session, &opened, (&past, step), args, (owner.as_ref(), &mut notes)).await?;
     let old = &past.run.run_id;
     let source = if args.latest { ", with the latest source" } else { "" };
     session.output.note(&format!(
@@ -151,7 +159,7 @@ async fn make(
     opened: &Opened,
     (past, step): (&Past, &Asked),
     args: &Args,
-    owner: Option<&Owner>,
+    (owner, notes): (Option<&Owner>, &mut Notes<'_>),
 ) -> Result<RunNames> {
     let (store, old) = (&opened.store, &past.run);
     if past.is_superseded(step) {
@@ -173,18 +181,15 @@ async fn make(
     let started = past::started(store, old.id).await?;
     let agents = agents_of(session, started.as_ref(), args)?;
     let before = started.as_ref().map(|start| start.input.clone()).unwrap_or_default();
-    let (schema, (before, notes)) = match &latest {
+    let (schema, (before, left_out)) = match &latest {
         Some(latest) => (latest.workflow.input.clone(), latest.known_input(&before)),
         None => (schema_of(session, store, old).await?, (before, Vec::new())),
     };
-    notes.iter().for_each(|note| session.output.note(note));
+    left_out.iter().for_each(|note| notes.note(note));
     let context = Context { old, names: &names, started: started.as_ref(), before, schema };
     let mut sequel = with_input(session, &context, (sequel, args))?;
     sequel = match &latest {
-        Some(latest) => {
-            let input = sequel.input().unwrap_or(&context.before).clone();
-            sequel.with_source(latest.clone(), latest.start(session, old, (input, &agents))?)
-        }
+        Some(latest) => with_latest(session, &context, latest, (sequel, &agents, args.from_afar))?,
         None => sequel.with_agents(agents),
     };
     let (path, branch) = fresh.expected(&names.run_id).await?;
@@ -193,9 +198,9 @@ async fn make(
     let library = session.library(store);
     let tried = trial(store, library.clone(), sequel.request(at, None)).await;
     let notices = tried.map_err(|error| refused(old, error, args.latest))?;
-    notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
+    notices.iter().for_each(|notice| notes.note(&notice.to_string()));
     let made = fresh.make(store, (past, step), &names).await?;
-    made.notes.iter().for_each(|note| session.output.note(note));
+    made.notes.iter().for_each(|note| notes.note(note));
     let workspace = &made.workspace;
     let sequel =
         sequel.in_workspace(&workspace.path, workspace.id.as_str(), workspace.branch.clone());
@@ -255,25 +260,45 @@ fn with_input<'a>(
     };
     let given = assemble(schema.as_ref(), given)?;
     let mut input = launch::accept(&old.workflow, schema.as_ref(), given)?;
-    let project = PathBuf::from(old.work_dir.clone().unwrap_or_default());
-    let found = if args.from_afar {
-        files_within(&project, schema.as_ref(), &input)?
-    } else {
-        let cwd = session.surroundings.cwd.clone().unwrap_or_default();
-        files(schema.as_ref(), &input, &cwd)?
-    };
-    let folder = RunFolder::new(&project, names.run);
-    let creating = folder.begin().map_err(|error| CommandError::failed(error.to_string()))?;
-    let context = folder.path().join("context");
-    for file in found {
+    let found = input_files::find(session, old, (schema.as_ref(), &input), args.from_afar)?;
+    let project = input_files::project_of(old);
+    for file in &found {
         if before.get(&file.property) != input.get(&file.property) {
             given_files.insert(file.property.clone(), file.told(&project));
         }
-        file.copy_into(&context, &mut input)?;
     }
+    let folder = NewFolder::create(old, names.run, (found.iter(), &mut input))?;
     // What is no file any more has no other name.
     given_files.retain(|property, _| input.get(property).is_some());
-    Ok(sequel.with_input(input, (&context, given_files)).in_new_folder(creating))
+    Ok(sequel.with_input(input, given_files).in_new_folder(&folder))
+}
+
+/// With the workflow as it is now, and with what a run of that begins with.
+fn with_latest<'a>(
+    session: &Session,
+    Context { old, names, started, before, .. }: &Context<'_>,
+    latest: &Latest,
+    (sequel, agents, from_afar): (Sequel<'a>, &BTreeMap<String, String>, bool),
+) -> Result<Sequel<'a>> {
+    // With another input it has copies of its own already.
+    let home = match (sequel.input(), started) {
+        (None, Some(start)) => &start.home,
+        _ => sequel.home(),
+    };
+    let before = Before {
+        input: sequel.input().unwrap_or(before).clone(),
+        context: Path::new(&home.context_path),
+        given_files: &home.given_files,
+        agents,
+        from_afar,
+    };
+    let beginning = latest.start(session, old, before)?;
+    let (start, folder) = beginning.in_new_folder(old, names.run)?;
+    let sequel = sequel.with_source(latest.clone(), start);
+    Ok(match &folder {
+        Some(folder) => sequel.in_new_folder(folder),
+        None => sequel,
+    })
 }
 
 /// What the run's own source takes.

@@ -18,6 +18,7 @@ use agentos_store::store::Store as _;
 use super::report;
 use crate::databases::counterpart::refuse_elsewhere;
 use crate::error::{CommandError, ErrorKind, Result};
+use crate::output::Notes;
 use crate::session::{Opened, Session};
 use crate::view::Stream;
 use crate::{executor, foreground, names, workspace};
@@ -72,8 +73,9 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     if args.take_over {
         take_over(session, name).await?;
     }
-    let Prepared { opened, run, mover } =
-        prepare(session, name, (args.latest, args.detach)).await?;
+    let how = Preparation { latest: args.latest, is_left: args.detach, from_afar: false };
+    let mut notes = Notes::new(&session.output);
+    let Prepared { opened, run, mover } = prepare(session, name, how, &mut notes).await?;
     let store = &opened.store;
     if let Some(subject) = workspace::setup::subject(session).filter(|_| args.allow_setup) {
         // It may wait for just that.
@@ -94,17 +96,21 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     report(session, store, &detail, args.json).await
 }
 
-/// Lets a run go on in the hands of whoever attends to the database.
+/// Lets a run go on at the request of a caller who is elsewhere, in the hands of whoever attends to the database. Answers
+/// with what was said about it.
 pub(crate) async fn detached(
     session: &Session,
     name: &str,
     (latest, takes_over): (bool, bool),
-) -> Result<()> {
+) -> Result<Vec<String>> {
     if takes_over {
         take_over(session, name).await?;
     }
-    let Prepared { opened, run, mover } = prepare(session, name, (latest, true)).await?;
-    leave(session, &opened, (run, mover.is_some())).await
+    let how = Preparation { latest, is_left: true, from_afar: true };
+    let mut notes = Notes::new(&session.output);
+    let Prepared { opened, run, mover } = prepare(session, name, how, &mut notes).await?;
+    leave(session, &opened, (run, mover.is_some())).await?;
+    Ok(notes.said())
 }
 
 /// A run with its workspace, under the source that is asked for.
@@ -115,18 +121,30 @@ struct Prepared {
     mover: Option<Owner>,
 }
 
-/// Prepares a run for being driven: by this process, or with `is_left` by another one.
+/// How a run is prepared for being driven.
+#[derive(Debug, Clone, Copy)]
+struct Preparation {
+    /// With the workflow as it is now.
+    latest: bool,
+    /// It is left to another process.
+    is_left: bool,
+    /// The caller is elsewhere, and is given nothing but files of the project.
+    from_afar: bool,
+}
+
+/// Prepares a run for being driven.
 async fn prepare(
     session: &Session,
     name: &str,
-    (latest, is_left): (bool, bool),
+    how: Preparation,
+    notes: &mut Notes<'_>,
 ) -> Result<Prepared> {
     let opened = session.open_for(name)?;
     let store = &opened.store;
     let run = names::find(store, name).await?;
     refuse_elsewhere(store, run).await?;
-    let mover = match latest {
-        true => latest::switch(session, &opened, (run, is_left)).await?,
+    let mover = match how.latest {
+        true => latest::switch(session, &opened, (run, how), notes).await?,
         false => None,
     };
     if !store.head(run).await?.standing.is_ended() {

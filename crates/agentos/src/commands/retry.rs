@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::report;
 use crate::error::{Cause, CommandError, Result};
+use crate::output::Notes;
 use crate::session::{Opened, Session};
 use crate::travel::changed::ChangedWorkflow;
 use crate::travel::latest::{self, Latest};
@@ -42,9 +43,24 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// How a new run is made out of one that failed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How {
+    /// With the workflow as it is now.
+    pub(crate) latest: bool,
+    /// The caller is elsewhere, and is given nothing but files of the project.
+    pub(crate) from_afar: bool,
+}
+
+impl Args {
+    const fn how(&self) -> How {
+        How { latest: self.latest, from_afar: false }
+    }
+}
+
 pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.detach {
-        let record = detached(session, &args.run, args.latest).await?;
+        let (record, _) = detached(session, &args.run, args.how()).await?;
         session.output.lines([record.run_id])?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -52,36 +68,45 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let store = &opened.store;
     // What is seen to its end here is ours from the start: an executor that lives must not find it first.
     let owner = foreground::enlist(store)?;
-    let run = mended(session, &opened, (&args.run, args.latest), Some(owner.id())).await?.id;
+    let mut notes = Notes::new(&session.output);
+    let request = (args.run.as_str(), args.how());
+    let run = mended(session, &opened, request, (Some(owner.id()), &mut notes)).await?.id;
     let stream = if args.json { Stream::Error } else { Stream::Out };
     let detail = foreground::see_to_end(session, store, (owner, run), stream).await?;
     report(session, store, &detail, args.json).await
 }
 
-/// Makes the new run, and leaves it to whoever attends to the database.
-pub(crate) async fn detached(session: &Session, run: &str, latest: bool) -> Result<RunRecord> {
+/// Makes the new run, and leaves it to whoever attends to the database. Answers with what was said about it as well.
+pub(crate) async fn detached(
+    session: &Session,
+    run: &str,
+    how: How,
+) -> Result<(RunRecord, Vec<String>)> {
     let opened = session.open_for(run)?;
-    let record = mended(session, &opened, (run, latest), None).await?;
+    let mut notes = Notes::new(&session.output);
+    let record = mended(session, &opened, (run, how), (None, &mut notes)).await?;
     foreground::leave_if_ended(session, &opened.store, record.id).await?;
     opened.ensure_attended().await?;
-    Ok(record)
+    Ok((record, notes.said()))
 }
 
 /// The new run, in the workspace of the one that it mends.
 async fn mended(
     session: &Session,
     opened: &Opened,
-    (name, is_latest): (&str, bool),
-    owner: Option<OwnerId>,
+    (name, how): (&str, How),
+    (owner, notes): (Option<OwnerId>, &mut Notes<'_>),
 ) -> Result<RunRecord> {
     let store = &opened.store;
     let old = names::find_detail(store, name).await?;
+    let is_latest = how.latest;
     let latest = match is_latest {
         true => Some(Latest::find(session, &old.run)?),
         false => None,
     };
     let placed = workspace::ensure(session, store, &old.run).await?;
-    let run = make(session, opened, (&old, latest.as_ref()), owner).await?;
+    let source = (&old, latest.as_ref(), how.from_afar);
+    let run = make(session, opened, source, (owner, notes)).await?;
     let record = store.run_detail(run).await?.run;
     if let Some(placed) = placed {
         tend::occupy(session, store, &record, placed).await?;
@@ -104,8 +129,8 @@ async fn mended(
 async fn make(
     session: &Session,
     opened: &Opened,
-    (old, latest): (&RunDetail, Option<&Latest>),
-    owner: Option<OwnerId>,
+    (old, latest, from_afar): (&RunDetail, Option<&Latest>, bool),
+    (owner, notes): (Option<OwnerId>, &mut Notes<'_>),
 ) -> Result<RunId> {
     let run = RunId(Uuid::now_v7());
     let (store, record) = (&opened.store, &old.run);
@@ -123,17 +148,22 @@ async fn make(
     };
     let again = match (latest, &started) {
         (Some(latest), Some(started)) => {
-            let (start, notes) = latest.start_again(session, (record, started))?;
-            notes.iter().for_each(|note| session.output.note(note));
-            Some((latest, start))
+            let (beginning, left_out) =
+                latest.start_again(session, (record, started), from_afar)?;
+            left_out.iter().for_each(|note| notes.note(note));
+            let (start, folder) = beginning.in_new_folder(record, run)?;
+            Some((latest, start, folder))
         }
         _ => None,
     };
     for choice in 0..NAMES {
         let run_id = short_name(run, &record.workflow, choice);
         let mut sequel = Sequel::in_the_same_place(record, run, run_id);
-        if let Some((latest, start)) = &again {
+        if let Some((latest, start, folder)) = &again {
             sequel = sequel.with_source((*latest).clone(), start.clone());
+            if let Some(folder) = folder {
+                sequel = sequel.in_new_folder(folder);
+            }
             let request = sequel.request(ForkAt::Failure, None);
             trial(store, session.library(store), request).await.map_err(refused)?;
             sequel = sequel.kept(opened).await?;
@@ -141,7 +171,7 @@ async fn make(
         let request = sequel.request(ForkAt::Failure, owner);
         match fork(store, session.library(store), request).await {
             Ok(notices) => {
-                notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
+                notices.iter().for_each(|notice| notes.note(&notice.to_string()));
                 return Ok(run);
             }
             Err(ForkError::Create(CreateError::NameTaken { .. })) => {}

@@ -19,25 +19,29 @@ pub(crate) struct FileInput {
     pub(crate) path: PathBuf,
 }
 
-/// The files among an input: properties of the format `file`, found from `folder`.
+/// The files among an input: properties of the format `file`, found from `folder`. They can be read.
 pub(crate) fn files(
     schema: Option<&Value>,
     input: &Value,
     folder: &Path,
 ) -> Result<Vec<FileInput>> {
+    let found = named_files(schema, input, folder);
+    found.iter().try_for_each(|file| check(&file.property, &file.path))?;
+    Ok(found)
+}
+
+/// The same, whether or not they are there.
+pub(crate) fn named_files(schema: Option<&Value>, input: &Value, folder: &Path) -> Vec<FileInput> {
     let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
     let named = properties
         .into_iter()
         .flatten()
         .filter(|(_, property)| property.get("format").and_then(Value::as_str) == Some("file"));
-    let mut found = Vec::new();
-    for (property, _) in named {
-        let Some(name) = input.get(property).and_then(Value::as_str) else { continue };
-        let path = folder.join(name);
-        check(property, &path)?;
-        found.push(FileInput { property: property.clone(), path });
-    }
-    Ok(found)
+    let found = named.filter_map(|(property, _)| {
+        let path = folder.join(input.get(property)?.as_str()?);
+        Some(FileInput { property: property.clone(), path })
+    });
+    found.collect()
 }
 
 /// The same for whoever asks from afar, and is given nothing but files of the project.
@@ -101,9 +105,26 @@ impl FileInput {
 
     /// Copies the file into a folder, and lets the input name the copy.
     pub(crate) fn copy_into(&self, folder: &Path, input: &mut Value) -> Result<()> {
-        let folder = folder.join(&self.property);
-        let name = self.path.file_name().unwrap_or_default();
-        let copy = folder.join(name);
+        self.copy(folder)?;
+        self.name_copy(folder, input);
+        Ok(())
+    }
+
+    /// Where its copy is in a folder.
+    fn copy_in(&self, folder: &Path) -> PathBuf {
+        folder.join(&self.property).join(self.path.file_name().unwrap_or_default())
+    }
+
+    /// Lets the input name the copy in a folder, whether or not that is there yet.
+    pub(crate) fn name_copy(&self, folder: &Path, input: &mut Value) {
+        if let Some(value) = input.get_mut(&self.property) {
+            *value = Value::String(self.copy_in(folder).to_string_lossy().into_owned());
+        }
+    }
+
+    /// Copies the file into a folder.
+    pub(crate) fn copy(&self, folder: &Path) -> Result<()> {
+        let copy = self.copy_in(folder);
         let failed = |error: std::io::Error| {
             let (from, to) = (self.path.display(), copy.display());
             CommandError::failed(format!(
@@ -111,11 +132,8 @@ impl FileInput {
                 self.property
             ))
         };
-        fs::create_dir_all(&folder).map_err(failed)?;
+        fs::create_dir_all(folder.join(&self.property)).map_err(failed)?;
         fs::copy(&self.path, &copy).map_err(failed)?;
-        if let Some(value) = input.get_mut(&self.property) {
-            *value = Value::String(copy.to_string_lossy().into_owned());
-        }
         Ok(())
     }
 }

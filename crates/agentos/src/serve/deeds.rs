@@ -8,7 +8,7 @@ use agentos_core::inbox::{Message, MessageBody};
 use agentos_engine::clock::{Clock as _, SystemClock};
 use agentos_engine::held::Held;
 use agentos_server::house::errors::CommentError;
-use agentos_server::house::{Approval, Event, Fork, Remark, Resumption, Words};
+use agentos_server::house::{Approval, DerivedRun, Event, Fork, Remark, Resumption, Words};
 use agentos_store::inbox::SendError;
 use agentos_store::records::{NewComment, RecordError, Records as _};
 use agentos_store::sqlite::SqliteStore;
@@ -19,7 +19,8 @@ use uuid::Uuid;
 use super::start;
 use crate::commands::approve::{self, Decision};
 use crate::commands::fork::{self, Wanted};
-use crate::commands::{resume, retry, signal};
+use crate::commands::retry::{self, How};
+use crate::commands::{resume, signal};
 use crate::databases::counterpart;
 use crate::error::{Cause, CommandError, Result};
 use crate::foreground;
@@ -32,18 +33,20 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const LONGEST: usize = 16 << 10;
 
 /// Lets a run go on that nobody drives.
-pub(super) async fn resume(session: &Session, run: RunId, how: Resumption) -> Result<()> {
+pub(super) async fn resume(session: &Session, run: RunId, how: Resumption) -> Result<Vec<String>> {
     check_open(session, run, how.latest).await?;
     resume::detached(session, &run.to_string(), (how.latest, how.take_over)).await
 }
 
 /// A new run that mends this one.
-pub(super) async fn retry(session: &Session, run: RunId, latest: bool) -> Result<RunId> {
-    Ok(retry::detached(session, &run.to_string(), latest).await?.id)
+pub(super) async fn retry(session: &Session, run: RunId, latest: bool) -> Result<DerivedRun> {
+    let how = How { latest, from_afar: true };
+    let (record, notes) = retry::detached(session, &run.to_string(), how).await?;
+    Ok(DerivedRun { run: record.id, notes })
 }
 
 /// A new run from before some step of this one.
-pub(super) async fn fork(session: &Session, run: RunId, fork: Fork) -> Result<RunId> {
+pub(super) async fn fork(session: &Session, run: RunId, fork: Fork) -> Result<DerivedRun> {
     let Fork { step, agents, input, workspace, latest } = fork;
     let location = session.location()?;
     let project =
@@ -57,7 +60,8 @@ pub(super) async fn fork(session: &Session, run: RunId, fork: Fork) -> Result<Ru
         workspace,
         latest,
     };
-    Ok(fork::detached(session, &run.to_string(), wanted).await?.run)
+    let (names, notes) = fork::detached(session, &run.to_string(), wanted).await?;
+    Ok(DerivedRun { run: names.run, notes })
 }
 
 /// An event for a run.

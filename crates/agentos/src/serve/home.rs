@@ -13,7 +13,8 @@ use agentos_server::house::errors::{
     RetryError, ShowWorkspaceError, SignalError,
 };
 use agentos_server::house::{
-    Approval, Event, Fork, House, Kept, NamedWorkspace, Order, Remark, Resumption, Started, Words,
+    Approval, DerivedRun, Event, Fork, House, Kept, NamedWorkspace, Order, Remark, Resumption,
+    Started, Words,
 };
 use agentos_store::records::{ArtifactRecord, Records as _};
 use agentos_store::unified::{Found, UnifiedView, Unreadable};
@@ -334,7 +335,7 @@ impl House for Home {
         Ok(deeds::until_ended(&store, run).await.map_err(naming_it(store.path()))?)
     }
 
-    async fn resume(&self, found: Found, how: Resumption) -> Result<(), ResumeError> {
+    async fn resume(&self, found: Found, how: Resumption) -> Result<Vec<String>, ResumeError> {
         if how.latest {
             self.look_again(&found).await?;
         }
@@ -345,7 +346,7 @@ impl House for Home {
         .await
     }
 
-    async fn retry(&self, found: Found, latest: bool) -> Result<RunId, RetryError> {
+    async fn retry(&self, found: Found, latest: bool) -> Result<DerivedRun, RetryError> {
         if latest {
             self.look_again(&found).await?;
         }
@@ -356,7 +357,7 @@ impl House for Home {
         .await
     }
 
-    async fn fork(&self, found: Found, fork: Fork) -> Result<RunId, ForkError> {
+    async fn fork(&self, found: Found, fork: Fork) -> Result<DerivedRun, ForkError> {
         if fork.latest {
             self.look_again(&found).await?;
         }

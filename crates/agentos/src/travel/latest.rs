@@ -4,8 +4,10 @@
 //! workflow does not know any more and with the defaults of what it has got since, and an agent for each of its roles.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use agentos_core::entry::RunStarted;
+use agentos_core::id::RunId;
 use agentos_core::rebase::RebaseError;
 use agentos_core::value::Value;
 use agentos_engine::clock::{Clock as _, SystemClock};
@@ -14,8 +16,10 @@ use agentos_sdk::remove_unknown;
 use agentos_store::records::RunRecord;
 use uuid::Uuid;
 
+use super::input_files::{self, InputFiles, NewFolder};
 use crate::catalog::Listed;
 use crate::error::{Cause, CommandError, Result};
+use crate::inputs::FileInput;
 use crate::session::{Opened, Session};
 use crate::{cast, launch, start};
 
@@ -45,15 +49,24 @@ impl Latest {
         self.workflow.definition == run.definition_hash
     }
 
-    /// What a run begins with under this source that is given nothing else than it had, and what is to be said about that.
+    /// What a run begins with under this source that is given nothing else than it had, and what is to be said about that. A
+    /// caller who is elsewhere is given nothing but files of the project.
     pub(crate) fn start_again(
         &self,
         session: &Session,
         (old, started): (&RunRecord, &RunStarted),
-    ) -> Result<(RunStarted, Vec<String>)> {
+        from_afar: bool,
+    ) -> Result<(Beginning, Vec<String>)> {
         let (input, notes) = self.known_input(&started.input);
-        let start = self.start(session, old, (input, &started.home.agents))?;
-        Ok((start, notes))
+        let home = &started.home;
+        let before = Before {
+            input,
+            context: Path::new(&home.context_path),
+            given_files: &home.given_files,
+            agents: &home.agents,
+            from_afar,
+        };
+        Ok((self.start(session, old, before)?, notes))
     }
 
     /// The input of a run as far as this source knows it, and a line for each field that it does not know any more.
@@ -66,17 +79,22 @@ impl Latest {
         (input, unknown.map(line).collect())
     }
 
-    /// What a run begins with under this source, with this input and these agents. The input has to be one that the workflow
-    /// takes now.
+    /// What a run begins with under this source. The input has to be one that the workflow takes now, as for a new run.
     pub(crate) fn start(
         &self,
         session: &Session,
         old: &RunRecord,
-        (input, agents): (Value, &BTreeMap<String, String>),
-    ) -> Result<RunStarted> {
+        before: Before<'_>,
+    ) -> Result<Beginning> {
+        let Before { input, context, given_files, agents, from_afar } = before;
         let (name, workflow) = (&old.run_id, &self.workflow);
-        let input = launch::accept(&workflow.name, workflow.input.as_ref(), input);
-        let input = input.map_err(|error| match error.cause {
+        let schema = workflow.input.as_ref();
+        let accepted = launch::accept(&workflow.name, schema, input).and_then(|input| {
+            let place = (context, from_afar);
+            let files = input_files::find_new(session, old, (schema, &input), place)?;
+            Ok((input, files))
+        });
+        let (input, files) = accepted.map_err(|error| match error.cause {
             Some(Cause::Input) => error
                 .cli_hint(format!(
                     "`agentos fork {name} --from-step STEP --latest --input KEY=VALUE` gives a new run another input"
@@ -88,7 +106,59 @@ impl Latest {
         })?;
         let mut start = workflow.start(old.id, input, SystemClock.now())?;
         start.home.agents = cast::cast(session, workflow, agents)?;
-        Ok(start)
+        let project = input_files::project_of(old);
+        let new = files.new.iter().map(|file| (file.property.clone(), file.told(&project)));
+        start.home.given_files = given_files.clone().into_iter().chain(new).collect();
+        // What is no file any more has no other name.
+        start.home.given_files.retain(|property, _| start.input.get(property).is_some());
+        Ok(Beginning { start, files })
+    }
+}
+
+/// What a run has that is to begin anew, or that a new one is made out of.
+pub(crate) struct Before<'a> {
+    /// Its input, as far as the source knows it.
+    pub(crate) input: Value,
+    /// The folder with the copies of its input files.
+    pub(crate) context: &'a Path,
+    /// What they are called where they come from.
+    pub(crate) given_files: &'a BTreeMap<String, String>,
+    pub(crate) agents: &'a BTreeMap<String, String>,
+    /// Whether the caller is elsewhere.
+    pub(crate) from_afar: bool,
+}
+
+/// What a run begins with.
+pub(crate) struct Beginning {
+    /// Its input names files where they are: they have to be copied.
+    pub(crate) start: RunStarted,
+    /// The files of its input.
+    files: InputFiles,
+}
+
+impl Beginning {
+    /// For a run that has its folder already: what it begins with, and the files that have to be copied there before it does.
+    pub(crate) fn in_folder(mut self, context: &Path) -> (RunStarted, Vec<FileInput>) {
+        for file in &self.files.new {
+            file.name_copy(context, &mut self.start.input);
+        }
+        (self.start, self.files.new)
+    }
+
+    /// For a new run. It reads the copies that the old one has, unless its input names other files: then all of them are copied
+    /// into its own folder.
+    pub(crate) fn in_new_folder(
+        mut self,
+        old: &RunRecord,
+        run: RunId,
+    ) -> Result<(RunStarted, Option<NewFolder>)> {
+        let InputFiles { new, copies } = &self.files;
+        if new.is_empty() {
+            return Ok((self.start, None));
+        }
+        let all = (new.iter().chain(copies), &mut self.start.input);
+        let folder = NewFolder::create(old, run, all)?;
+        Ok((self.start, Some(folder)))
     }
 }
 

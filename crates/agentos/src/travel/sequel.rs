@@ -14,6 +14,7 @@ use agentos_store::folder::{Creating, RunFolder};
 use agentos_store::place::Place;
 use agentos_store::records::RunRecord;
 
+use super::input_files::NewFolder;
 use super::latest::Latest;
 use crate::error::Result;
 use crate::session::Opened;
@@ -51,9 +52,10 @@ impl<'a> Sequel<'a> {
         Self { old, run, home, workspace_id, branch, input: None, source: None, folder: None }
     }
 
-    /// The same with a folder that was made for it already.
-    pub(crate) fn in_new_folder(mut self, folder: Creating) -> Self {
-        self.folder = Some(Arc::new(folder));
+    /// The same with a folder that was made for it already, with its input files.
+    pub(crate) fn in_new_folder(mut self, folder: &NewFolder) -> Self {
+        self.home.context_path = folder.context.to_string_lossy().into_owned();
+        self.folder = Some(Arc::clone(&folder.creating));
         self
     }
 
@@ -65,13 +67,12 @@ impl<'a> Sequel<'a> {
         self
     }
 
-    /// The same with another input, where the files are that belong to it, and what they are called where they come from.
+    /// The same with another input, and what its files are called where they come from.
     pub(crate) fn with_input(
         mut self,
         input: Value,
-        (context, given_files): (&Path, BTreeMap<String, String>),
+        given_files: BTreeMap<String, String>,
     ) -> Self {
-        self.home.context_path = context.to_string_lossy().into_owned();
         self.home.given_files = given_files;
         self.input = Some(input);
         self
@@ -82,9 +83,15 @@ impl<'a> Sequel<'a> {
         self.input.as_ref()
     }
 
+    /// Where it is, and what it is called.
+    pub(crate) const fn home(&self) -> &Home {
+        &self.home
+    }
+
     /// The same with another source, and what a run of that starts with: its agents, too.
     pub(crate) fn with_source(mut self, source: Latest, start: RunStarted) -> Self {
         self.home.agents.clone_from(&start.home.agents);
+        self.home.given_files.clone_from(&start.home.given_files);
         self.source = Some((source, Box::new(start)));
         self
     }

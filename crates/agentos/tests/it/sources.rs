@@ -1,5 +1,6 @@
 //! Runs and the workflow as it is now: `resume --latest`, `retry --latest` and `fork --latest` by the real binary.
 
+mod files;
 mod inputs;
 mod rows;
 mod served;

@@ -31,6 +31,8 @@ super::refusals! {
         WorkflowNotStartable,
         /// The workflow as it is now does not take the run's input.
         WrongInput,
+        /// The workflow as it is now has a default that names a file which is not in the project.
+        OutsideProject,
         /// The agents of the workflow as it is now are not known.
         WrongAgents,
         /// Somebody else works in its workspace.
@@ -55,6 +57,8 @@ super::refusals! {
         WorkflowNotStartable,
         /// The workflow as it is now does not take the run's input.
         WrongInput,
+        /// The workflow as it is now has a default that names a file which is not in the project.
+        OutsideProject,
         /// The agents of the workflow as it is now are not known.
         WrongAgents,
         /// Somebody else works in its workspace.

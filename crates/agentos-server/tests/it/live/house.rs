@@ -15,8 +15,8 @@ use agentos_server::house::errors::{
     RetryError, ShowWorkspaceError, SignalError,
 };
 use agentos_server::house::{
-    Approval, Event, Fork, House, Kept, NamedWorkspace, Order, Refusal, Remark, Resumption,
-    Started, Words,
+    Approval, DerivedRun, Event, Fork, House, Kept, NamedWorkspace, Order, Refusal, Remark,
+    Resumption, Started, Words,
 };
 use agentos_server::{AppState, router};
 use agentos_store::folder::RunFolder;
@@ -104,15 +104,15 @@ impl House for Databases {
         nobody()
     }
 
-    async fn resume(&self, _: Found, _: Resumption) -> Result<(), ResumeError> {
+    async fn resume(&self, _: Found, _: Resumption) -> Result<Vec<String>, ResumeError> {
         nobody()
     }
 
-    async fn retry(&self, _: Found, _: bool) -> Result<RunId, RetryError> {
+    async fn retry(&self, _: Found, _: bool) -> Result<DerivedRun, RetryError> {
         nobody()
     }
 
-    async fn fork(&self, _: Found, _: Fork) -> Result<RunId, ForkError> {
+    async fn fork(&self, _: Found, _: Fork) -> Result<DerivedRun, ForkError> {
         nobody()
     }
 

@@ -1,6 +1,7 @@
 //! `agentos resume --latest`: the run goes on with the workflow as it is now. Tried without effects first.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agentos_core::id::RunId;
@@ -16,43 +17,50 @@ use agentos_store::sqlite::{Owner, SqliteStore};
 use agentos_store::store::Store as _;
 use serde::Serialize;
 
+use super::Preparation;
 use crate::databases::counterpart::{self, refuse_elsewhere};
 use crate::error::{CommandError, Result};
+use crate::inputs::FileInput;
+use crate::output::Notes;
 use crate::session::{Opened, Session};
+use crate::travel::input_files;
 use crate::travel::latest::{self, Latest};
 use crate::travel::past;
 use crate::{foreground, names, scribe};
 
 /// Moves the run to the workflow as it is now, if that fits what the run has done. Returns the owner that did it and has
-/// the run; none if the run has the latest source already. With `releases` the owner has released it: a server or executor may
-/// drive it before this returns.
+/// the run; none if the run has the latest source already. Of a run that is left to another process the owner has released it: a
+/// server or executor may drive it before this returns.
 pub(super) async fn switch(
     session: &Session,
     opened: &Opened,
-    (run, releases): (RunId, bool),
+    (run, Preparation { is_left, from_afar, .. }): (RunId, Preparation),
+    said: &mut Notes<'_>,
 ) -> Result<Option<Owner>> {
     let store = &opened.store;
     let (record, latest) = find(session, store, run).await?;
     let Some(latest) = latest else {
-        session.output.note(SAME);
+        said.note(SAME);
         return Ok(None);
     };
-    let (request, notes) = request(session, store, (&record, &latest)).await?;
-    notes.iter().for_each(|note| session.output.note(note));
+    let Planned { request, notes, context, files } =
+        plan(session, store, (&record, &latest), from_afar).await?;
+    notes.iter().for_each(|note| said.note(note));
     let tried = switch::trial(store, session.library(store), &request).await;
     told(store, &record, tried).await?;
     latest.keep(opened).await?;
+    files.iter().try_for_each(|file| file.copy(&context))?;
     let owner = foreground::enlist(store)?;
     let request = (SwitchRequest { now: SystemClock.now(), ..request }, owner.id());
     let moved = switch::switch(store, session.library(store), request).await;
     let (moved, epoch) = told(store, &record, moved).await?;
-    if releases {
+    if is_left {
         let _freed = store.release(run, epoch).await;
     }
     scribe::write(store, run).await;
-    session.output.note("the run goes on with the latest source");
+    said.note("the run goes on with the latest source");
     let known = store.run_detail(run).await?.steps;
-    notices(&moved, &known).iter().for_each(|notice| session.output.note(notice));
+    notices(&moved, &known).iter().for_each(|notice| said.note(notice));
     Ok(Some(owner))
 }
 
@@ -74,18 +82,33 @@ async fn find(
     Ok((record, is_other.then_some(latest)))
 }
 
-/// What the engine is asked for, and what is to be said about the run's input.
-async fn request(
+/// What is to be done for a run to go on with another source.
+struct Planned {
+    /// What the engine is asked for.
+    request: SwitchRequest,
+    /// What is to be said about the run's input.
+    notes: Vec<String>,
+    /// The folder for more of the run's input files.
+    context: PathBuf,
+    /// What is to be copied there.
+    files: Vec<FileInput>,
+}
+
+async fn plan(
     session: &Session,
     store: &SqliteStore,
     (record, latest): (&RunRecord, &Latest),
-) -> Result<(SwitchRequest, Vec<String>)> {
+    from_afar: bool,
+) -> Result<Planned> {
     let Some(started) = past::started(store, record.id).await? else {
         return Err(CommandError::failed(format!("the log of {} has no start", record.run_id)));
     };
-    let (start, notes) = latest.start_again(session, (record, &started))?;
+    let (beginning, notes) = latest.start_again(session, (record, &started), from_afar)?;
+    let context = Path::new(&started.home.context_path);
+    let context = input_files::folder_for_more(record, context);
+    let (start, files) = beginning.in_folder(&context);
     let request = SwitchRequest { run: record.id, start: start.into(), now: SystemClock.now() };
-    Ok((request, notes))
+    Ok(Planned { request, notes, context, files })
 }
 
 async fn told<T>(
@@ -187,7 +210,8 @@ pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result
     let (record, latest) = find(session, &store, run).await?;
     let (switched, definition, mut lines) = match &latest {
         Some(latest) => {
-            let (request, notes) = request(session, &store, (&record, latest)).await?;
+            let Planned { request, notes, .. } =
+                plan(session, &store, (&record, latest), false).await?;
             let tried = switch::trial(&store, session.library(&store), &request).await;
             let definition = latest.workflow.definition.as_str();
             (told(&store, &record, tried).await?, definition, notes)

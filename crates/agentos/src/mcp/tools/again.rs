@@ -39,7 +39,8 @@ impl Tool for RetryRun {
 
     async fn call(scene: &Scene, Retried { run, latest }: Retried) -> Result<Answer> {
         let session = scene.at(&run).await?;
-        let record = retry::detached(&session, &run, latest).await?;
+        let (record, _) =
+            retry::detached(&session, &run, retry::How { latest, from_afar: true }).await?;
         let store = session.look_for(&record.run_id)?;
         Answer::document(&store.run_detail(record.id).await?)
     }
@@ -91,7 +92,7 @@ impl Tool for ForkRun {
             workspace: None,
             latest,
         };
-        let names = fork::detached(&session, &run, wanted).await?;
+        let (names, _) = fork::detached(&session, &run, wanted).await?;
         let store = session.look_for(&names.run_id)?;
         Answer::document(&store.run_detail(names.run).await?)
     }

@@ -158,3 +158,122 @@ fn lines_that_are_no_events_are_spoken_of() {
         stage.remarks()
     );
 }
+
+/// The shell's words for so many letters.
+fn letters(count: u64) -> String {
+    format!("head -c {count} /dev/zero | tr '\\0' x")
+}
+
+/// A program whose first message approves, and whose second one is in a line of this length; then it says more.
+fn reviewer(length: u64, more: &str) -> String {
+    format!(
+        r#"echo '{{"type":"thread.started","thread_id":"t"}}'
+echo '{{"type":"item.completed","item":{{"type":"agent_message","text":"I looked at it: APPROVE so far"}}}}'
+printf '%s' '{{"type":"item.completed","item":{{"type":"agent_message","text":"VERDICT: REJECT '
+{}
+echo '"}}}}'
+{more}
+echo '{{"type":"turn.completed","usage":{{"input_tokens":9,"output_tokens":1}}}}'
+"#,
+        letters(length)
+    )
+}
+
+#[test]
+fn an_earlier_message_is_not_taken_for_one_that_is_too_long_to_be_read() {
+    let stage = stage("", (CODEX, &reviewer(9_000_000, "")));
+    let (reason, message) = trouble(stage.run());
+    assert_eq!(reason, "malformed", "{message}");
+    assert!(message.contains("a line of its output is longer than 8388608 bytes"), "{message}");
+    assert!(
+        stage.remarks().contains("1 lines of its output were longer than 8388608 bytes"),
+        "{}",
+        stage.remarks()
+    );
+    let stage = self::stage("check: false", (CODEX, &reviewer(9_000_000, "")));
+    let output = stage.run().exits(0).document()["output"].clone();
+    assert_eq!(
+        (&output["exitReason"], &output["truncated"]),
+        (&"malformed".into(), &true.into()),
+        "{output:#}"
+    );
+}
+
+#[test]
+fn what_is_said_after_a_line_that_is_too_long_to_be_read_is_the_answer() {
+    let last = r#"echo '{"type":"item.completed","item":{"type":"agent_message","text":"In short: REJECT"}}'"#;
+    let stage = stage("", (CODEX, &reviewer(9_000_000, last)));
+    let output = stage.run().exits(0).document()["output"].clone();
+    assert_eq!(
+        (&output["text"], &output["truncated"]),
+        (&"In short: REJECT".into(), &false.into()),
+        "{:#?}",
+        output["exitReason"]
+    );
+}
+
+#[test]
+fn output_that_is_not_kept_may_have_been_the_answer() {
+    let flood = "i=0; while [ $i -lt 90 ]; do head -c 1000000 /dev/zero | tr '\\0' x; echo; i=$((i+1)); done";
+    let stage = stage("", (CODEX, &reviewer(10, flood)));
+    let (reason, message) = trouble(stage.run());
+    assert_eq!(reason, "malformed", "{message}");
+    assert!(message.contains("a part of its output is missing"), "{message}");
+    let program = format!("echo 'APPROVE so far'; {flood}; echo 'VERDICT: REJECT'");
+    let stage = self::stage("", (TEXT, &program));
+    let output = stage.run().exits(0).document()["output"].clone();
+    assert_eq!(output["truncated"], true);
+}
+
+/// The artifact with the answer of the only session.
+fn kept_answer(stage: &Stage) -> String {
+    let run = stage.site.show(&stage.site.only_run());
+    let artifacts = run["artifacts"].as_array().expect("a list");
+    let artifact = artifacts.iter().find(|artifact| artifact["name"] == "build.answer.txt");
+    let path = artifact.expect("an artifact")["storage_path"].as_str().expect("a path").to_owned();
+    fs::read_to_string(stage.site.repo.join(path)).expect("a file")
+}
+
+#[test]
+fn of_a_line_of_text_that_is_too_long_the_beginning_is_kept_and_marked() {
+    let program = format!("printf 'VERDICT: REJECT '; {}; echo; echo the end", letters(9_000_000));
+    let stage = stage("", (TEXT, &program));
+    let output = stage.run().exits(0).document()["output"].clone();
+    let text = output["text"].as_str().expect("text");
+    assert!(text.starts_with("VERDICT: REJECT xxx") && text.ends_with("x…"));
+    assert_eq!((&output["exitReason"], &output["truncated"]), (&"completed".into(), &true.into()));
+    let kept = kept_answer(&stage);
+    assert!(kept.starts_with("VERDICT: REJECT xxx") && kept.ends_with("x…\nthe end"));
+    assert_eq!(kept.len(), (8 << 20) + "…\nthe end".len());
+    let remarks = stage.remarks();
+    assert!(remarks.contains("1 lines of its output were longer than 8388608 bytes"));
+    assert!(remarks.contains("its answer is longer than what is kept: an artifact has"));
+}
+
+#[test]
+fn an_answer_that_is_longer_than_is_kept_says_so_and_is_marked() {
+    let lines =
+        format!("i=0; while [ $i -lt 18 ]; do {}; echo; i=$((i+1)); done", letters(1_000_000));
+    let program = format!("{lines}; echo 'VERDICT: REJECT'");
+    let stage = stage("", (TEXT, &program));
+    let output = stage.run().exits(0).document()["output"].clone();
+    assert_eq!(output["truncated"], true);
+    let kept = kept_answer(&stage);
+    assert!(kept.len() == (16 << 20) + "…".len() && kept.ends_with("x…"), "{}", kept.len());
+    let remarks = stage.remarks();
+    assert!(
+        remarks.contains(
+            "its answer is longer than what is kept: an artifact has 16777219 bytes of it"
+        ),
+        "{}",
+        remarks.lines().filter(|line| line.len() < 1000).collect::<String>()
+    );
+    assert!(!remarks.contains("all of it is an artifact"));
+}
+
+#[test]
+fn an_answer_in_json_of_which_a_part_is_missing_has_the_wrong_form() {
+    let program = format!("echo '[1]'; {}; echo", letters(9_000_000));
+    let stage = stage("json: true", (TEXT, &program));
+    assert_eq!(trouble(stage.run()).0, "answer");
+}

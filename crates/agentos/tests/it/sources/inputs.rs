@@ -14,7 +14,7 @@ const WAITS: &str = "await ctx.waitFor(\"go\");\nreturn ctx.input;";
 
 impl Place {
     /// The workflow has this body and takes such an input from now on.
-    fn takes(&self, body: &str, schema: &Value) {
+    pub(super) fn takes(&self, body: &str, schema: &Value) {
         self.write(body);
         let file = self.root.join(".agent/workflows/templates/work.ts");
         let text = fs::read_to_string(&file).expect("it is there");
@@ -131,7 +131,9 @@ fn the_api_and_agents_go_by_the_same_rule() {
     assert_eq!(refused["type"], "urn:agentos:problem:wrong-input");
     assert!(refused["hint"].as_str().unwrap().contains("/fork"), "{refused}");
     place.takes(WAITS, &after());
-    server.post(&format!("{path}/resume"), &latest).is(200);
+    let resumed = server.post(&format!("{path}/resume"), &latest).is(200).json();
+    let goes_on = "the run goes on with the latest source";
+    assert_eq!(resumed["notes"], json!([LEFT_OUT, goes_on]));
     let shown = || server.get(&path).is(200).json();
     wait_until("it waits again", || shown()["waiting"]["kind"] == "signal");
     assert_eq!(shown()["input"], taken());
@@ -139,6 +141,12 @@ fn the_api_and_agents_go_by_the_same_rule() {
     place
         .takes("return ctx.input;", &json!({ "type": "object", "properties": { "name": text() } }));
     let made = server.post(&format!("{path}/retry"), &latest).is(201).json();
+    let left_out = LEFT_OUT.replace("old", "tag");
+    assert_eq!(made["notes"], json!([left_out]));
+    assert_eq!(
+        server.get(&format!("/api/executions/{}", name(&made))).is(200).json()["notes"],
+        json!(null)
+    );
     let made = server.until_status(&name(&made), "COMPLETED");
     assert_eq!(made["output"], json!({ "name": "Ada" }));
     server.stop();
@@ -147,7 +155,10 @@ fn the_api_and_agents_go_by_the_same_rule() {
         &json!({ "type": "object", "properties": { "tag": text() } }),
     );
     let mut client = Client::allowed(&place.stand, &place.root, "run");
-    let made = name(&client.document("retry_run", json!({ "run": run, "latest": true })));
+    let (made, beside) = client.told("retry_run", json!({ "run": run, "latest": true }));
+    let left_out = LEFT_OUT.replace("old", "name");
+    assert!(beside.contains(&left_out), "{beside}");
+    let made = name(&serde_json::from_str(&made).expect("a document"));
     let made = place.stand.until_status(&place.root, &made, "COMPLETED");
     assert_eq!(made["output"], json!([{ "tag": "v1" }]));
     client.close();
