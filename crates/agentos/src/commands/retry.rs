@@ -141,7 +141,7 @@ async fn make(
         let request = sequel.request(ForkAt::Failure, owner);
         match fork(store, session.library(store), request).await {
             Ok(notices) => {
-                notices.iter().for_each(|notice| session.output.note(&notice.to_string()));
+                notices.iter().for_each(|notice| session.output.note(notice));
                 return Ok(run);
             }
             Err(ForkError::Create(CreateError::NameTaken { .. })) => {}

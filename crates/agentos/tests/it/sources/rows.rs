@@ -219,3 +219,21 @@ fn a_remark_that_the_new_source_makes_later_is_not_the_one_that_was_made_before(
     assert_eq!(remarks(&after)[0], before[0]);
     place.call(&["db", "check"]).exits(0);
 }
+
+#[test]
+fn what_becomes_of_operations_is_told_by_what_they_do() {
+    let step = |body: &str| format!("await ctx.run(\"build\", async (ctx) => {{\n{body}}});\n");
+    let (one, two) = ("await ctx.shell(\"echo one\");\n", "await ctx.shell(\"echo two\");\n");
+    let place =
+        Place::new(&format!("{one}{}", step(&format!("{two}await ctx.waitFor(\"go\");\n"))));
+    let run = place.until_it_waits();
+    place.write(&step("await ctx.waitFor(\"go\");\n"));
+    let in_a_step = "`shell: echo two` of the step `build` had finished and is not asked for any more; \
+                     its answer is kept";
+    let outside =
+        "`shell: echo one` had finished and is not asked for any more; its answer is kept";
+    let dry = place.call(&["resume", &run, "--latest", "--dry-run", "--json"]).exits(0).document();
+    assert_eq!(dry["notices"], json!([outside, in_a_step]));
+    let told = place.call(&["resume", &run, "--latest", "--detach"]).exits(0).err;
+    assert!(told.contains(in_a_step) && told.contains(outside), "{told}");
+}
