@@ -16,7 +16,7 @@ mod start;
 use serde::{Deserialize, Serialize};
 
 pub use hold::{Hold, HoldKind};
-pub use kept::{Act, ActCause, Deed, KeptAnswer, KeptBody};
+pub use kept::{Act, ActCause, AnswerTimes, Deed, KeptAnswer, KeptBody};
 pub(crate) use part::decision;
 pub use part::{Abandoned, CloseCause, OperationResult, RunOutcome, ScopeClosing, StepOutcome};
 pub use start::{Home, Parent, RunStarted};

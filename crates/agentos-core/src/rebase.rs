@@ -37,7 +37,9 @@ pub use trial::{NumberedStep, StepChanges};
 use crate::bounds;
 use crate::codec::{Cause, Chunk};
 use crate::effect::{Happening, Timer};
-use crate::entry::{Abandoned, Entry, KeptAnswer, KeptBody, OperationResult, Record, RunStarted};
+use crate::entry::{
+    Abandoned, AnswerTimes, Entry, KeptAnswer, KeptBody, OperationResult, Record, RunStarted,
+};
 use crate::execution::{AdvanceError, Anew, Execution, Known};
 use crate::failure::{Failure, FailureKind};
 use crate::id::{Seed, Seq, StepNumber};
@@ -195,6 +197,7 @@ impl Rebase<'_> {
             answers: feed::answers(log, &selection),
             finished: bodies::finished(log, &selection),
             known: bodies::known(log, &selection),
+            times: feed::times(self.log),
             selection,
             log,
         };
@@ -246,7 +249,7 @@ impl Rebase<'_> {
             chunks.push(Chunk::new(Seq(journal.len()), at, entries));
         }
         let first = Seq(journal.len() + chunks.len() as u64);
-        chunks.push(Chunk::new(first, began, self.first_entries(history.seed, beginning)));
+        chunks.push(Chunk::new(first, began, self.first_entries(history, beginning)));
         for record in chunks.iter().cloned().flat_map(Chunk::into_records) {
             journal.apply(record)?;
         }
@@ -294,13 +297,14 @@ impl Rebase<'_> {
         }
     }
 
-    fn first_entries(&self, seed: Seed, beginning: &Beginning) -> Vec<Entry> {
+    fn first_entries(&self, history: &History<'_>, beginning: &Beginning) -> Vec<Entry> {
         let kept = beginning.early.iter().map(|(operation, result)| KeptAnswer {
             operation: operation.clone(),
             result: result.clone(),
+            times: history.times.get(operation).copied(),
         });
         let answers: Vec<KeptAnswer> = kept.collect();
-        let start = Entry::RunStarted(RunStarted { seed, ..self.start.clone() });
+        let start = Entry::RunStarted(RunStarted { seed: history.seed, ..self.start.clone() });
         let kept = answers
             .chunks(bounds::KEPT_ANSWERS)
             .map(|answers| Entry::AnswersKept { answers: answers.to_vec() });
@@ -375,6 +379,7 @@ struct History<'a> {
     answers: BTreeMap<OperationId, OperationResult>,
     finished: HashMap<StepPath, KeptBody>,
     known: Known,
+    times: HashMap<OperationId, AnswerTimes>,
 }
 
 impl History<'_> {

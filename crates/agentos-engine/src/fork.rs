@@ -9,9 +9,7 @@ use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, Home, Record, RunOutcome, RunStarted};
 use agentos_core::failure::Failure;
 use agentos_core::id::{OwnerId, RunId, StepNumber};
-use agentos_core::rebase::{
-    Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, generation,
-};
+use agentos_core::rebase::{Destination, Keep, Names, Rebase, RebaseError, Rebased, generation};
 use agentos_core::time::Timestamp;
 use agentos_core::value::Value;
 use agentos_store::log::{ReadError, load_whole_log};
@@ -21,6 +19,7 @@ use agentos_store::store::Store;
 use thiserror::Error;
 
 use crate::library::{Library, prelude};
+use crate::notices;
 
 /// What the new run keeps of the old one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,10 +82,10 @@ pub async fn fork(
     store: &dyn Store,
     library: Arc<dyn Library>,
     request: ForkRequest,
-) -> Result<Vec<Notice>, ForkError> {
+) -> Result<Vec<String>, ForkError> {
     let (run, place, now) = (request.run, request.place.clone(), request.now);
     let owner = request.owner;
-    let Rebased { mut chunks, standing, notices, .. } = rebased(store, library, request).await?;
+    let (Rebased { mut chunks, standing, .. }, notices) = rebased(store, library, request).await?;
     let began = chunks.first().ok_or(RebaseError::Empty)?.at;
     let first = take_first(&mut chunks).ok_or(RebaseError::Empty)?;
     let history = Some(History { began, rest: chunks, standing });
@@ -102,15 +101,15 @@ pub async fn trial(
     store: &dyn Store,
     library: Arc<dyn Library>,
     request: ForkRequest,
-) -> Result<Vec<Notice>, ForkError> {
-    Ok(rebased(store, library, request).await?.notices)
+) -> Result<Vec<String>, ForkError> {
+    Ok(rebased(store, library, request).await?.1)
 }
 
 async fn rebased(
     store: &dyn Store,
     library: Arc<dyn Library>,
     request: ForkRequest,
-) -> Result<Rebased, ForkError> {
+) -> Result<(Rebased, Vec<String>), ForkError> {
     let log = load_whole_log(store, request.of).await?;
     let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
     if let Some(Record { entry: Entry::RunStarted(old), .. }) = generation(&log).first() {
@@ -119,12 +118,16 @@ async fn rebased(
     }
     // Programs stay on the thread that they began on, and may take a while.
     let is_retry = request.at == ForkAt::Failure;
-    let executed = tokio::task::spawn_blocking(move || execute(&*library, &log, request));
-    let rebased = executed.await.map_err(|_| ForkError::Panicked)??;
+    let executed = tokio::task::spawn_blocking(move || {
+        let rebased = execute(&*library, &log, request)?;
+        let notices = notices::sentences(&log, &rebased);
+        Ok::<_, RebaseError>((rebased, notices))
+    });
+    let (rebased, notices) = executed.await.map_err(|_| ForkError::Panicked)??;
     match failure(&rebased).filter(|_| is_retry) {
         // A run that has failed already mends nothing.
         Some(failure) => Err(RebaseError::Fails(failure.clone()).into()),
-        None => Ok(rebased),
+        None => Ok((rebased, notices)),
     }
 }
 

@@ -26,6 +26,7 @@ pub mod held;
 pub mod homes;
 pub mod library;
 pub mod lines;
+mod notices;
 mod panics;
 pub mod performer;
 pub mod points;

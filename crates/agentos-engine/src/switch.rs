@@ -10,7 +10,7 @@ use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, Home, Record, RunStarted};
 use agentos_core::id::{Epoch, OwnerId, RunId};
 use agentos_core::rebase::{
-    Destination, Keep, Names, Notice, Rebase, RebaseError, Rebased, StepChanges, generation,
+    Destination, Keep, Names, Rebase, RebaseError, Rebased, StepChanges, generation,
 };
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
@@ -22,6 +22,7 @@ use agentos_store::store::Store;
 use thiserror::Error;
 
 use crate::library::{Library, LibraryError, prelude};
+use crate::notices;
 
 /// A run to be moved.
 #[derive(Debug, Clone)]
@@ -62,7 +63,7 @@ pub enum SwitchError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Switched {
     /// What is worth telling.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<String>,
     /// What becomes of its steps.
     pub steps: StepChanges,
     /// What operations outside of a step are called, by path.
@@ -72,11 +73,11 @@ pub struct Switched {
 }
 
 impl Switched {
-    fn new(rebased: &Rebased) -> Self {
-        let Rebased { notices, steps, standing, .. } = rebased;
+    fn new(rebased: &Rebased, notices: Vec<String>) -> Self {
+        let Rebased { steps, standing, .. } = rebased;
         let titles = rebased.chunks.iter().flat_map(|chunk| &chunk.entries).filter_map(title);
         let titles = titles.collect();
-        Self { notices: notices.clone(), steps: steps.clone(), titles, standing: *standing }
+        Self { notices, steps: steps.clone(), titles, standing: *standing }
     }
 }
 
@@ -115,7 +116,8 @@ pub async fn trial(
     library: Arc<dyn Library>,
     request: &SwitchRequest,
 ) -> Result<Switched, SwitchError> {
-    Ok(Switched::new(&rebased(store, library, request).await?))
+    let (rebased, notices) = rebased(store, library, request).await?;
+    Ok(Switched::new(&rebased, notices))
 }
 
 async fn switch_claimed(
@@ -124,20 +126,20 @@ async fn switch_claimed(
     request: &SwitchRequest,
     epoch: Epoch,
 ) -> Result<Switched, SwitchError> {
-    let rebased = rebased(store, library, request).await?;
-    let switched = Switched::new(&rebased);
+    let (rebased, notices) = rebased(store, library, request).await?;
+    let switched = Switched::new(&rebased, notices);
     for committed in store.commit(commits(request.run, epoch, rebased)).await {
         committed?;
     }
     Ok(switched)
 }
 
-/// The run's log under the other source.
+/// The run's log under the other source, and what is worth telling of it.
 async fn rebased(
     store: &dyn Store,
     library: Arc<dyn Library>,
     request: &SwitchRequest,
-) -> Result<Rebased, SwitchError> {
+) -> Result<(Rebased, Vec<String>), SwitchError> {
     let log = load_whole_log(store, request.run).await?;
     let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
     let Some(Entry::RunStarted(old)) = generation(&log).first().map(|record| &record.entry) else {
@@ -168,7 +170,10 @@ async fn rebased(
             old_names: Names::default(),
             new_names: Names::default(),
         };
-        rebase.try_run(|| prelude::open(&*library, &start).map(|opened| opened.program))
+        let program = || prelude::open(&*library, &start).map(|opened| opened.program);
+        let rebased = rebase.try_run(program)?;
+        let notices = notices::sentences(&log, &rebased);
+        Ok::<_, RebaseError>((rebased, notices))
     });
     Ok(executed.await.map_err(|_| SwitchError::Panicked)??)
 }

@@ -25,6 +25,7 @@ use agentos_core::value::Value;
 use async_trait::async_trait;
 
 use crate::shell::Refusal;
+pub(crate) use history::step_around;
 pub use history::{Asked, History, Work};
 pub(crate) use track::{Due, Track};
 

@@ -9,6 +9,7 @@
 //! look for the field names listed in `projection/operation.rs`; what is not there stays empty.
 
 mod operation;
+mod origin;
 mod status;
 mod step;
 mod title;
@@ -18,9 +19,8 @@ mod waiting;
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentos_core::codec::Chunk;
-use agentos_core::entry::{CommentOn, Entry, RunOutcome};
+use agentos_core::entry::{AnswerTimes, CommentOn, Entry, RunOutcome};
 use agentos_core::id::{InboxKey, Seq};
-use agentos_core::operation::OperationKind;
 use agentos_core::path::{OperationId, ScopePath, StepPath};
 use agentos_core::standing::Standing;
 use agentos_core::time::Timestamp;
@@ -28,6 +28,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use operation::{ArtifactRow, NewSession, SessionPatch, artifact_identity};
+pub(crate) use origin::Origin;
 pub use status::{SessionStatus, StepStatus, WorkflowStatus};
 pub(crate) use step::{NewStep, StepPatch};
 pub use title::operation_title;
@@ -97,6 +98,8 @@ pub(crate) struct CommentRow {
     pub(crate) at: Timestamp,
     /// How many times the same was said on the same step before, since the source was switched.
     pub(crate) earlier: u32,
+    /// What it was said for was done before the source was switched, so it may be on record.
+    pub(crate) may_be_known: bool,
 }
 
 /// What of a run's log is still open.
@@ -109,6 +112,14 @@ pub(crate) struct Projection {
     switched_at: Option<Timestamp>,
     /// What was under way then, and since when.
     under_way: BTreeMap<OperationId, Timestamp>,
+    /// What of that is stopped. Asked for again, it is another try.
+    left_behind: BTreeSet<OperationId>,
+    /// The history is executed again under another source: nothing that is asked for is done yet.
+    is_replayed: bool,
+    /// Answers that are kept and not asked for so far, with the times at which they came in.
+    kept: BTreeMap<OperationId, Option<AnswerTimes>>,
+    /// Finished steps that are kept.
+    kept_bodies: BTreeSet<StepPath>,
     /// How many times the same remark was made since then.
     remarks: BTreeMap<u128, u32>,
     is_over: bool,
@@ -153,11 +164,14 @@ impl Projection {
             switched_at: self.switched_at,
             ..Changes::default()
         };
+        // What comes later than the switch is no history, also in logs that do not say where that ends.
+        self.is_replayed &= self.switched_at.is_none_or(|switched| chunk.at <= switched);
         let mut seq = chunk.first;
         for entry in &chunk.entries {
             self.entry(seq, chunk.at, entry, &mut changes);
             seq = seq.next();
         }
+        changes.find_known_remarks();
         self.next = Seq0(seq);
         self.chunks += 1;
         self.has_begun(chunk.at, &mut changes);
@@ -209,15 +223,16 @@ impl Projection {
                 self.is_history = start.forked_from.is_some();
             }
             Entry::RunStarted(start) => changes.run.input = Some(start.told_input().into_owned()),
-            Entry::AnswersKept { answers } if self.is_history => {
-                let answered = answers.iter().map(|kept| &kept.operation);
-                let sessions = answered.filter(|id| id.kind() == Some(OperationKind::Agent));
-                self.inherited.extend(sessions.cloned());
+            Entry::AnswersKept { answers } => self.keep_answers(answers),
+            Entry::BodyKept(kept) => {
+                self.kept_bodies.insert(kept.step.clone());
             }
-            Entry::SourceSwitched { definition, keeps_numbers, .. } => {
+            Entry::SourceSwitched { definition, abandoned, keeps_numbers } => {
                 self.begin_anew(definition, keeps_numbers.then_some(at), changes);
+                self.left_behind.extend(abandoned.iter().map(|left| left.operation.clone()));
             }
-            Entry::RunRebased { .. } if !self.was_switched => self.begin_to_live(at, changes),
+            Entry::RunRebased { .. } if self.was_switched => self.is_replayed = false,
+            Entry::RunRebased { .. } => self.begin_to_live(at, changes),
             Entry::StateWritten { operation, value } => {
                 if let Some(name) = operation.name() {
                     changes.state.push((name.as_str().to_owned(), value.clone()));
@@ -236,6 +251,7 @@ impl Projection {
                     metadata,
                     at,
                     earlier: self.count_remark(step, message, meta),
+                    may_be_known: self.is_replayed || self.is_in_kept_body(&operation.scope()),
                 });
             }
             Entry::SignalArrived { key, payload, .. } => {
@@ -289,6 +305,7 @@ impl Projection {
             was_switched: true,
             switched_at,
             under_way,
+            is_replayed: true,
             ..Self::default()
         };
         let anew = if switched_at.is_some() { Anew::Superseded } else { Anew::Erased };
@@ -304,14 +321,15 @@ impl Projection {
     /// Since when something is under way that the log has as asked for at this time: under another source that may be the
     /// time of a recorded answer.
     fn since(&self, operation: &OperationId, at: Timestamp) -> Timestamp {
+        let under_way = self.under_way.get(operation).filter(|_| self.goes_on(operation));
         match self.switched_at.filter(|switched| at < *switched) {
-            Some(switched) => self.under_way.get(operation).copied().unwrap_or(switched),
+            Some(switched) => under_way.copied().unwrap_or(switched),
             None => at,
         }
     }
 
     /// How many times the same was said on the same step before. Counted only under another source: what was said under
-    /// the one before is found again by its words, wherever they stand now.
+    /// the one before, and is said again over the history, is found again by its words, wherever they stand now.
     fn count_remark(&mut self, step: Option<u32>, message: &str, meta: &Value) -> u32 {
         if !self.was_switched {
             return 0;

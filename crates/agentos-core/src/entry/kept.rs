@@ -19,6 +19,19 @@ pub struct KeptAnswer {
     pub operation: OperationId,
     /// The answer.
     pub result: OperationResult,
+    /// When all that happened, if it is known. In the log that has the answer it has the time at which it is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<AnswerTimes>,
+}
+
+/// When an operation was asked for, and when it was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerTimes {
+    /// When it was asked for.
+    pub asked_at: Timestamp,
+    /// When it was answered.
+    pub answered_at: Timestamp,
 }
 
 /// A finished step as it once was: how it was retried, and all that its body did.

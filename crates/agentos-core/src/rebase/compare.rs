@@ -42,31 +42,44 @@ pub enum Notice {
     },
 }
 
+impl Notice {
+    /// The operation that it is about, if it is about one.
+    #[must_use]
+    pub const fn operation(&self) -> Option<&OperationId> {
+        match self {
+            Self::NotAsked { operation }
+            | Self::ChangedArguments { operation, .. }
+            | Self::Abandoned { operation } => Some(operation),
+            Self::StepNotAsked { .. } => None,
+        }
+    }
+
+    /// The sentence, with other words for its operation than its identity.
+    #[must_use]
+    pub fn sentence(&self, words: impl Fn(&OperationId) -> String) -> String {
+        match self {
+            Self::NotAsked { operation } => format!(
+                "{} had finished and is not asked for any more; its answer is kept",
+                words(operation)
+            ),
+            Self::ChangedArguments { operation, .. } => format!(
+                "{} had finished and is asked for with something else now; its answer is kept",
+                words(operation)
+            ),
+            Self::StepNotAsked { step } => {
+                format!("the step `{step}` had finished and is not asked for any more")
+            }
+            Self::Abandoned { operation } => format!(
+                "{} was under way and is not asked for any more; it is stopped",
+                words(operation)
+            ),
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAsked { operation } => {
-                write!(
-                    f,
-                    "`{operation}` had finished and is not asked for any more; its answer is kept"
-                )
-            }
-            Self::ChangedArguments { operation, .. } => {
-                write!(
-                    f,
-                    "`{operation}` had finished and is asked for with something else now; its answer is kept"
-                )
-            }
-            Self::StepNotAsked { step } => {
-                write!(f, "the step `{step}` had finished and is not asked for any more")
-            }
-            Self::Abandoned { operation } => {
-                write!(
-                    f,
-                    "`{operation}` was under way and is not asked for any more; it is stopped"
-                )
-            }
-        }
+        f.write_str(&self.sentence(|operation| format!("`{operation}`")))
     }
 }
 

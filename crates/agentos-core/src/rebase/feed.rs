@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::Destination;
 use super::keep::Selection;
 use crate::effect::{Happening, Timer};
-use crate::entry::{Entry, OperationResult, Record, decision};
+use crate::entry::{AnswerTimes, Entry, OperationResult, Record, RunOutcome, decision};
 use crate::id::{Attempt, InboxKey, Try};
 use crate::inbox::{Message, MessageBody};
 use crate::operation::answer_in_time;
@@ -219,4 +219,59 @@ pub(super) fn early(
         .filter(|kept| selection.operation(&kept.operation) || !asked.contains(&kept.operation))
         .map(|kept| (kept.operation.clone(), kept.result.clone()))
         .collect()
+}
+
+/// When operations were asked for and first answered, by all that a run's log tells, under whichever source. An answer that
+/// was kept says so itself: the log has it at the time at which it was asked for again.
+pub(super) fn times(whole: &[Record]) -> HashMap<OperationId, AnswerTimes> {
+    let mut asked: HashMap<&OperationId, Timestamp> = HashMap::new();
+    let mut times: HashMap<&OperationId, Option<AnswerTimes>> = HashMap::new();
+    let mut is_first_source = true;
+    for record in whole {
+        match &record.entry {
+            Entry::AnswersKept { answers } => {
+                for kept in answers {
+                    times.entry(&kept.operation).or_insert(kept.times);
+                }
+            }
+            // Asked for again, it is another try.
+            Entry::SourceSwitched { abandoned, .. } => {
+                is_first_source = false;
+                for left in abandoned {
+                    asked.remove(&left.operation);
+                }
+            }
+            // What another run had under way is begun anew.
+            Entry::RunRebased { .. } if is_first_source => {
+                asked.values_mut().for_each(|at| *at = record.at);
+            }
+            Entry::OperationOrdered { operation, .. } => {
+                asked.entry(operation).or_insert(record.at);
+            }
+            entry => {
+                if let Some((operation, is_answer)) = ended(entry)
+                    && let Some(asked_at) = asked.remove(operation)
+                    && is_answer
+                {
+                    let answered = AnswerTimes { asked_at, answered_at: record.at };
+                    times.entry(operation).or_insert(Some(answered));
+                }
+            }
+        }
+    }
+    times.into_iter().filter_map(|(operation, times)| Some((operation.clone(), times?))).collect()
+}
+
+/// The operation that has ended with this entry, and whether it has an answer.
+fn ended(entry: &Entry) -> Option<(&OperationId, bool)> {
+    match entry {
+        Entry::OperationEnded { operation, result } => Some((operation, !result.is_cancelled())),
+        Entry::ChildEnded { operation, outcome, .. } => {
+            Some((operation, !matches!(outcome, RunOutcome::Cancelled { .. })))
+        }
+        Entry::TimerFired { operation } | Entry::SignalConsumed { operation, .. } => {
+            Some((operation, true))
+        }
+        _ => None,
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use agentos_core::entry::{Entry, Record};
 use agentos_core::id::{Seq, StepNumber};
 use agentos_core::path::{OperationId, StepPath};
+use agentos_store::projection::operation_title;
 
 use super::touches_files;
 
@@ -13,6 +14,8 @@ use super::touches_files;
 pub struct Work {
     /// The operation.
     pub operation: OperationId,
+    /// What it is called.
+    pub title: String,
     /// Where it was ordered.
     pub from: Seq,
     /// Where it ended, if it has.
@@ -24,8 +27,10 @@ pub struct Work {
 pub struct Asked {
     /// Its identity.
     pub path: String,
-    /// What people call it.
+    /// Its name in that: of an operation without one it is a hash.
     pub name: String,
+    /// What it is called where the run is shown.
+    pub title: String,
     /// Its number.
     pub number: StepNumber,
     /// Where it was first asked for, under whichever source.
@@ -127,13 +132,15 @@ impl Work {
     /// What people call the step that it belongs to: itself, if it is one.
     #[must_use]
     pub fn step_name(&self) -> String {
-        let around =
-            std::iter::successors(self.operation.scope().owner(), |step| step.scope().owner());
-        let step = around.into_iter().find(|step| !step.is_phase());
-        let own = || self.operation.name().map(|name| name.to_string());
-        let name = step.and_then(|step| step.name()).map(|name| name.to_string()).or_else(own);
-        name.unwrap_or_else(|| self.operation.to_string())
+        step_around(&self.operation).unwrap_or_else(|| self.title.clone())
     }
+}
+
+/// The name of the innermost step that an operation is in.
+pub(crate) fn step_around(operation: &OperationId) -> Option<String> {
+    let mut around = std::iter::successors(operation.scope().owner(), |step| step.scope().owner());
+    let step = around.find(|step| !step.is_phase())?;
+    Some(step.name().map_or_else(|| step.to_string(), |name| name.to_string()))
 }
 
 /// A log, read entry by entry.
@@ -157,17 +164,20 @@ impl Reading {
             Entry::RunRebased { .. } if self.sources == 1 => self.begin_to_live(),
             Entry::StepRequested { step, number: Some(number), .. } => {
                 let name = step.name().map(|name| name.to_string()).unwrap_or_default();
-                self.asked_for(step.to_string(), name, (*number, record.seq));
+                let title = name.clone();
+                self.asked_for(step.to_string(), [name, title], (*number, record.seq));
             }
             Entry::OperationOrdered { operation, number, args, .. } => {
                 if let Some(number) = number {
                     let name = operation.name().map(|name| name.to_string()).unwrap_or_default();
-                    self.asked_for(operation.to_string(), name, (*number, record.seq));
+                    let title = operation_title(operation, args);
+                    self.asked_for(operation.to_string(), [name, title], (*number, record.seq));
                 }
                 if touches_files(operation, args) && !self.by_operation.contains_key(operation) {
                     self.by_operation.insert(operation.clone(), self.history.works.len());
+                    let title = operation_title(operation, args);
                     let (operation, from) = (operation.clone(), record.seq);
-                    self.history.works.push(Work { operation, from, to: None });
+                    self.history.works.push(Work { operation, title, from, to: None });
                 }
             }
             Entry::StepEnded { step, .. } => self.ended(step.as_str(), record.seq),
@@ -198,13 +208,19 @@ impl Reading {
         }
     }
 
-    fn asked_for(&mut self, path: String, name: String, (number, at): (StepNumber, Seq)) {
+    fn asked_for(
+        &mut self,
+        path: String,
+        [name, title]: [String; 2],
+        (number, at): (StepNumber, Seq),
+    ) {
         if let Some(index) = self.by_path.get(&path) {
-            self.history.asked[*index].number = number;
+            let asked = &mut self.history.asked[*index];
+            (asked.number, asked.title) = (number, title);
             return;
         }
         self.by_path.insert(path.clone(), self.history.asked.len());
-        self.history.asked.push(Asked { path, name, number, at, ended: None });
+        self.history.asked.push(Asked { path, name, title, number, at, ended: None });
     }
 }
 

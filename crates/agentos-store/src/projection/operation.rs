@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use super::operation_title;
 use super::step::{NewStep, StepPatch, phase_of};
-use super::{Changes, Projection, SessionStatus, StepStatus, to_value};
+use super::{Changes, Origin, Projection, SessionStatus, StepStatus, to_value};
 
 /// An operation that has no answer yet, or whose answer may still be taken back.
 #[derive(Debug)]
@@ -42,6 +42,8 @@ pub(super) struct OpenOperation {
     was_held: Option<(HoldKind, Timestamp)>,
     /// Its timer has fired; a signal that came first may still win.
     fired: bool,
+    /// When it was answered, if that was before it was asked for here.
+    answered_at: Option<Timestamp>,
 }
 
 /// What an operation is held for.
@@ -86,6 +88,8 @@ pub(super) fn about(text: &str) -> Option<String> {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct SessionPatch {
     pub(crate) new: Option<NewSession>,
+    /// Where the work of a new row comes from.
+    pub(crate) origin: Origin,
     pub(crate) status: Option<SessionStatus>,
     pub(crate) model: Option<String>,
     pub(crate) session_id: Option<String>,
@@ -185,6 +189,9 @@ impl Projection {
         let Entry::OperationOrdered { operation, number, args, due, .. } = entry else { return };
         let Some(kind) = operation.kind() else { return };
         let number = number.map(|number| number.0);
+        let since = self.since(operation, at);
+        let (origin, times) = self.origin_of(operation);
+        let at = times.map_or(at, |times| times.asked_at);
         if let Some(number) = number {
             let new = NewStep {
                 name: operation_title(operation, args),
@@ -197,6 +204,7 @@ impl Projection {
             let mut patch = StepPatch::pending(new);
             patch.status = StepStatus::Running;
             patch.started_at = Some(at);
+            patch.origin = origin;
             changes.steps.insert(number, patch);
         }
         if kind == OperationKind::Agent {
@@ -204,6 +212,7 @@ impl Projection {
             let patch = changes.sessions.entry((seq, operation.clone())).or_default();
             let agent = text(args, "agent");
             patch.new = Some(NewSession { name: name_of(operation), agent, step, at });
+            patch.origin = origin;
             patch.status = Some(SessionStatus::Running);
             patch.take(args);
         }
@@ -217,7 +226,7 @@ impl Projection {
         let open = OpenOperation {
             kind,
             number,
-            since: self.since(operation, at),
+            since,
             due: *due,
             about,
             ordered: seq,
@@ -225,6 +234,7 @@ impl Projection {
             held: None,
             was_held: None,
             fired: false,
+            answered_at: times.map(|times| times.answered_at),
         };
         self.operations.insert(operation.clone(), open);
     }
@@ -251,6 +261,7 @@ impl Projection {
         changes: &mut Changes,
     ) {
         let Some(open) = self.operations.remove(operation) else { return };
+        let at = open.answered_at.unwrap_or(at);
         end_step(open.number, at, &outcome_of(result), changes);
         match (open.kind, result) {
             (OperationKind::Agent, _) => {

@@ -1,12 +1,13 @@
 //! Rows of steps.
 
-use agentos_core::entry::{Entry, StepOutcome};
+use agentos_core::entry::{AnswerTimes, Entry, StepOutcome};
 use agentos_core::operation::OperationKind;
 use agentos_core::path::{ScopePath, StepPath};
 use agentos_core::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Changes, Projection, StepStatus, to_value};
+use super::origin::Done;
+use super::{Changes, Origin, Projection, StepStatus, to_value};
 
 /// A step or phase that is not over.
 #[derive(Debug)]
@@ -19,6 +20,10 @@ pub(super) struct OpenStep {
     has_failed: bool,
     /// When the next attempt begins, if one failed; and when that was.
     pub(super) retry: Option<(Timestamp, Timestamp)>,
+    /// Whether it was asked for in the history that another source is executed over.
+    is_replayed: bool,
+    /// What was done in it.
+    pub(super) done: Done,
 }
 
 /// What a row of a step becomes.
@@ -26,6 +31,8 @@ pub(super) struct OpenStep {
 pub(crate) struct StepPatch {
     /// What is said once, if the row is new.
     pub(crate) new: Option<NewStep>,
+    /// Where the work of a new row comes from.
+    pub(crate) origin: Origin,
     pub(crate) status: StepStatus,
     pub(crate) attempt: u32,
     pub(crate) started_at: Option<Timestamp>,
@@ -51,6 +58,7 @@ impl StepPatch {
     pub(super) const fn pending(new: NewStep) -> Self {
         Self {
             new: Some(new),
+            origin: Origin::NONE,
             status: StepStatus::Pending,
             attempt: 1,
             started_at: None,
@@ -65,6 +73,7 @@ impl StepPatch {
     pub(super) const fn running() -> Self {
         Self {
             new: None,
+            origin: Origin::NONE,
             status: StepStatus::Running,
             attempt: 1,
             started_at: None,
@@ -78,6 +87,7 @@ impl StepPatch {
     const fn of(step: &OpenStep) -> Self {
         Self {
             new: None,
+            origin: Origin::NONE,
             status: StepStatus::Running,
             attempt: step.attempt,
             started_at: step.started_at,
@@ -85,6 +95,17 @@ impl StepPatch {
             output: None,
             error: None,
             replaces_error: step.has_failed,
+        }
+    }
+
+    /// A step that ends in the turn in which it was asked for has these times, if it has any of its own.
+    fn take_origin(&mut self, (origin, times): (Origin, Option<AnswerTimes>)) {
+        let Some(new) = &mut self.new else { return };
+        self.origin = origin;
+        if let Some(times) = times {
+            new.at = times.asked_at;
+            self.started_at = Some(times.asked_at);
+            self.completed_at = Some(times.answered_at);
         }
     }
 
@@ -114,6 +135,8 @@ impl Projection {
                     started_at: None,
                     has_failed: false,
                     retry: None,
+                    is_replayed: self.is_replayed,
+                    done: Done::default(),
                 };
                 self.steps.insert(step.clone(), open);
                 if let Some(number) = number {
@@ -125,7 +148,9 @@ impl Projection {
                         input: None,
                         at,
                     };
-                    changes.steps.insert(number, StepPatch::pending(new));
+                    let mut patch = StepPatch::pending(new);
+                    patch.origin.is_replayed = self.is_replayed;
+                    changes.steps.insert(number, patch);
                 }
             }
             Entry::AttemptStarted { scope, .. } => self.attempt_started(at, scope, changes),
@@ -145,6 +170,7 @@ impl Projection {
                     && let Some(patch) = patch(&open, changes)
                 {
                     patch.end(at, outcome);
+                    patch.take_origin(open.done.origin(open.is_replayed));
                 }
             }
             _ => {}

@@ -16,7 +16,7 @@ use super::row::to_i64;
 use super::transaction::Tx;
 use super::{blob, project_rows, superseded};
 use crate::ids::{Of, row_id};
-use crate::projection::{Anew, Changes, Projection, RunPatch};
+use crate::projection::{Anew, Changes, Origin, Projection, RunPatch};
 
 /// A run, inside and outside.
 #[derive(Debug, Clone, Copy)]
@@ -35,9 +35,14 @@ pub(super) struct When {
 }
 
 impl When {
-    /// The time of something that has no row yet: not before the source was switched that asks for it.
+    /// The time of something that is asked for newly: not before the source was switched that asks for it.
     pub(super) fn of_new(self, at: Timestamp) -> Timestamp {
         self.switched_at.map_or(at, |switched| at.max(switched))
+    }
+
+    /// The same of work that may have been done before: then it is the time at which it was.
+    pub(super) fn of_work(self, origin: Origin, at: Timestamp) -> Timestamp {
+        if origin.has_own_times { at } else { self.of_new(at) }
     }
 }
 

@@ -66,21 +66,21 @@ pub(super) fn step(
         updated_at) VALUES (:id, :run, :number, :name, :path, :phase, :status, :started, :completed, \
         max(0, CAST(:completed - :started AS INTEGER)), :input, :output, :error, :attempt, :max, :created, :at) \
         ON CONFLICT (execution_id, step_number) DO NOTHING";
-    // Under another source the log may say earlier times than the row does.
+    // Under another source the log may say other times than the row does, which knows when the work began.
     const UPDATE: &str = "UPDATE workflow_steps SET status = ?2, \
-        started_at = max(coalesce(?3, started_at), coalesce(started_at, created_at)), \
+        started_at = max(coalesce(iif(?9, started_at, NULL), ?3, started_at), coalesce(started_at, created_at)), \
         completed_at = max(?4, coalesce(started_at, created_at)), duration = max(0, \
-        CAST(?4 - max(coalesce(?3, started_at), coalesce(started_at, created_at)) AS INTEGER)), output = ?5, error = ?6, \
-        attempt_number = ?7, updated_at = max(updated_at, ?8) WHERE key = ?1";
+        CAST(?4 - max(coalesce(iif(?9, started_at, NULL), ?3, started_at), coalesce(started_at, created_at)) AS INTEGER)), \
+        output = ?5, error = ?6, attempt_number = ?7, updated_at = max(updated_at, ?8) WHERE key = ?1";
     const OLD_ERROR: &str = "DELETE FROM blobs WHERE key = \
         (SELECT error FROM workflow_steps WHERE key = ?1 AND typeof(error) = 'integer')";
     if let Some(new) = patch.new.as_ref().filter(|_| when.is_switched)
-        && superseded::step_again(tx, target, (number, patch, new), when.at)?
+        && superseded::step_again(tx, target, (number, patch, new), when)?
     {
         return Ok(());
     }
     let time = |at: Option<Timestamp>| match patch.new {
-        Some(_) => at.map(|at| when.of_new(at).0),
+        Some(_) => at.map(|at| when.of_work(patch.origin, at).0),
         None => at.map(|at| at.0),
     };
     let (started, completed) = (time(patch.started_at), time(patch.completed_at));
@@ -103,6 +103,7 @@ pub(super) fn step(
             error,
             patch.attempt,
             when.at.0,
+            when.is_switched,
         ))?;
         return Ok(());
     };
@@ -122,7 +123,7 @@ pub(super) fn step(
         ":error": error,
         ":attempt": patch.attempt,
         ":max": new.max_attempts,
-        ":created": when.of_new(new.at).0,
+        ":created": when.of_work(patch.origin, new.at).0,
         ":at": when.at.0,
     })?;
     if inserted > 0 {
@@ -134,7 +135,7 @@ pub(super) fn step(
 
 pub(super) fn comment(tx: &Tx<'_>, target: Target, row: &CommentRow, when: When) -> Done<()> {
     let step = step_key(tx, target.key, row.step)?;
-    if when.is_switched && superseded::has_comment(tx, target, (row, step))? {
+    if when.is_switched && row.may_be_known && superseded::has_comment(tx, target, (row, step))? {
         return Ok(());
     }
     let id = match when.is_switched {
@@ -168,16 +169,18 @@ pub(super) fn session(
         exit_code = coalesce(:exit_code, exit_code), error = coalesce(:error, error), \
         started_at = coalesce(:restarted, started_at), \
         completed_at = coalesce(max(:completed, started_at), completed_at), \
-        duration = max(0, CAST(:completed - coalesce(:restarted, started_at) AS INTEGER)), \
+        duration = coalesce(max(0, CAST(:completed - coalesce(:restarted, started_at) AS INTEGER)), duration), \
         inherited = max(inherited, :inherited), updated_at = max(updated_at, :at) WHERE id = :id";
     let id = id_of(target, Of::Session(operation.as_str()));
+    let mut completed = patch.completed_at;
     if let Some(new) = &patch.new {
         let step = step_key(tx, target.key, new.step)?;
-        let at = when.of_new(new.at).0;
+        let at = when.of_work(patch.origin, new.at).0;
         let inserted =
             tx.statement(INSERT)?.execute((&id, target.key, step, &new.name, &new.agent, at))?;
         if inserted == 0 && when.is_switched {
-            superseded::session_again(tx, &id, new)?;
+            let keeps_times = superseded::session_again(tx, &id, (patch, new), when)?;
+            completed = completed.filter(|_| !keeps_times);
         }
     }
     let error = blob::store(tx, target.key, patch.error.as_ref())?;
@@ -193,7 +196,7 @@ pub(super) fn session(
         ":cost": patch.cost_usd,
         ":exit_code": patch.exit_code,
         ":error": error,
-        ":completed": patch.completed_at.map(|at| at.0),
+        ":completed": completed.map(|at| at.0),
         ":restarted": patch.restarted_at.map(|at| at.0),
         ":inherited": patch.inherited,
         ":at": when.at.0,

@@ -129,7 +129,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let source = if args.latest { ", with the latest source" } else { "" };
     session.output.note(&format!(
         "{} goes on from step {} `{}` of {old}{source}",
-        names.run_id, step.number, step.name
+        names.run_id, step.number, step.title
     ));
     if !args.latest && latest::has_changed(session, &past.run) {
         let workflow = &past.run.workflow;
@@ -165,7 +165,7 @@ async fn make(
     if past.is_superseded(step) {
         let message = format!(
             "{} can't be forked from step {} `{}`: it is superseded, the run's present source does not ask for it",
-            old.run_id, step.number, step.name
+            old.run_id, step.number, step.title
         );
         return Err(CommandError::refused(message)
             .because(Cause::NotForkable)
@@ -198,7 +198,7 @@ async fn make(
     let library = session.library(store);
     let tried = trial(store, library.clone(), sequel.request(at, None)).await;
     let notices = tried.map_err(|error| refused(old, error, args.latest))?;
-    notices.iter().for_each(|notice| notes.note(&notice.to_string()));
+    notices.iter().for_each(|notice| notes.note(notice));
     let made = fresh.make(store, (past, step), &names).await?;
     made.notes.iter().for_each(|note| notes.note(note));
     let workspace = &made.workspace;

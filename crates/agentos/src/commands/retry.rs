@@ -171,7 +171,7 @@ async fn make(
         let request = sequel.request(ForkAt::Failure, owner);
         match fork(store, session.library(store), request).await {
             Ok(notices) => {
-                notices.iter().for_each(|notice| notes.note(&notice.to_string()));
+                notices.iter().for_each(|notice| notes.note(notice));
                 return Ok(run);
             }
             Err(ForkError::Create(CreateError::NameTaken { .. })) => {}

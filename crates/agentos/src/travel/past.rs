@@ -3,8 +3,6 @@
 //! They are those of the first snapshot from there on. What a run began with, because it mends another run or was forked
 //! from one, was done by that one: it is looked for there.
 
-use std::collections::BTreeMap;
-
 use agentos_core::codec::Chunk;
 use agentos_core::entry::{Entry, Record, RunStarted};
 use agentos_core::id::{RunId, Seq, StepNumber};
@@ -38,8 +36,6 @@ pub(crate) struct Past {
     pub(crate) history: History,
     /// The numbers of steps that its present source does not ask for.
     superseded: Vec<u32>,
-    /// What its steps are called, by their numbers.
-    names: BTreeMap<u32, String>,
 }
 
 impl Past {
@@ -49,8 +45,7 @@ impl Past {
         let log: Vec<Record> = log.into_iter().flat_map(Chunk::into_records).collect();
         let superseded = detail.steps.iter().filter(|step| step.superseded);
         let superseded = superseded.map(|step| step.step_number).collect();
-        let names = detail.steps.into_iter().map(|step| (step.step_number, step.name)).collect();
-        Ok(Self { run: detail.run, history: History::of(&log), superseded, names })
+        Ok(Self { run: detail.run, history: History::of(&log), superseded })
     }
 
     /// Whether the run's present source does not ask for this step.
@@ -71,10 +66,8 @@ impl Past {
             let found = self.history.numbered(StepNumber(number)).filter(|_| number > 0);
             return found.ok_or_else(|| none(number.to_string()));
         }
-        let is_named = |asked: &&Asked| {
-            let shown = self.names.get(&asked.number.0).is_some_and(|name| name == said);
-            (asked.name == said || shown) && asked.number.0 > 0
-        };
+        let is_named =
+            |asked: &&Asked| (asked.name == said || asked.title == said) && asked.number.0 > 0;
         let mut named: Vec<&Asked> = all.iter().filter(is_named).collect();
         // Of several, those that the run still asks for are meant.
         if named.iter().any(|asked| !self.is_superseded(asked)) {
@@ -105,17 +98,17 @@ impl Past {
         let mut line = self.ancestors(store, step).await?;
         // The oldest that has done the step's past itself comes first.
         let Some((oldest, asked)) = line.pop() else {
-            return self.at(desk, step.at, &began(&step.name)).await;
+            return self.at(desk, step.at, &began(&step.title)).await;
         };
-        if let Files::Kept(found) = oldest.at(desk, asked.at, &began(&asked.name)).await? {
+        if let Files::Kept(found) = oldest.at(desk, asked.at, &began(&asked.title)).await? {
             return Ok(Files::Kept(found));
         }
         for (younger, asked) in line.into_iter().rev() {
-            if let Files::Kept(found) = younger.at(desk, Seq::FIRST, &began(&asked.name)).await? {
+            if let Files::Kept(found) = younger.at(desk, Seq::FIRST, &began(&asked.title)).await? {
                 return Ok(Files::Kept(found));
             }
         }
-        self.at(desk, Seq::FIRST, &began(&step.name)).await
+        self.at(desk, Seq::FIRST, &began(&step.title)).await
     }
 
     /// The run that did what stands in a step, if that is another one, with the step in it.
@@ -137,7 +130,7 @@ impl Past {
             let Ok(run) = names::find(store, &from).await else {
                 return Err(CommandError::refused(format!(
                     "{} has the step `{}` from the run {from}, which is gone with its files",
-                    past.run.run_id, asked.name
+                    past.run.run_id, asked.title
                 ))
                 .because(Cause::FilesNotKept));
             };

@@ -104,13 +104,13 @@ impl<'a> Range<'a> {
         let doer = past.doer(self.store, step).await?;
         let (past, step) = doer.as_ref().map_or((past, step), |(past, step)| (past, step));
         if let Some(other) = past.history.beside_between(&step.path, step.at, step.ended) {
-            let (step, other) = (step.name.clone(), other.step_name());
+            let (step, other) = (step.title.clone(), other.step_name());
             return Err(Unknown::Overlapped { step, other }.into());
         }
         self.workspace(past).await?;
-        let from = self.at(past, step.at, &began(&step.name)).await?;
+        let from = self.at(past, step.at, &began(&step.title)).await?;
         let to = match step.ended {
-            Some(ended) => self.at(past, ended, &format!("`{}` ended", step.name)).await?,
+            Some(ended) => self.at(past, ended, &format!("`{}` ended", step.title)).await?,
             None => self.end_of(past).await?,
         };
         Ok(Pair { from, to })

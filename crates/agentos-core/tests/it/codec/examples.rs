@@ -1,8 +1,9 @@
 //! Examples of every kind of entry beside the text that each has in the log, for ever.
 
 use agentos_core::entry::{
-    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, Hold, HoldKind, Home, KeptAnswer,
-    KeptBody, OperationResult, Parent, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
+    Abandoned, Act, ActCause, AnswerTimes, CloseCause, CommentOn, Deed, Entry, Hold, HoldKind,
+    Home, KeptAnswer, KeptBody, OperationResult, Parent, RunOutcome, RunStarted, ScopeClosing,
+    StepOutcome,
 };
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{RunId, Seed, StepNumber, Try};
@@ -75,8 +76,12 @@ fn of_run_starts() -> Vec<Example> {
 fn of_runs() -> Vec<Example> {
     let left = Abandoned { operation: op("/shell:x#1"), r#try: Try(2), child: None };
     let child = Abandoned { operation: op("/invoke:build#1"), r#try: Try(1), child: Some(run(3)) };
-    let kept =
-        KeptAnswer { operation: op("/shell:x#1"), result: OperationResult::Ok { value: json!(1) } };
+    let kept = KeptAnswer {
+        operation: op("/shell:x#1"),
+        result: OperationResult::Ok { value: json!(1) },
+        times: None,
+    };
+    let times = Some(AnswerTimes { asked_at: Timestamp(1_000), answered_at: Timestamp(3_000) });
     vec![
         (
             Entry::CancelRequested { key: key("k1"), reason: Some("enough".to_owned()) },
@@ -112,8 +117,12 @@ fn of_runs() -> Vec<Example> {
             r#"{"kind":"source.switched","definition":""}"#,
         ),
         (
-            Entry::AnswersKept { answers: vec![kept] },
+            Entry::AnswersKept { answers: vec![kept.clone()] },
             r#"{"kind":"answers.kept","answers":[{"operation":"/shell:x#1","result":{"status":"ok","value":1}}]}"#,
+        ),
+        (
+            Entry::AnswersKept { answers: vec![KeptAnswer { times, ..kept }] },
+            r#"{"kind":"answers.kept","answers":[{"operation":"/shell:x#1","result":{"status":"ok","value":1},"times":{"asked_at":1000,"answered_at":3000}}]}"#,
         ),
         (
             Entry::AbandonedEnded { operation: op("/shell:x#1") },

@@ -2,7 +2,7 @@
 
 use agentos_core::codec::Chunk;
 use agentos_core::effect::{Effect, Timer};
-use agentos_core::entry::{Entry, OperationResult, Record, RunStarted};
+use agentos_core::entry::{AnswerTimes, Entry, OperationResult, Record, RunStarted};
 use agentos_core::failure::Failure;
 use agentos_core::id::Try;
 use agentos_core::operation::{OperationKind, Request};
@@ -113,6 +113,34 @@ fn what_a_moved_run_had_asked_for_keeps_its_time() {
     assert_eq!(rebased.standing, Standing::Parked { wake_at: Some(Timestamp(1_005)) });
     // It rested, so nobody was missing.
     assert_eq!(entries(&rebased).last(), Some(&&Entry::RunRebased { away_ms: Millis::ZERO }));
+}
+
+/// The answers that a new log is given at its beginning, with their times.
+fn kept(rebased: &Rebased) -> Vec<(&str, Option<AnswerTimes>)> {
+    let kept = entries(rebased).into_iter().filter_map(|entry| match entry {
+        Entry::AnswersKept { answers } => Some(answers),
+        _ => None,
+    });
+    kept.flatten().map(|kept| (kept.operation.as_str(), kept.times)).collect()
+}
+
+#[test]
+fn an_answer_that_is_kept_says_when_it_came_in_however_often_the_run_is_moved() {
+    let other = || Play::new(|s| s.ask(s.run(), sleep("other", 1_000)));
+    let log = napping();
+    let asked = |record: &&Record| matches!(record.entry, Entry::OperationOrdered { .. });
+    let asked_at = log.records().iter().find(asked).expect("the command").at;
+    let known = Some(AnswerTimes { asked_at, answered_at: Timestamp(5) });
+    let without = switched(&log, other).expect("a switch");
+    assert_eq!(kept(&without), [("/shell:x#1", known)]);
+    // The log has it at another time then.
+    let back = switched(&moved(&log, without.clone()), nap).expect("a switch");
+    assert_eq!(kept(&back), [("/shell:x#1", known)]);
+    let log = moved(&moved(&log, without), back);
+    let fork = forked(&log, Default::default(), nap).expect("a fork");
+    assert_eq!(kept(&fork), [("/shell:x#1", known)]);
+    let again = switched(&log, other).expect("a switch");
+    assert_eq!(kept(&again), [("/shell:x#1", known)]);
 }
 
 #[test]

@@ -3,8 +3,9 @@
 //! Boxed, because a strategy that is made of so many others does not fit the stack of a test thread.
 
 use agentos_core::entry::{
-    Abandoned, Act, ActCause, CloseCause, CommentOn, Deed, Entry, Hold, HoldKind, Home, KeptAnswer,
-    KeptBody, OperationResult, Parent, Record, RunOutcome, RunStarted, ScopeClosing, StepOutcome,
+    Abandoned, Act, ActCause, AnswerTimes, CloseCause, CommentOn, Deed, Entry, Hold, HoldKind,
+    Home, KeptAnswer, KeptBody, OperationResult, Parent, Record, RunOutcome, RunStarted,
+    ScopeClosing, StepOutcome,
 };
 use agentos_core::failure::{Failure, FailureKind};
 use agentos_core::id::{Attempt, InboxKey, Occurrence, RunId, Seed, Seq, StepNumber, Try};
@@ -188,8 +189,10 @@ fn any_run_entry() -> BoxedStrategy<Entry> {
 fn any_source_entry() -> BoxedStrategy<Entry> {
     let left = (any_operation(), any_count(), option::of(any_run()))
         .prop_map(|(operation, r#try, child)| Abandoned { operation, r#try: Try(r#try), child });
-    let kept = (any_operation(), any_result())
-        .prop_map(|(operation, result)| KeptAnswer { operation, result });
+    let times = (any_time(), any_time())
+        .prop_map(|(asked_at, answered_at)| AnswerTimes { asked_at, answered_at });
+    let kept = (any_operation(), any_result(), option::of(times))
+        .prop_map(|(operation, result, times)| KeptAnswer { operation, result, times });
     prop_oneof![
         (".{0,8}", vec(left, 0..3), any::<bool>()).prop_map(
             |(definition, abandoned, keeps_numbers)| Entry::SourceSwitched {

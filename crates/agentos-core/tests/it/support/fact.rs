@@ -236,7 +236,7 @@ pub(crate) fn abandoned_ended(id: &str) -> Entry {
 }
 
 pub(crate) fn kept(id: &str, result: OperationResult) -> Entry {
-    Entry::AnswersKept { answers: vec![KeptAnswer { operation: op(id), result }] }
+    Entry::AnswersKept { answers: vec![KeptAnswer { operation: op(id), result, times: None }] }
 }
 
 pub(crate) fn started(id: &str, r#try: u32) -> Entry {

@@ -9,6 +9,7 @@ use agentos_store::place::Place;
 use agentos_store::projection::{StepStatus, WaitKind, WorkflowStatus};
 use agentos_store::records::{NewComment, Records as _, RunDetail, RunQuery};
 use agentos_store::run::{History, NewRun};
+use agentos_store::sqlite::SqliteStore;
 use agentos_store::store::Store as _;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -75,6 +76,37 @@ fn planned(output: &str) -> Vec<Value> {
         json!({ "kind": "operation.ended", "operation": "/plan#1@1/agent:think#1", "result": { "status": "ok",
                 "value": { "cost_usd": 0.5, "input_tokens": 7 } } }),
         json!({ "kind": "step.ended", "step": "/plan#1", "outcome": { "status": "completed", "output": output } }),
+    ]
+}
+
+/// That what the first step asks for was answered before, and when, if that is told.
+fn kept(times: Option<(i64, i64)>) -> Value {
+    let results = [
+        ("/plan#1@1/agent:think#1", json!({ "cost_usd": 0.5, "input_tokens": 7 })),
+        ("/plan#1@1/artifact:report#1", json!({ "storage_path": "p", "session_id": "s-1" })),
+    ];
+    let answers = results.map(|(operation, value)| {
+        let mut kept =
+            json!({ "operation": operation, "result": { "status": "ok", "value": value } });
+        if let Some((asked_at, answered_at)) = times {
+            kept["times"] = json!({ "asked_at": asked_at, "answered_at": answered_at });
+        }
+        kept
+    });
+    json!({ "kind": "answers.kept", "answers": answers })
+}
+
+fn rebased() -> Value {
+    json!({ "kind": "run.rebased", "away_ms": 0 })
+}
+
+/// When the first step and its session began and ended, and how long they took.
+fn times(run: &RunDetail) -> [(Option<i64>, Option<i64>, Option<i64>); 2] {
+    let at = |time: Option<Timestamp>| time.map(|at| at.0);
+    let (step, session) = (&run.steps[0], &run.agent_sessions[0]);
+    [
+        (at(step.started_at), at(step.completed_at), step.duration),
+        (at(session.started_at), at(session.completed_at), session.duration),
     ]
 }
 
@@ -203,7 +235,7 @@ fn what_another_source_does_not_ask_for_stays_with_what_belongs_to_it() {
     assert_eq!(blobs(&fixture), 2, "the output of a step, and the state");
     block_on(store.add_comment(remark_of_ada(held.run))).unwrap();
     held.commit(3_000, entries(&[moved("2")]));
-    held.commit(1_000, entries(&[started(held.run)]));
+    held.commit(1_000, entries(&[started(held.run), kept(None)]));
     let shown = |run: &RunDetail| -> Vec<(u32, String, StepStatus, bool)> {
         let steps = run.steps.iter();
         steps.map(|s| (s.step_number, s.name.clone(), s.status, s.superseded)).collect()
@@ -246,6 +278,132 @@ fn what_another_source_does_not_ask_for_stays_with_what_belongs_to_it() {
     assert_eq!(blobs(&fixture), 1, "values that were replaced are gone");
     block_on(store.rebuild(held.run)).unwrap();
     assert_eq!(detail(&store, held.run), after);
+}
+
+/// A run that has planned from 2,000 to 4,032 and was moved at 5,000 to a source that did not ask for that so far.
+fn planned_and_moved(store: &SqliteStore, known: Option<(i64, i64)>) -> Held {
+    let mut held = Held::create(store, 10);
+    held.commit(2_000, entries(&plan(1)));
+    held.commit(4_032, entries(&planned("done")));
+    held.commit(5_000, entries(&[moved("2")]));
+    held.commit(1_000, entries(&[started(held.run), kept(known)]));
+    held.commit(5_000, entries(&[rebased()]));
+    held
+}
+
+const AS_IT_WAS: [(Option<i64>, Option<i64>, Option<i64>); 2] =
+    [(Some(2_000), Some(4_032), Some(2_032)); 2];
+
+#[test]
+fn what_was_done_before_keeps_its_times_wherever_it_is_asked_for_again() {
+    // Logs of earlier versions do not say when an answer that is kept came in.
+    for known in [None, Some((2_000, 4_032))] {
+        let fixture = SqliteFixture::new();
+        let store = open(&fixture.path());
+        let mut held = planned_and_moved(&store, known);
+        let before = detail(&store, held.run);
+        assert_eq!((before.steps[0].superseded, times(&before)), (true, AS_IT_WAS));
+        let again = [plan(1), planned("done")].concat();
+        held.commit(9_000, entries(&again));
+        let live = detail(&store, held.run);
+        assert_eq!((live.steps[0].superseded, times(&live)), (false, AS_IT_WAS), "{known:?}");
+        assert_eq!(live.steps[0].created_at, before.steps[0].created_at);
+        // Another source asks for it again, over the history. It has its answer from the beginning.
+        held.commit(10_000, entries(&[moved("3")]));
+        held.commit(1_000, entries(&[started(held.run), kept(known)]));
+        held.commit(9_000, entries(&again));
+        held.commit(10_000, entries(&[rebased()]));
+        let replayed = detail(&store, held.run);
+        assert_eq!((replayed.steps[0].superseded, times(&replayed)), (false, AS_IT_WAS));
+        // A third one asks for it later than it was asked for at first, but before it was answered.
+        held.commit(11_000, entries(&[moved("4")]));
+        held.commit(3_000, entries(&[vec![started(held.run)], plan(1)].concat()));
+        held.commit(4_032, entries(&planned("done")));
+        held.commit(11_000, entries(&[rebased()]));
+        let later = detail(&store, held.run);
+        assert_eq!((later.steps[0].superseded, times(&later)), (false, AS_IT_WAS));
+        block_on(store.rebuild(held.run)).unwrap();
+        assert_eq!(detail(&store, held.run), later);
+    }
+}
+
+#[test]
+fn what_was_stopped_and_is_asked_for_again_begins_anew() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let mut held = Held::create(&store, 10);
+    held.commit(2_000, entries(&plan(1)));
+    let mut switch = moved("2");
+    switch["abandoned"] = json!([{ "operation": "/plan#1@1/agent:think#1", "try": 1 }]);
+    held.commit(5_000, entries(&[switch]));
+    held.commit(1_000, entries(&[started(held.run)]));
+    held.commit(5_000, entries(&[rebased()]));
+    held.commit(9_000, entries(&plan(1)));
+    held.commit(9_500, entries(&planned("done")));
+    let anew = [(Some(9_000), Some(9_500), Some(500)); 2];
+    assert_eq!(times(&detail(&store, held.run)), anew);
+}
+
+#[test]
+fn what_a_fork_has_from_another_run_and_asks_for_late_has_the_times_of_that() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let chunk = |first, at, list: &[Value]| Chunk::new(Seq(first), Timestamp(at), entries(list));
+    let rest = vec![
+        chunk(1, 1_000, &[kept(Some((2_000, 4_032)))]),
+        chunk(2, 90_000, &[json!({ "kind": "run.rebased", "away_ms": 5 })]),
+    ];
+    let history = History { began: Timestamp(1_000), rest, standing: WORKING };
+    let mut first = RunStarted::new(run_id(10), name("build"));
+    first.forked_from = Some(run_id(9));
+    let new = NewRun {
+        at: Timestamp(90_000),
+        first: Entry::RunStarted(first),
+        history: Some(history),
+        ..new_run(10, Place::default())
+    };
+    let mut held = Held::start(&store, new);
+    held.commit(95_000, entries(&[plan(1), planned("done")].concat()));
+    let fork = detail(&store, run_id(10));
+    assert_eq!((times(&fork), fork.agent_sessions[0].inherited), (AS_IT_WAS, true));
+    block_on(store.rebuild(run_id(10))).unwrap();
+    assert_eq!(detail(&store, run_id(10)), fork);
+}
+
+#[test]
+fn what_is_remarked_after_the_switch_is_another_remark_unless_its_step_was_done_before() {
+    let fixture = SqliteFixture::new();
+    let store = open(&fixture.path());
+    let remark = |number: u32| {
+        json!({ "kind": "comment.added", "operation": format!("/comment:comment#{number}"), "on": "run",
+                "message": "checked: ok" })
+    };
+    let mut held = Held::create(&store, 10);
+    held.commit(1_500, entries(&[remark(1)]));
+    held.commit(2_000, entries(&plan(1)));
+    held.commit(4_032, entries(&planned("done")));
+    let said = |run: &RunDetail| -> Vec<(String, i64)> {
+        run.comments.iter().map(|it| (it.message.clone(), it.created_at.0)).collect()
+    };
+    let expect = |remarks: &[(&str, i64)]| -> Vec<(String, i64)> {
+        remarks.iter().map(|(text, at)| ((*text).to_owned(), *at)).collect()
+    };
+    held.commit(5_000, entries(&[moved("2")]));
+    held.commit(1_000, entries(&[started(held.run), kept(None)]));
+    held.commit(5_000, entries(&[rebased()]));
+    held.commit(9_000, entries(&[vec![remark(1)], plan(1), planned("done")].concat()));
+    let first = expect(&[("checked: ok", 1_500), ("m", 2_000), ("checked: ok", 9_000)]);
+    assert_eq!(said(&detail(&store, held.run)), first);
+    // What is said over the history is what was said then.
+    held.commit(10_000, entries(&[moved("3")]));
+    held.commit(1_000, entries(&[started(held.run), kept(None), remark(1)]));
+    held.commit(10_000, entries(&[rebased()]));
+    assert_eq!(said(&detail(&store, held.run)), first);
+    held.commit(11_000, entries(&[remark(2)]));
+    let run = detail(&store, held.run);
+    assert_eq!(said(&run)[3..], expect(&[("checked: ok", 11_000)]));
+    block_on(store.rebuild(held.run)).unwrap();
+    assert_eq!(detail(&store, held.run), run);
 }
 
 #[test]

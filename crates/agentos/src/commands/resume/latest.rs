@@ -59,8 +59,7 @@ pub(super) async fn switch(
     }
     scribe::write(store, run).await;
     said.note("the run goes on with the latest source");
-    let known = store.run_detail(run).await?.steps;
-    notices(&moved, &known).iter().for_each(|notice| said.note(notice));
+    moved.notices.iter().for_each(|notice| said.note(notice));
     Ok(Some(owner))
 }
 
@@ -188,20 +187,6 @@ impl PlannedStep {
     }
 }
 
-/// What is worth telling, with operations outside of a step under their names: their paths may be hashes.
-fn notices(switched: &Switched, known: &[StepRecord]) -> Vec<String> {
-    let known = known.iter().map(|step| (&step.path, &step.name));
-    let names: BTreeMap<&String, &String> = known.chain(&switched.titles).collect();
-    let is_operation = |path: &str| path.parse::<OperationId>().is_ok();
-    let told = switched.notices.iter().map(|notice| {
-        let operations = names.iter().filter(|(path, _)| is_operation(path));
-        operations.fold(notice.to_string(), |text, (path, name)| {
-            text.replace(&format!("`{path}`"), &format!("`{name}`"))
-        })
-    });
-    told.collect()
-}
-
 /// Prints what would change; nothing does, and the run may be under way.
 pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result<ExitCode> {
     let store = session.look_for(name)?;
@@ -232,7 +217,7 @@ pub(super) async fn dry_run(session: &Session, name: &str, json: bool) -> Result
     let gone = planned(&switched.steps.superseded);
     let (superseded, not_asked_for_yet) =
         if is_ended { (gone, Vec::new()) } else { (Vec::new(), gone) };
-    lines.extend(notices(&switched, &known));
+    lines.extend(switched.notices.iter().cloned());
     let plan = Plan {
         run_id: &record.run_id,
         definition_hash: definition,

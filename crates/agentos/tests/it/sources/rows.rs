@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Place;
+use super::{Place, named};
 use crate::support::{sqlite, wait_until};
 
 /// The run's remarks, without those of the program.
@@ -151,4 +151,89 @@ fn a_session_that_a_fork_has_from_a_moved_run_counts_once_after_a_migration() {
     // The other run is one that no earlier version has written.
     let checked = place.call(&["db", "check"]).out;
     assert!(!checked.contains(&fork), "{checked}");
+}
+
+/// The step and session of this name, each with its times.
+fn work_of(run: &Value, name: &str) -> Vec<Value> {
+    let rows = |list: &str| run[list].as_array().expect("a list").clone();
+    let all = rows("steps").into_iter().chain(rows("agent_sessions"));
+    let named = all.filter(|row| row["name"] == name);
+    let times = named.map(|row| {
+        ["started_at", "completed_at", "duration", "status"].map(|field| row[field].clone())
+    });
+    times.map(Value::from_iter).collect()
+}
+
+#[test]
+fn work_that_is_asked_for_again_after_it_was_superseded_keeps_its_times() {
+    let plan = "await ctx.run(\"plan\", async (ctx) => {\n\
+                await ctx.runCli(\"plan\", claude, \"Do it\");\nctx.comment(\"first\");\n});\n";
+    let go = "await ctx.waitFor(\"go\");\n";
+    let place = Place::new(&format!("{plan}{go}"));
+    let run = place.until_it_waits();
+    let before = work_of(&place.show(&run), "plan");
+    assert_eq!(before.len(), 2, "{before:?}");
+    let resume = || {
+        place.call(&["resume", &run, "--latest", "--detach"]).exits(0);
+        place.wait(&run);
+    };
+    place.write(go);
+    resume();
+    let mended = place.root.join("mended");
+    let end = format!("await ctx.shell(\"test -e '{}'\");\n", mended.display());
+    place.write(&format!("{go}{plan}await ctx.waitFor(\"more\");\n{end}"));
+    resume();
+    place.call(&["signal", &run, "go"]).exits(0);
+    wait_until("it waits for more", || place.show(&run)["waiting"]["about"] == "more");
+    let after = place.show(&run);
+    assert_eq!(named(&after["steps"], "superseded")[0], ("plan", &json!(false)), "{after:#}");
+    assert_eq!(work_of(&after, "plan"), before);
+    assert_eq!(words(&after), ["first"], "it is the same remark");
+    place.call(&["signal", &run, "more"]).exits(0);
+    place.stand.until_status(&place.root, &run, "FAILED");
+    assert_eq!(work_of(&place.show(&run), "plan"), before);
+    place.call(&["db", "check"]).exits(0);
+    // A retry has the work from this run, and a source that asks for it elsewhere does not change when it was done.
+    std::fs::write(&mended, "").expect("a file");
+    let retried = place.call(&["retry", &run, "--detach"]).exits(0).out.trim().to_owned();
+    let retried = place.stand.until_status(&place.root, &retried, "COMPLETED");
+    assert_eq!(work_of(&retried, "plan"), before);
+    assert_eq!(named(&retried["agent_sessions"], "inherited"), [("plan", &json!(true))]);
+    place.call(&["db", "check"]).exits(0);
+}
+
+#[test]
+fn a_remark_that_the_new_source_makes_later_is_not_the_one_that_was_made_before() {
+    let (remark, go) = ("ctx.comment(\"first\");\n", "await ctx.waitFor(\"go\");\n");
+    let place = Place::new(&format!("{remark}{go}"));
+    let run = place.until_it_waits();
+    let before = remarks(&place.show(&run));
+    place.write(&format!("{go}{remark}await ctx.waitFor(\"more\");"));
+    place.call(&["resume", &run, "--latest", "--detach"]).exits(0);
+    place.wait(&run);
+    assert_eq!(remarks(&place.show(&run)), before, "what was said stays on record");
+    place.call(&["signal", &run, "go"]).exits(0);
+    wait_until("it waits for more", || place.show(&run)["waiting"]["about"] == "more");
+    let after = place.show(&run);
+    assert_eq!(words(&after), ["first", "first"]);
+    assert_eq!(remarks(&after)[0], before[0]);
+    place.call(&["db", "check"]).exits(0);
+}
+
+#[test]
+fn what_becomes_of_operations_is_told_by_what_they_do() {
+    let step = |body: &str| format!("await ctx.run(\"build\", async (ctx) => {{\n{body}}});\n");
+    let (one, two) = ("await ctx.shell(\"echo one\");\n", "await ctx.shell(\"echo two\");\n");
+    let place =
+        Place::new(&format!("{one}{}", step(&format!("{two}await ctx.waitFor(\"go\");\n"))));
+    let run = place.until_it_waits();
+    place.write(&step("await ctx.waitFor(\"go\");\n"));
+    let in_a_step = "`shell: echo two` of the step `build` had finished and is not asked for any more; \
+                     its answer is kept";
+    let outside =
+        "`shell: echo one` had finished and is not asked for any more; its answer is kept";
+    let dry = place.call(&["resume", &run, "--latest", "--dry-run", "--json"]).exits(0).document();
+    assert_eq!(dry["notices"], json!([outside, in_a_step]));
+    let told = place.call(&["resume", &run, "--latest", "--detach"]).exits(0).err;
+    assert!(told.contains(in_a_step) && told.contains(outside), "{told}");
 }

@@ -138,3 +138,29 @@ fn what_was_not_kept_is_told_as_it_is() {
     let told = site.run(&["fork", name, "--from-step", "inner", "--workspace", "jj"]).exits(4);
     assert!(told.err.contains("can't be forked into one of the kind jj"), "{}", told.err);
 }
+
+#[test]
+fn an_operation_outside_of_a_step_is_told_by_what_it_does() {
+    let site = Site::new(
+        r#"
+  await ctx.shell("echo one > a.txt");
+  const all = [ctx.shell("touch begun; while [ ! -e go ]; do sleep 0.02; done")];
+  all.push(ctx.run("look", async (ctx) => { while (!(await ctx.files.exists("begun"))) await ctx.sleep(10); }));
+  await all[1];
+  await ctx.shell("echo two > b.txt; touch go");
+  await all[0];
+"#,
+    );
+    let run = site.ends(&["run", "work"], 0);
+    let run = run["run_id"].as_str().expect("a name");
+    let forked = site.run(&["fork", run, "--from-step", "1"]).exits(0).err;
+    assert!(forked.contains("goes on from step 1 `shell: echo one > a.txt` of"), "{forked}");
+    let refused = site.run(&["diff", run, "--step", "4"]).exits(4).err;
+    let waiting = "`shell: touch begun; while [ ! -e go ]; do sleep 0.02; done`";
+    let two = "`shell: echo two > b.txt; touch go`";
+    let said = format!("{waiting} worked on the files at the same time as {two}");
+    assert!(refused.contains(&said), "{refused}");
+    let refused = site.run(&["fork", run, "--from-step", "4"]).exits(4).err;
+    let said = format!("{waiting} was at work on the files of {run} when {two} began");
+    assert!(refused.contains(&said), "{refused}");
+}
