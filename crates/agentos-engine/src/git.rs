@@ -165,9 +165,10 @@ impl GitPerformer {
             Ok(value) => Ok(OperationResult::Ok { value: masked(value, &secrets) }),
             Err(_) if ticket.stop.is_cancelled() => Ok(OperationResult::Cancelled {}),
             Err(Trouble::History(error)) => match killed_by(&error) {
-                Some(_) => {
+                Some(killed) => {
                     let message = secrets.masked(&error.to_string());
-                    Err(Refusal::Held(tool_hold::hold(message, self.created_at(order.run).await)))
+                    let since = self.created_at(order.run).await;
+                    Err(Refusal::Held(tool_hold::hold(message, since, killed.is_helper)))
                 }
                 None => Err(failure(&error, &secrets).into()),
             },

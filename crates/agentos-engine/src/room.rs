@@ -42,5 +42,5 @@ pub(crate) fn wait_for_room<T>(
 pub(crate) fn hold(what: &str) -> Hold {
     let until = Timestamp(SystemClock.now().0.saturating_add(HELD_MS));
     let message = format!("there is no room on the disk for {what}; make room, and it goes on");
-    Hold { kind: HoldKind::Disk, message, subject: None, until: Some(until) }
+    Hold { kind: HoldKind::Disk, message, subject: None, until: Some(until), limit: None }
 }

@@ -38,6 +38,21 @@ pub const RUNS_WHEN_KILLED: u32 = 4;
 /// Between the first two of these runs; four times as long between the next two.
 pub const PAUSE_WHEN_KILLED: Duration = Duration::from_millis(100);
 
+/// How much is read of git's record of the programs that it has started, in bytes.
+pub const RECORD_BYTES: u64 = 64 << 20;
+
+/// How long the folder of such a record may stay that a killed process has left, and how many names in the temporary directory
+/// are looked at to find one.
+pub const RECORD_STAYS: Duration = Duration::from_hours(48);
+/// See [`RECORD_STAYS`].
+pub const RECORD_FOLDERS: usize = 10_000;
+
+/// How much of the call of a program is its name, in bytes.
+pub const PROGRAM_NAME_BYTES: usize = 200;
+
+/// How much of what a tool said last is told if a signal ended it, in bytes.
+pub const LAST_WORDS_BYTES: usize = 2_000;
+
 /// How long apart two rounds of KILL are.
 pub const KILL_ROUND: Duration = Duration::from_millis(10);
 

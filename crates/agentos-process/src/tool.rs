@@ -7,6 +7,7 @@
 //! ended nobody waits for that.
 
 mod pipe;
+mod record;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,10 +22,12 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use thiserror::Error;
 
-use crate::bounds::{KILL_ROUND, LEFTOVERS, PAUSE_WHEN_KILLED, RUNS_WHEN_KILLED};
+use crate::bounds::{KILL_ROUND, LAST_WORDS_BYTES, LEFTOVERS, PAUSE_WHEN_KILLED, RUNS_WHEN_KILLED};
 use crate::clock::pause;
 use crate::processes::is_group_alive;
 use pipe::{Pipe, wait_for_news};
+pub use record::FailedProgram;
+use record::ProgramRecord;
 
 /// How long a tool may take unless it is said otherwise.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
@@ -76,15 +79,16 @@ pub enum ToolError {
         /// The limit.
         after: Duration,
     },
-    /// A signal ended it, each time it was run: that says something about the machine, and is no answer.
-    #[error(
-        "`{command}` was ended by signal {}{}",
-        source.signal,
-        if source.signal == 9 { "; the machine may be out of memory" } else { "" }
-    )]
+    /// A signal ended it, or a program that it needs, each time it was run: that says something about the machine, and is no
+    /// answer.
+    #[error("{}", told_of_kill((command, program.as_deref()), said, *source))]
     Killed {
         /// What was run.
         command: String,
+        /// The program that it needs, if it was not ended itself.
+        program: Option<String>,
+        /// The end of what it complained of; empty if it did not.
+        said: String,
         /// The signal.
         source: KilledBySignal,
     },
@@ -104,6 +108,20 @@ pub enum ToolError {
 pub struct KilledBySignal {
     /// The signal.
     pub signal: i32,
+    /// Whether it ended a program that git had started (a hook, a filter), and not git itself. All that is known of such a program
+    /// is its exit code, so it may have ended so by itself.
+    pub is_helper: bool,
+}
+
+fn told_of_kill(
+    (command, program): (&str, Option<&str>),
+    said: &str,
+    source: KilledBySignal,
+) -> String {
+    let of = program.map(|program| format!(": {program}")).unwrap_or_default();
+    let why = if source.signal == 9 { "; the machine may be out of memory" } else { "" };
+    let words = if said.is_empty() { "" } else { "; its last words: " };
+    format!("`{command}{of}` was ended by signal {}{why}{words}{said}", source.signal)
 }
 
 /// The signal that ended a tool, if that is what an error comes from.
@@ -111,6 +129,26 @@ pub struct KilledBySignal {
 pub fn killed_by(error: &(dyn std::error::Error + 'static)) -> Option<KilledBySignal> {
     let chain = std::iter::successors(Some(error), |error| error.source());
     chain.into_iter().find_map(|error| error.downcast_ref::<KilledBySignal>().copied())
+}
+
+/// A run of a tool that a signal ended, or a program of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KilledRun {
+    /// The program, if it was not the tool itself.
+    pub program: Option<String>,
+    /// The end of what was complained of; empty if nothing was.
+    pub said: String,
+    /// The signal.
+    pub source: KilledBySignal,
+}
+
+impl KilledRun {
+    /// The error for it: it is no answer to this command.
+    #[must_use]
+    pub fn error(self, command: String) -> ToolError {
+        let Self { program, said, source } = self;
+        ToolError::Killed { command, program, said, source }
+    }
 }
 
 /// How a tool ended, and what it said.
@@ -124,13 +162,16 @@ pub struct Answer {
     pub complaint: Vec<u8>,
     /// Whether it had more to say than was wanted, and was killed.
     pub is_cut: bool,
-    /// The signal that ended an earlier run of it ([`Tool::run_until_answered`]), which may have done some of its work.
-    pub killed_before: Option<KilledBySignal>,
+    /// The earlier run of it that a signal ended ([`Tool::run_until_answered`]), which may have done some of its work.
+    pub killed_before: Option<KilledRun>,
+    /// The program that it had started and that ended badly, if it ended badly itself and [`Tool::recording_programs`].
+    pub failed_program: Option<FailedProgram>,
 }
 
 impl Answer {
     const fn of(status: ExitStatus, output: Vec<u8>, complaint: Vec<u8>) -> Self {
-        Self { status, output, complaint, is_cut: false, killed_before: None }
+        let (is_cut, killed_before, failed_program) = (false, None, None);
+        Self { status, output, complaint, is_cut, killed_before, failed_program }
     }
 
     /// Whether it ended well.
@@ -139,18 +180,36 @@ impl Answer {
         self.status.success()
     }
 
-    /// The signal that ended it, or that killed a program which git had started and waited for (a helper, a filter, a hook), by
-    /// git's own words. Not if we have killed it ourselves.
+    /// The signal that ended it, or a program that git had started and waited for (a filter, a hook, a helper), by git's own
+    /// record ([`Tool::recording_programs`]). Not if we have killed it ourselves.
     #[must_use]
     pub fn killed_by(&self) -> Option<KilledBySignal> {
         if self.is_cut || self.is_success() {
             return None;
         }
-        let signal = self.status.signal().or_else(|| {
-            let said = String::from_utf8_lossy(&self.complaint);
-            said.lines().find_map(signal_of_helper)
-        });
-        signal.map(|signal| KilledBySignal { signal })
+        let itself = self.status.signal().map(|signal| KilledBySignal { signal, is_helper: false });
+        let helper = self.failed_program.as_ref().and_then(FailedProgram::killed_by);
+        itself.or_else(|| helper.map(|signal| KilledBySignal { signal, is_helper: true }))
+    }
+
+    /// The same with what is told of it.
+    #[must_use]
+    pub fn killed_run(&self) -> Option<KilledRun> {
+        let source = self.killed_by()?;
+        let program = self.failed_program.as_ref().filter(|_| source.is_helper);
+        let program = program.map(|program| program.name.clone());
+        Some(KilledRun { program, said: self.last_words(), source })
+    }
+
+    /// The end of what it complained of, without git's advice: the reason is there.
+    #[must_use]
+    pub fn last_words(&self) -> String {
+        let text = String::from_utf8_lossy(&self.complaint);
+        let lines: Vec<&str> =
+            text.trim().lines().filter(|line| !line.starts_with("hint:")).collect();
+        let said = lines.join("\n");
+        let start = said.ceil_char_boundary(said.len().saturating_sub(LAST_WORDS_BYTES));
+        said[start..].trim().to_owned()
     }
 
     /// What it complained of, for people: without the white space around it.
@@ -165,26 +224,6 @@ impl Answer {
     }
 }
 
-/// The signal that killed a program which git had started, if a line of git says so. A program that ends by another signal than
-/// those has crashed by itself, and would do so again.
-fn signal_of_helper(line: &str) -> Option<i32> {
-    let said = line.strip_prefix("error: ")?;
-    if let Some((_, signal)) = said.rsplit_once(" died of signal ") {
-        let killed = [Signal::KILL, Signal::TERM].map(Signal::as_raw);
-        return signal.parse().ok().filter(|signal| killed.contains(signal));
-    }
-    // What a shell says of a program that it had started.
-    let (_, code) = said.strip_prefix("external filter '")?.rsplit_once("' failed ")?;
-    code.parse().ok().and_then(killed_by_code)
-}
-
-/// The signal that killed what a shell had started, by how the shell ended.
-#[must_use]
-pub fn killed_by_code(code: i32) -> Option<i32> {
-    let killed = Signal::KILL.as_raw();
-    (code == 128 + killed).then_some(killed)
-}
-
 /// A tool that is to be run.
 #[derive(Debug, Clone)]
 pub struct Tool {
@@ -197,6 +236,7 @@ pub struct Tool {
     timeout: Duration,
     output_bytes: usize,
     is_cut_short: bool,
+    has_record: bool,
     lock: Option<Arc<File>>,
     /// What it reads, and from where.
     input: Option<(Arc<File>, Option<u64>)>,
@@ -214,6 +254,7 @@ impl Tool {
             timeout: TIMEOUT,
             output_bytes: OUTPUT_BYTES,
             is_cut_short: false,
+            has_record: false,
             lock: None,
             input: None,
         }
@@ -276,6 +317,13 @@ impl Tool {
         self
     }
 
+    /// Lets git, or what calls it, keep a record of the programs that it starts, so that the answer knows which of them ended badly.
+    #[must_use]
+    pub fn recording_programs(mut self) -> Self {
+        self.has_record = true;
+        self
+    }
+
     /// Lets it hold a lock for as long as it lives: if we are killed, the tool goes on, and whoever waits for the lock
     /// waits for the tool. The file has to be empty, because the tool finds it where it would read from.
     #[must_use]
@@ -299,6 +347,11 @@ impl Tool {
     /// [`ToolError`] if there is no answer. A tool that ends badly has answered.
     pub fn run(&self) -> Result<Answer, ToolError> {
         let mut command = self.command();
+        // Where no record can be made it has to do without.
+        let record = self.has_record.then(ProgramRecord::create).and_then(io::Result::ok);
+        if let Some(record) = &record {
+            command.env(record::VARIABLE, record.path()).env_remove(record::PARENT_VARIABLE);
+        }
         if let Some((input, Some(begin))) = &self.input {
             let rewound = (&**input).seek(io::SeekFrom::Start(*begin));
             rewound.map_err(|error| self.refused(error))?;
@@ -310,9 +363,15 @@ impl Tool {
         }
         let child = command.spawn().map_err(|error| self.refused(error))?;
         let mut running = Running { child, is_over: false };
-        let answer = self.listen(&mut running);
-        if answer.is_err() {
-            let _ended = running.kill();
+        let mut answer = self.listen(&mut running);
+        match &mut answer {
+            Ok(answer) if !answer.is_success() => {
+                answer.failed_program = record.as_ref().and_then(ProgramRecord::load_failed);
+            }
+            Ok(_) => {}
+            Err(_) => {
+                let _ended = running.kill();
+            }
         }
         answer
     }
@@ -326,22 +385,16 @@ impl Tool {
         let (mut runs, mut wait, mut killed_before) = (1, PAUSE_WHEN_KILLED, None);
         loop {
             let answer = self.run()?;
-            let Some(source) = answer.killed_by() else {
+            let Some(killed) = answer.killed_run() else {
                 return Ok(Answer { killed_before, ..answer });
             };
             if runs == RUNS_WHEN_KILLED {
-                return Err(self.killed(source));
+                return Err(killed.error(self.to_text()));
             }
-            (runs, killed_before) = (runs + 1, Some(source));
+            (runs, killed_before) = (runs + 1, Some(killed));
             pause(wait);
             wait = wait.saturating_mul(4);
         }
-    }
-
-    /// The error for an answer that is none, because a signal ended the tool.
-    #[must_use]
-    pub fn killed(&self, source: KilledBySignal) -> ToolError {
-        ToolError::Killed { command: self.to_text(), source }
     }
 
     #[expect(

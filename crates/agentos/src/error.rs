@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use agentos_engine::background::AttendError;
 use agentos_engine::fork::ForkError;
 use agentos_engine::takeover::TakeOverError;
-use agentos_process::tool::killed_by;
+use agentos_process::tool::{KilledBySignal, killed_by};
 use agentos_server::problem;
 use agentos_store::backend::{BackendError, BackendErrorKind};
 use agentos_store::inbox::SendError;
@@ -110,11 +110,16 @@ impl CommandError {
     pub(crate) fn caused(error: &(dyn std::error::Error + 'static)) -> Self {
         let failed = Self::failed(error.to_string());
         match killed_by(error) {
-            Some(_) => failed
-                .because(Cause::ToolKilled)
-                .hint("nothing is wrong with the repository; try again when the machine has memory to spare"),
+            Some(killed) => failed
+                .because(Cause::ToolKilled { is_helper: killed.is_helper })
+                .hint(hint_after_kill(killed)),
             None => failed,
         }
+    }
+
+    /// Whether it is because a signal has ended git or jj, or a program that they need.
+    pub(crate) const fn is_of_kill(&self) -> bool {
+        matches!(self.cause, Some(Cause::ToolKilled { .. }))
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -163,6 +168,16 @@ impl CommandError {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.kind.status())
+    }
+}
+
+const fn hint_after_kill(killed: KilledBySignal) -> &'static str {
+    match (killed.is_helper, killed.signal) {
+        (true, _) => "try again; if it ends like this each time, look at that hook or filter",
+        (false, 9) => {
+            "nothing is wrong with the repository; try again when the machine has memory to spare"
+        }
+        (false, _) => "nothing was lost; try again",
     }
 }
 

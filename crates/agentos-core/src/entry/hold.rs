@@ -18,6 +18,9 @@ pub struct Hold {
     /// When it is tried again by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
+    /// How often in a row it waits for this; then it fails with the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
 }
 
 /// The kinds of things that operations are held for.

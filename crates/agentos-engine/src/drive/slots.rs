@@ -155,7 +155,7 @@ impl Drive {
             Err(error) => (format!("the slots can't be looked at: {error}"), AGAIN_MS),
         };
         let until = Some(Timestamp(now.0.saturating_add(wait)));
-        Err(Hold { kind: HoldKind::Slot, message, subject: None, until })
+        Err(Hold { kind: HoldKind::Slot, message, subject: None, until, limit: None })
     }
 
     /// Says that something waits for a slot.

@@ -249,7 +249,13 @@ mod tests {
 
     #[test]
     fn what_had_to_wait_keeps_files_only_if_nothing_else_has_begun_meanwhile() {
-        let hold = Hold { kind: HoldKind::Tool, message: "m".into(), subject: None, until: None };
+        let hold = Hold {
+            kind: HoldKind::Tool,
+            message: "m".into(),
+            subject: None,
+            until: None,
+            limit: None,
+        };
         let operation: OperationId = "/a#1@1/shell:x#1".parse().expect("an operation");
         let held = Entry::OperationHeld { operation: operation.clone(), r#try: Try::FIRST, hold };
         let mut entries = vec![asked("/a#1", 1, false), ordered("/a#1@1/shell:x#1"), held];

@@ -44,17 +44,17 @@ pub trait Keeper: Send + Sync + 'static {
     /// It can't be finished: the files are neither the ones nor the others.
     async fn finish_return(&self, run: RunId, workspace: &Workspace) -> Result<(), Refusal>;
 
-    /// Keeps the files of a workspace while it is set up. Asked again before they were put back, nothing happens.
+    /// Keeps the files of the workspace of a run while it is set up. Asked again before they were put back, nothing happens.
     ///
     /// # Errors
     /// They can't be kept.
-    async fn put_aside(&self, workspace: &Workspace) -> Result<(), Refusal>;
+    async fn put_aside(&self, run: RunId, workspace: &Workspace) -> Result<(), Refusal>;
 
     /// Puts back what was put aside.
     ///
     /// # Errors
     /// It can't be put back.
-    async fn put_back(&self, workspace: &Workspace) -> Result<(), Refusal>;
+    async fn put_back(&self, run: RunId, workspace: &Workspace) -> Result<(), Refusal>;
 }
 
 /// Runs work in their workspaces, which are looked at before.
@@ -129,10 +129,10 @@ impl CheckedWorkspaces {
                 Ok(known)
             }
             Err(VerifyError::Missing { .. }) => self.brought_back(visitor).await,
-            Err(error) if killed_by(&error).is_some() => {
+            Err(error) if let Some(killed) = killed_by(&error) => {
                 let run = self.records.run_detail(visitor.run).await;
                 let since = run.map_or_else(|_| SystemClock.now(), |detail| detail.run.created_at);
-                Err(Refusal::Held(tool_hold::hold(error.to_string(), since)))
+                Err(Refusal::Held(tool_hold::hold(error.to_string(), since, killed.is_helper)))
             }
             Err(error) => Err(refused(format!(
                 "{error}; nothing was done. `agentos workspace status` shows it"
@@ -222,11 +222,11 @@ impl CheckedWorkspaces {
             return self.enter(visitor, workspace, env).await;
         }
         if let Some(keeper) = keeper {
-            keeper.put_aside(&workspace).await?;
+            keeper.put_aside(visitor.run, &workspace).await?;
         }
         let env = self.enter(visitor, workspace.clone(), env).await?;
         if let Some(keeper) = keeper {
-            keeper.put_back(&workspace).await?;
+            keeper.put_back(visitor.run, &workspace).await?;
         }
         settle(&workspace).map_err(|error| refused(error.to_string()))?;
         Ok(env)
@@ -285,6 +285,7 @@ fn from_direnv(
             ),
             subject: Some(hash),
             until: None,
+            limit: None,
         }),
         error => failed(error),
     })

@@ -58,6 +58,7 @@ impl SetUp {
                 ),
                 subject: Some(subject),
                 until: None,
+                limit: None,
             })),
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agentos_core::entry::{Home, RunOutcome, RunStarted};
+use agentos_core::entry::{Entry, Hold, Home, RunOutcome, RunStarted};
 use agentos_core::failure::FailureKind;
 use agentos_core::id::{InboxKey, RunId};
 use agentos_core::inbox::{Message, MessageBody};
@@ -15,6 +15,7 @@ use agentos_engine::library::RustLibrary;
 use agentos_engine::performer::Performers;
 use agentos_sdk::operations::git::{OnBehind, PushOutcome};
 use agentos_sdk::{Ctx, RetryPolicy, Workflow, Workflows};
+use agentos_store::log::load_whole_log;
 use agentos_store::place::Place;
 use agentos_store::records::Records as _;
 use agentos_testing::forge::{ForgeServer, TOKEN};
@@ -235,6 +236,43 @@ async fn branches_of_a_workflow_that_commit_at_once_take_turns() {
     assert_eq!(site.git(&["status", "--porcelain"]), "");
     let left = fs::read_dir(site.playground.at("commands").join(run().to_string()));
     assert_eq!(left.map_or(0, Iterator::count), 0, "no files are left");
+}
+
+/// How the run is held once a hook has ended in this way: what is told, and how often in a row it may be.
+async fn held_by_hook(script: &str) -> Hold {
+    let make = || {
+        Workflow::new("main", |ctx: Ctx, (): ()| async move {
+            ctx.git().commit("a").allow_empty().await?;
+            Ok(())
+        })
+    };
+    let site = Site::new(make());
+    site.hook("pre-commit", script);
+    let life = site.live();
+    site.start(&life, make()).await;
+    until("it is held", async || site.house.kinds(run()).await.contains(&"operation.held")).await;
+    life.engine.leave().await;
+    let log = load_whole_log(&site.house.store(), run()).await.expect("a log");
+    let mut entries = log.into_iter().flat_map(|chunk| chunk.entries);
+    let held = entries.find_map(|entry| match entry {
+        Entry::OperationHeld { hold, .. } => Some(hold),
+        _ => None,
+    });
+    held.expect("it is held")
+}
+
+#[tokio::test]
+async fn a_hook_that_ends_as_if_it_was_killed_is_not_waited_for_without_an_end() {
+    let hold = held_by_hook("echo the key is $SECRET_KEY; exit 143").await;
+    assert_eq!(
+        hold.message,
+        "`git commit: pre-commit` was ended by signal 15; its last words: the key is ***"
+    );
+    assert_eq!(hold.limit, Some(20));
+    // Of git itself it is certain.
+    let hold = held_by_hook("kill -9 $PPID; exit 1").await;
+    assert!(hold.message.starts_with("`git commit` was ended by signal 9"), "{}", hold.message);
+    assert_eq!(hold.limit, None);
 }
 
 #[tokio::test]

@@ -138,7 +138,7 @@ impl Performer for FullDisk {
         }
         let message = "there is no room".to_owned();
         let until = Some(Timestamp(i64::MAX / 2));
-        Performed::Held(Hold { kind: HoldKind::Disk, message, subject: None, until })
+        Performed::Held(Hold { kind: HoldKind::Disk, message, subject: None, until, limit: None })
     }
 
     async fn stop(&self, _: RunId, _: &OperationId, _: Try) {}

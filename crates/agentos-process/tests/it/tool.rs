@@ -192,28 +192,78 @@ fn a_tool_that_a_signal_ends_is_run_again_and_then_has_not_answered() {
         "a list\ndone\n",
         "it reads the same again"
     );
-    assert_eq!(answer.killed_before.map(|killed| killed.signal), Some(9));
+    assert_eq!(answer.killed_before.map(|killed| killed.source.signal), Some(9));
     let error = dies(1_000).unwrap_err();
     assert_eq!(killed_by(&error).map(|killed| killed.signal), Some(9), "{error}");
     assert!(error.to_string().contains("was ended by signal 9"), "{error}");
-    let died = shell("echo 'error: git-remote-https died of signal 9' >&2; exit 128");
-    assert!(killed_by(&died.run_until_answered().unwrap_err()).is_some(), "a helper of git");
+    assert!(killed_by(&error).is_some_and(|killed| !killed.is_helper), "{error}");
+}
+
+/// A repository whose files pass through filters, and the call that stages them.
+fn filtered(folder: &Path, attributes: &str, settings: &[(&str, &str)]) -> Tool {
+    let git = || {
+        let tool = Tool::new("git").in_folder(folder).set("GIT_CONFIG_NOSYSTEM", "1");
+        tool.set("HOME", folder).set("LC_ALL", "C").timeout(LONG)
+    };
+    assert!(git().args(["init", "--quiet", "."]).run().unwrap().is_success());
+    fs::write(folder.join(".gitattributes"), attributes).unwrap();
+    fs::write(folder.join("file"), "text\n").unwrap();
+    for (name, value) in settings {
+        assert!(git().args(["config", name, value]).run().unwrap().is_success());
+    }
+    git().args(["add", "file"]).recording_programs()
 }
 
 #[test]
-fn what_git_says_of_a_program_that_was_killed_is_told_from_one_that_crashed() {
-    let killed = |said: &str, code: i32| {
-        let answer = shell(&format!("echo \"{said}\" >&2; exit {code}")).run().unwrap();
+fn a_filter_that_was_killed_is_told_from_one_that_crashed_failed_or_is_broken() {
+    let killed = |kind: &str, command: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let kind = format!("filter.x.{kind}");
+        let settings = [(kind.as_str(), command), ("filter.x.required", "true")];
+        let answer = filtered(folder.path(), "file filter=x", &settings).run().unwrap();
+        assert!(!answer.is_success(), "{command}");
+        assert!(answer.killed_by().is_none_or(|killed| killed.is_helper), "{command}");
         answer.killed_by().map(|killed| killed.signal)
     };
-    assert_eq!(killed("error: .git/hooks/pre-commit died of signal 9", 1), Some(9));
-    assert_eq!(killed("error: clean it died of signal 15", 128), Some(15));
-    assert_eq!(
-        killed("words\nerror: external filter 'sh -c x' failed 137\nfatal: a", 128),
-        Some(9)
-    );
-    assert_eq!(killed("error: external filter 'sh -c x' failed 1", 128), None);
-    assert_eq!(killed("error: .git/hooks/pre-commit died of signal 11", 1), None, "it crashed");
-    assert_eq!(killed("error: .git/hooks/post-commit died of signal 9", 0), None, "it was done");
-    assert_eq!(killed("remote: error: hooks/update died of signal 9", 1), None, "elsewhere");
+    for kind in ["clean", "process"] {
+        assert_eq!(killed(kind, "kill -9 $$"), Some(9), "{kind}");
+        assert_eq!(killed(kind, "sh -c 'kill -9 $$'; exit $?"), Some(9), "{kind}");
+        assert_eq!(killed(kind, "sh -c 'kill $$'; exit $?"), Some(15), "{kind}");
+        assert_eq!(killed(kind, "kill -SEGV $$"), None, "{kind}: it crashed");
+        assert_eq!(killed(kind, "exit 1"), None, "{kind}: it failed");
+    }
+    assert_eq!(killed("process", "cat"), None, "git itself has ended it");
+}
+
+#[test]
+fn what_a_filter_or_hook_calls_in_turn_is_its_own_affair() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = "git -c alias.x='!kill -9 $$' x; exit 1";
+    let settings = [("filter.x.clean", inner), ("filter.x.required", "true")];
+    let answer = filtered(folder.path(), "file filter=x", &settings).run().unwrap();
+    assert_eq!((answer.is_success(), answer.killed_by()), (false, None));
+    // That we are called by a git ourselves changes nothing.
+    let stage = filtered(folder.path(), "file filter=x", &[("filter.x.clean", "kill -9 $$")]);
+    let answer = stage.set("GIT_TRACE2_PARENT_SID", "another").run().unwrap();
+    assert_eq!(answer.killed_by().map(|killed| killed.signal), Some(9));
+}
+
+#[test]
+fn a_record_of_programs_leaves_nothing_and_tells_which_hook_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let stage = filtered(folder.path(), "", &[("user.name", "a"), ("user.email", "a@b")]);
+    assert!(stage.run().unwrap().is_success());
+    let hook = folder.path().join(".git/hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\nls $GIT_TRACE2_EVENT >&2\nexit 143\n").unwrap();
+    fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
+    let commit = Tool::new("git").args(["commit", "-m", "x"]).in_folder(folder.path());
+    let answer =
+        commit.set("HOME", folder.path()).timeout(LONG).recording_programs().run().unwrap();
+    let failed = answer.failed_program.clone().unwrap();
+    assert_eq!((failed.name.as_str(), failed.is_hook, failed.code), ("pre-commit", true, 143));
+    let error = answer.killed_run().unwrap().error("git commit".to_owned()).to_string();
+    assert!(error.starts_with("`git commit: pre-commit` was ended by signal 15; its last words: "));
+    let record = Path::new(answer.last_words().trim()).to_owned();
+    assert!(record.is_absolute() && !record.parent().unwrap().exists(), "{record:?}");
 }

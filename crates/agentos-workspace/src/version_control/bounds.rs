@@ -77,6 +77,3 @@ pub const MARKED_BYTES: usize = 16 << 20;
 
 /// How much of what git or a hook said last is in a message, in bytes.
 pub const SAID_BYTES: usize = 4_000;
-
-/// How much is read of what git tells about the hooks that it ran, in bytes.
-pub const TRACE_BYTES: u64 = 4 << 20;

@@ -27,8 +27,8 @@ pub(super) fn run(call: &str, tool: &Tool, halt: &Halt, kind: CallKind) -> Resul
     let answer = match kind {
         CallKind::Question => tool.run_until_answered(),
         CallKind::Change | CallKind::HookedChange => {
-            tool.run().and_then(|answer| match answer.killed_by() {
-                Some(signal) => Err(tool.killed(signal)),
+            tool.run().and_then(|answer| match answer.killed_run() {
+                Some(killed) => Err(killed.error(call.to_owned())),
                 None => Ok(answer),
             })
         }
@@ -37,8 +37,8 @@ pub(super) fn run(call: &str, tool: &Tool, halt: &Halt, kind: CallKind) -> Resul
         ToolError::TimedOut { after, .. } => {
             VersionControlError::TimedOut { call: call.to_owned(), after, is_hooked }
         }
-        ToolError::Killed { source, .. } => {
-            ToolError::Killed { command: call.to_owned(), source }.into()
+        ToolError::Killed { program, said, source, .. } => {
+            ToolError::Killed { command: call.to_owned(), program, said, source }.into()
         }
         other => other.into(),
     });

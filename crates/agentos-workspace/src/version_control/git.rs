@@ -111,7 +111,8 @@ impl GitRepository {
             .args(["--no-pager"].into_iter().chain(config))
             .args(arguments)
             .in_folder(&self.root)
-            .only_environment(self.surroundings.environment.clone());
+            .only_environment(self.surroundings.environment.clone())
+            .recording_programs();
         for name in WHERE_VARIABLES {
             tool = tool.unset(name);
         }

@@ -93,6 +93,7 @@ impl JjRepository {
             .in_folder(&self.root)
             .only_environment(self.surroundings.environment.clone())
             .output_bytes(LIST_BYTES)
+            .recording_programs()
             .timeout(READ);
         for name in WHERE_VARIABLES {
             tool = tool.unset(name);

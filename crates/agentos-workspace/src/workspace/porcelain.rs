@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentos_process::clock::{moment, pause};
-use agentos_process::tool::{Answer, Tool, ToolError};
+use agentos_process::tool::{Answer, KilledRun, Tool, ToolError};
 use thiserror::Error;
 
 use super::repository::RepositoryLock;
@@ -116,6 +116,7 @@ impl Porcelain<'_> {
             .set("GIT_TERMINAL_PROMPT", "0")
             .set("GIT_EDITOR", "false")
             .set("JJ_EDITOR", "false")
+            .recording_programs()
             .timeout(TIMEOUT);
         for name in WHERE_VARIABLES {
             tool = tool.unset(name);
@@ -131,10 +132,10 @@ impl Porcelain<'_> {
 /// removed because whoever wrote it is dead.
 pub(super) fn run(tool: &Tool) -> Result<Answer, CallError> {
     let begun = moment();
-    let (mut watched, mut killed): (Option<WatchedLock>, _) = (None, None);
+    let (mut watched, mut killed): (Option<WatchedLock>, Option<KilledRun>) = (None, None);
     loop {
         let mut answer = tool.run_until_answered()?;
-        answer.killed_before = answer.killed_before.or(killed);
+        answer.killed_before = answer.killed_before.or(killed.take());
         let lock = held_lock(&answer).filter(|_| moment() - begun < LOCK_TIMEOUT);
         let Some(lock) = lock else { return Ok(answer) };
         killed = answer.killed_before;
@@ -156,8 +157,8 @@ pub(super) fn succeeded(
     }
     let words = arguments.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>();
     let command = format!("{program} {}", words.join(" "));
-    if let Some(source) = answer.killed_before {
-        return Err(ToolError::Killed { command, source }.into());
+    if let Some(killed) = answer.killed_before {
+        return Err(killed.error(command).into());
     }
     if let Some(lock) = held_lock(&answer) {
         return Err(CallError::Locked { command, folder: folder.to_owned(), lock: examine(&lock) });

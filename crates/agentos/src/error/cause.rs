@@ -76,6 +76,9 @@ pub(crate) enum Cause {
     Database,
     /// There is no room left.
     DiskFull,
-    /// A signal has ended git or jj again and again.
-    ToolKilled,
+    /// A signal has ended git or jj again and again, or a program that they need.
+    ToolKilled {
+        /// Whether it was such a program.
+        is_helper: bool,
+    },
 }

@@ -237,9 +237,8 @@ fn outcome(step: &StepRecord, waiting: Option<&Waiting>) -> Option<String> {
 fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
     let run = &after.run.run;
     let told = |waiting: &&Waiting| match waiting.kind {
-        WaitKind::Retry => waiting.why.is_some(),
         // See `room`.
-        WaitKind::Disk => false,
+        WaitKind::Disk | WaitKind::Retry => false,
         _ => true,
     };
     let Some(waiting) = run.waiting.as_ref().filter(told) else {
@@ -271,15 +270,11 @@ fn waits(before: Option<&RunRecord>, after: &FamilyView, news: &mut Vec<News>) {
             let why = waiting.why.as_ref().map(|why| format!(": {}", harmless(why)));
             format!("waits for a slot{}", why.unwrap_or_default())
         }
-        (WaitKind::Disk, _) => return,
-        (WaitKind::Retry, _) => {
-            let why = waiting.why.as_ref().map(|why| format!(": {}", harmless(why)));
-            format!("waits to try again{}", why.unwrap_or_default())
-        }
+        (WaitKind::Disk | WaitKind::Retry, _) => return,
         (WaitKind::Timer, _) => "sleeps".to_owned(),
     };
     let most = match (waiting.kind, left) {
-        (_, None) | (WaitKind::Slot | WaitKind::Retry, _) => String::new(),
+        (_, None) | (WaitKind::Slot, _) => String::new(),
         (WaitKind::Timer, Some(left)) => format!(" for {left}"),
         (_, Some(left)) => format!(" (for {left} at most)"),
     };

@@ -108,7 +108,9 @@ impl DeskSnapshots {
             Ok(workspace) => Ok(workspace),
             Err(Refusal::Failed(failure)) => Err(CommandError::failed(failure.message)),
             Err(Refusal::Held(hold)) if hold.kind == HoldKind::Tool => {
-                Err(CommandError::failed(hold.message).because(Cause::ToolKilled))
+                let is_helper = hold.limit.is_some();
+                let killed = Cause::ToolKilled { is_helper };
+                Err(CommandError::failed(hold.message).because(killed))
             }
             Err(Refusal::Held(hold)) => Err(CommandError::failed(hold.message)),
         }
@@ -171,15 +173,17 @@ impl DeskSnapshots {
     async fn trouble(&self, run: RunId, error: &CommandError) -> Refusal {
         let message = format!("the files could not go back to the step's start: {}", error.message);
         match error.cause {
-            Some(Cause::ToolKilled) => Refusal::Held(self.hold(run, message).await),
+            Some(Cause::ToolKilled { is_helper }) => {
+                Refusal::Held(self.hold(run, message, is_helper).await)
+            }
             _ => Failure::new(FailureKind::Error, message).into(),
         }
     }
 
-    async fn hold(&self, run: RunId, message: String) -> Hold {
+    async fn hold(&self, run: RunId, message: String, is_helper: bool) -> Hold {
         let detail = self.store.run_detail(run).await;
         let since = detail.map_or_else(|_| SystemClock.now(), |detail| detail.run.created_at);
-        tool_hold::hold(message, since)
+        tool_hold::hold(message, since, is_helper)
     }
 
     async fn return_to_start(&self, rollback: &Rollback) -> Result<Option<&'static str>> {
@@ -227,13 +231,14 @@ impl Snapshots for DeskSnapshots {
         let mut wait = PAUSE;
         loop {
             let Err(error) = self.try_keep(&moment).await else { return Ok(()) };
-            let is_killed = error.cause == Some(Cause::ToolKilled);
-            if is_killed && moment.before.is_some() {
+            if let Some(Cause::ToolKilled { is_helper }) = error.cause
+                && moment.before.is_some()
+            {
                 let message = format!("the files can't be kept yet: {}", error.message);
-                return Err(self.hold(moment.run, message).await);
+                return Err(self.hold(moment.run, message, is_helper).await);
             }
             // Where nothing can wait for it, it is waited here, for a while.
-            if !is_killed || wait > LONGEST_PAUSE {
+            if !error.is_of_kill() || wait > LONGEST_PAUSE {
                 self.give_up(&moment, &error.message).await;
                 return Ok(());
             }

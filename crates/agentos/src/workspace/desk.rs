@@ -344,7 +344,7 @@ impl From<OpenError> for CommandError {
     fn from(error: OpenError) -> Self {
         let message = error.to_string();
         let failed = Self::caused(&error);
-        if failed.cause == Some(Cause::ToolKilled) {
+        if failed.is_of_kill() {
             return failed;
         }
         match error {

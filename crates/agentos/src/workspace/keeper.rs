@@ -62,30 +62,30 @@ impl Keeper for DeskKeeper {
         Err(self.refusal(run, &error, (FailureKind::NonRetryable, message)).await)
     }
 
-    async fn put_aside(&self, workspace: &Workspace) -> std::result::Result<(), Refusal> {
+    async fn put_aside(
+        &self,
+        run: RunId,
+        workspace: &Workspace,
+    ) -> std::result::Result<(), Refusal> {
         let kept = match self.desk_of(workspace) {
             Ok(desk) => album::put_aside(&desk, workspace).await,
             Err(error) => Err(error),
         };
-        kept.map_err(|error| unsettled(&error))
+        let Err(error) = kept else { return Ok(()) };
+        Err(self.unsettled(run, &error).await)
     }
 
-    async fn put_back(&self, workspace: &Workspace) -> std::result::Result<(), Refusal> {
+    async fn put_back(
+        &self,
+        run: RunId,
+        workspace: &Workspace,
+    ) -> std::result::Result<(), Refusal> {
         let back = match self.desk_of(workspace) {
             Ok(desk) => album::put_back(&desk, workspace).await,
             Err(error) => Err(error),
         };
-        back.map_err(|error| unsettled(&error))
-    }
-}
-
-/// The next who comes tries again.
-fn unsettled(error: &CommandError) -> Refusal {
-    let message =
-        format!("the files can't be kept while the workspace is set up: {}", error.message);
-    match error.cause {
-        Some(Cause::ToolKilled) => Refusal::Held(tool_hold::hold(message, SystemClock.now())),
-        _ => Failure::new(FailureKind::Error, message).into(),
+        let Err(error) = back else { return Ok(()) };
+        Err(self.unsettled(run, &error).await)
     }
 }
 
@@ -103,12 +103,19 @@ impl DeskKeeper {
         error: &CommandError,
         (kind, message): (FailureKind, String),
     ) -> Refusal {
-        if error.cause != Some(Cause::ToolKilled) {
+        let Some(Cause::ToolKilled { is_helper }) = error.cause else {
             return Failure::new(kind, message).into();
-        }
+        };
         let detail = self.store.run_detail(run).await;
         let since = detail.map_or_else(|_| SystemClock.now(), |detail| detail.run.created_at);
-        Refusal::Held(tool_hold::hold(message, since))
+        Refusal::Held(tool_hold::hold(message, since, is_helper))
+    }
+
+    /// The files can't be put aside or back for the set-up: whichever process drives the run next tries again.
+    async fn unsettled(&self, run: RunId, error: &CommandError) -> Refusal {
+        let message =
+            format!("the files can't be kept while the workspace is set up: {}", error.message);
+        self.refusal(run, error, (FailureKind::Error, message)).await
     }
 
     async fn open(&self, run: RunId, home: &Home) -> Result<std::result::Result<Workspace, Hold>> {
@@ -179,5 +186,5 @@ fn hold(message: String, since: Timestamp) -> Hold {
     let now = SystemClock.now();
     let wait = (now.0.saturating_sub(since.0) / 4).clamp(SOONEST_MS, LATEST_MS);
     let until = Some(Timestamp(now.0.saturating_add(wait)));
-    Hold { kind: HoldKind::Disk, message, subject: None, until }
+    Hold { kind: HoldKind::Disk, message, subject: None, until, limit: None }
 }

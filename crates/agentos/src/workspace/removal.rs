@@ -219,7 +219,7 @@ impl From<CleanError> for CommandError {
     fn from(error: CleanError) -> Self {
         let message = error.to_string();
         let failed = Self::caused(&error);
-        if failed.cause == Some(Cause::ToolKilled) {
+        if failed.is_of_kill() {
             return failed;
         }
         match error {
@@ -258,7 +258,7 @@ impl From<BackupError> for CommandError {
     fn from(error: BackupError) -> Self {
         let message = error.to_string();
         let failed = Self::caused(&error);
-        if failed.cause == Some(Cause::ToolKilled) {
+        if failed.is_of_kill() {
             return failed;
         }
         match error {
@@ -290,7 +290,7 @@ impl From<RestoreError> for CommandError {
     fn from(error: RestoreError) -> Self {
         let message = error.to_string();
         let failed = Self::caused(&error);
-        if failed.cause == Some(Cause::ToolKilled) {
+        if failed.is_of_kill() {
             return failed;
         }
         match error {

@@ -4,6 +4,7 @@ mod approvals;
 mod care;
 mod disk;
 mod interrupted;
+mod killed_filters;
 mod killed_git;
 mod layouts;
 mod leftovers;

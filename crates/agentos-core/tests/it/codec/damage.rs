@@ -98,7 +98,9 @@ fn is_optional(entry: &Entry, path: &str) -> bool {
         Entry::OperationOrdered { .. } => {
             matches!(path, "/number" | "/due" | "/child" | "/try" | "/site")
         }
-        Entry::OperationHeld { .. } => matches!(path, "/hold/subject" | "/hold/until"),
+        Entry::OperationHeld { .. } => {
+            matches!(path, "/hold/subject" | "/hold/until" | "/hold/limit")
+        }
         Entry::OperationReleased { .. } => path == "/granted",
         Entry::StateWritten { .. } => path == "/value",
         Entry::CommentAdded { .. } => path == "/meta",

@@ -28,6 +28,7 @@ fn held(kind: HoldKind, subject: Option<&str>, until: Option<i64>) -> Happening 
         message: "it is not trusted".to_owned(),
         subject: subject.map(str::to_owned),
         until: until.map(Timestamp),
+        limit: None,
     };
     Happening::Held { operation: op(X), r#try: Try(1), hold }
 }
@@ -119,6 +120,29 @@ fn what_waits_for_room_is_tried_again_by_the_clock() {
 }
 
 #[test]
+fn what_has_waited_as_often_as_it_may_fails_with_what_it_waited_for() {
+    let killed = |limit| {
+        let message = "the hook was killed".to_owned();
+        let until = Some(Timestamp(30));
+        let hold = Hold { kind: HoldKind::Tool, message, subject: None, until, limit };
+        Happening::Held { operation: op(X), r#try: Try(1), hold }
+    };
+    let mut bench = Bench::start(play());
+    // One without a limit does not count.
+    for limit in [Some(2), None, Some(2), Some(2)] {
+        bench.go(1, vec![killed(limit)]);
+        assert_eq!(bench.kinds(), ["operation.held"]);
+        // It is counted by whichever process takes the run up meanwhile, too.
+        bench = Bench::resume(bench.log, play());
+        bench.go(30, vec![timer(X)]);
+        assert_eq!(bench.kinds(), ["operation.released"]);
+    }
+    bench.go(31, vec![killed(Some(2))]);
+    assert_eq!(bench.kinds(), ["operation.ended", "run.ended"]);
+    assert_eq!(bench.notes(), ["/shell:x#1 ! Error: the hook was killed; it was tried 3 times"]);
+}
+
+#[test]
 fn a_run_that_is_cancelled_does_not_wait_for_an_approval() {
     let mut bench = Bench::start(play());
     bench.go(1, vec![held(HoldKind::Disk, None, Some(30))]);
@@ -185,7 +209,13 @@ fn the_clock_of_a_hold_stops_with_it() {
 
 fn waits_for_slot(operation: &str, until: i64) -> Happening {
     let message = "1 of 1 runs at work".to_owned();
-    let hold = Hold { kind: HoldKind::Slot, message, subject: None, until: Some(Timestamp(until)) };
+    let hold = Hold {
+        kind: HoldKind::Slot,
+        message,
+        subject: None,
+        until: Some(Timestamp(until)),
+        limit: None,
+    };
     Happening::Held { operation: op(operation), r#try: Try(1), hold }
 }
 

@@ -321,8 +321,14 @@ fn any_operation_entry() -> BoxedStrategy<Entry> {
 
 pub(crate) fn any_hold() -> BoxedStrategy<Hold> {
     let kinds = select(vec![HoldKind::Approval, HoldKind::Disk]);
-    (kinds, ".{0,4}", option::of(".{0,4}"), option::of(any_time()))
-        .prop_map(|(kind, message, subject, until)| Hold { kind, message, subject, until })
+    (kinds, ".{0,4}", option::of(".{0,4}"), option::of(any_time()), option::of(0..3_u32))
+        .prop_map(|(kind, message, subject, until, limit)| Hold {
+            kind,
+            message,
+            subject,
+            until,
+            limit,
+        })
         .boxed()
 }
 

@@ -15,7 +15,8 @@ const DECIDED: &str = "/approve:decided#1";
 const SHELL: &str = "/shell:x#1";
 
 fn held_for(kind: HoldKind, id: &str) -> Entry {
-    let hold = Hold { kind, message: "not yet".to_owned(), subject: None, until: None };
+    let hold =
+        Hold { kind, message: "not yet".to_owned(), subject: None, until: None, limit: None };
     Entry::OperationHeld { operation: op(id), r#try: Try(1), hold }
 }
 

@@ -258,6 +258,7 @@ pub(crate) fn held(id: &str, r#try: u32) -> Entry {
         message: "may it begin?".to_owned(),
         subject: None,
         until: None,
+        limit: None,
     };
     Entry::OperationHeld { operation: op(id), r#try: Try(r#try), hold }
 }

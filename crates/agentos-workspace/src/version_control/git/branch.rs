@@ -7,7 +7,7 @@ use super::super::error::VersionControlError;
 use super::super::request::{NewBranch, input};
 use super::super::said::last_words;
 use super::revision::shown;
-use super::{GitRepository, hooks, refused};
+use super::{GitRepository, refused};
 
 pub(super) const HEADS: &str = "refs/heads/";
 
@@ -48,8 +48,7 @@ impl GitRepository {
         if self.checked_out()?.as_deref() == Some(name) {
             // git passes on how this hook ended, although there was nothing left to refuse.
             let hook = "post-checkout".to_owned();
-            let code = said.status.code().map_or(1, i64::from);
-            return Err(hooks::failure("switch", hook, code, || words));
+            return Err(VersionControlError::Hook { hook, said: words });
         }
         if words.contains("already used by worktree") || words.contains("already checked out at") {
             return Err(VersionControlError::Elsewhere { branch, said: words });

@@ -84,11 +84,11 @@ impl GitRepository {
 
     fn make(&self, commit: &NewCommit, mark: &Mark) -> Result<Committed> {
         let folder = self.scratch()?;
-        let (record, message) = (folder.path().join("record"), folder.path().join("message"));
+        let message = folder.path().join("message");
         fs::write(&message, whole_message(commit, mark)).map_err(|source| {
             VersionControlError::File { what: "the message of a commit", source }
         })?;
-        let tool = self.commit_tool(commit, &message).set("GIT_TRACE2_EVENT", record.as_os_str());
+        let tool = self.commit_tool(commit, &message);
         let tool = self.with_identity(tool, commit.author.as_ref())?;
         let said = match self.change("commit", &tool, None) {
             // Its last hook comes after the commit.
@@ -105,7 +105,7 @@ impl GitRepository {
                 let made = self.head()?.ok_or_else(|| refused("commit", &said))?;
                 self.committed(made, true)
             }
-            None => self.not_committed(commit, why(&said, &record)),
+            None => self.not_committed(commit, why(&said)),
         }
     }
 
@@ -141,10 +141,10 @@ impl GitRepository {
 }
 
 /// Why there is no commit.
-fn why(said: &Answer, record: &Path) -> VersionControlError {
+fn why(said: &Answer) -> VersionControlError {
     let words = last_words(said);
-    if let Some(failure) = hooks::load_failure("commit", record, || words.clone()) {
-        return failure;
+    if let Some(refusal) = hooks::refusal(said, || words.clone()) {
+        return refusal;
     }
     let signs = ["failed to sign", "signing failed", "cannot run gpg", "user.signingKey"];
     if signs.iter().any(|sign| words.contains(sign)) {

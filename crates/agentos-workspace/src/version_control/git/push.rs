@@ -5,8 +5,6 @@
 //! anybody brings up to date: unless it is said otherwise only commits that were once part of this branch, as its reflog
 //! knows.
 
-use std::path::Path;
-
 use agentos_process::clock::{moment, pause};
 use agentos_process::tool::Answer;
 
@@ -143,37 +141,16 @@ impl GitRepository {
 
     fn send(&self, parcel: &Parcel<'_>, expected: Option<&str>) -> Result<()> {
         let Parcel { remote, branch, commit, deadline, .. } = parcel;
-        let folder = self.scratch()?;
-        let record = folder.path().join("record");
         let lease = format!("--force-with-lease={HEADS}{branch}:{}", expected.unwrap_or_default());
         let what = format!("{commit}:{HEADS}{branch}");
         let words = ["push", "--porcelain", "--no-progress", &lease, "--", &remote.name, &what];
-        let tool = self.exchange_tool(words)?.set("GIT_TRACE2_EVENT", record.as_os_str());
+        let tool = self.exchange_tool(words)?;
         let answer =
             self.run("push", &tool.timeout(deadline.left("git push")?), CallKind::HookedChange)?;
         if answer.is_success() {
             return Ok(());
         }
-        Err(self.why_not_sent(parcel, &answer, &record))
-    }
-
-    fn why_not_sent(
-        &self,
-        parcel: &Parcel<'_>,
-        said: &Answer,
-        record: &Path,
-    ) -> VersionControlError {
-        let Parcel { remote, branch, .. } = parcel;
-        let Some(reason) = rejection(&text(&said.output)) else {
-            let hook = hooks::load_failure("push", record, || words_of_hook(said));
-            return hook.unwrap_or_else(|| trouble(remote, said));
-        };
-        let (place, branch) = (place_of(remote), branch.clone());
-        if is_of_the_moment(&reason) {
-            return RemoteError::Moved { remote: place, branch }.into();
-        }
-        let said = remote_words(&said.complaint_text());
-        RemoteError::Rejected { remote: place, branch, reason, said }.into()
+        Err(why_not_sent(parcel, &answer))
     }
 
     /// The branch follows the one over there from now on. Runs in other worktrees write the same file.
@@ -206,6 +183,20 @@ impl GitRepository {
             pause(LOCK_LOOK);
         }
     }
+}
+
+fn why_not_sent(parcel: &Parcel<'_>, said: &Answer) -> VersionControlError {
+    let Parcel { remote, branch, .. } = parcel;
+    let Some(reason) = rejection(&text(&said.output)) else {
+        let refusal = hooks::refusal(said, || words_of_hook(said));
+        return refusal.unwrap_or_else(|| trouble(remote, said));
+    };
+    let (place, branch) = (place_of(remote), branch.clone());
+    if is_of_the_moment(&reason) {
+        return RemoteError::Moved { remote: place, branch }.into();
+    }
+    let said = remote_words(&said.complaint_text());
+    RemoteError::Rejected { remote: place, branch, reason, said }.into()
 }
 
 /// What a hook said, wherever it said it, without what git has to add.

@@ -21,11 +21,9 @@ impl GitRepository {
     pub(super) fn rebase_onto(&self, base: &Base, timeout: Duration) -> Result<()> {
         let _alone = self.alone()?;
         self.refuse_mixing(base)?;
-        let folder = self.scratch()?;
-        let record = folder.path().join("record");
         let config = PLAIN.iter().flat_map(|setting| ["-c", setting]);
         let words = config.chain(["rebase", "--quiet", "--no-fork-point", &base.base_commit]);
-        let tool = self.tool(words).set("GIT_TRACE2_EVENT", record.as_os_str()).timeout(timeout);
+        let tool = self.tool(words).timeout(timeout);
         let said = match self.change("rebase", &self.with_identity(tool, None)?, None) {
             Err(error) => {
                 self.take_back()?;
@@ -41,8 +39,8 @@ impl GitRepository {
         if !files.is_empty() {
             return Err(RemoteError::Conflicts { base: base.base.clone(), files }.into());
         }
-        let hook = hooks::load_failure("rebase", &record, || last_words(&said));
-        Err(hook.unwrap_or_else(|| refused("rebase", &said)))
+        let refusal = hooks::refusal(&said, || last_words(&said));
+        Err(refusal.unwrap_or_else(|| refused("rebase", &said)))
     }
 
     /// Takes back a rebase that has not come to its end.

@@ -1,5 +1,7 @@
-//! Waits for room on the disk. They are tried again every few seconds, and are told when they begin, when what is in the way
-//! changes, and when they are over.
+//! Waits that are tried again every few seconds, and are not told each time.
+//!
+//! Those for room on the disk are told when they begin, when what is in the way changes, and when they are over; those for a tool
+//! that signals end, when they begin. What such a tool said last may differ from try to try.
 
 use std::collections::HashMap;
 
@@ -17,7 +19,11 @@ const TRY_MS: i64 = 3_000;
 
 /// The waits that were told and are not over.
 #[derive(Default)]
-pub(super) struct RoomWaits(HashMap<RunId, RoomWait>);
+pub(super) struct RoomWaits {
+    room: HashMap<RunId, RoomWait>,
+    /// When the wait for a tool has begun that was told last. It stays the same however often it is tried again.
+    tools: HashMap<RunId, Timestamp>,
+}
 
 struct RoomWait {
     /// What was in the way when it was told last.
@@ -37,6 +43,7 @@ impl RoomWaits {
         }
         .into_iter()
         .collect();
+        news.extend(run.waiting.as_ref().and_then(|waiting| self.waits_for_tool(run, waiting)));
         news.extend(view.children.iter().flat_map(|child| self.news(child, now)));
         news
     }
@@ -44,7 +51,7 @@ impl RoomWaits {
     fn waits(&mut self, run: &RunRecord, waiting: &Waiting, now: Timestamp) -> Option<News> {
         let why = waiting.why.as_deref().map(|why| format!(": {}", harmless(why)));
         let why = why.unwrap_or_default();
-        let at = match self.0.get_mut(&run.id) {
+        let at = match self.room.get_mut(&run.id) {
             None => waiting.since,
             Some(told) => {
                 told.gone_at = None;
@@ -55,18 +62,27 @@ impl RoomWaits {
             }
         };
         let news = News::of(run, at, format!("waits for room on the disk{why}"));
-        self.0.insert(run.id, RoomWait { why, gone_at: None });
+        self.room.insert(run.id, RoomWait { why, gone_at: None });
         Some(news)
     }
 
+    /// The next attempt at a step, which has no reason of its own, is told with the step.
+    fn waits_for_tool(&mut self, run: &RunRecord, waiting: &Waiting) -> Option<News> {
+        let why = waiting.why.as_deref().filter(|_| waiting.kind == WaitKind::Retry)?;
+        let told = self.tools.insert(run.id, waiting.since);
+        let is_new = told != Some(waiting.since);
+        is_new
+            .then(|| News::of(run, waiting.since, format!("waits to try again: {}", harmless(why))))
+    }
+
     fn is_gone(&mut self, run: &RunRecord, now: Timestamp) -> Option<News> {
-        let told = self.0.get_mut(&run.id)?;
+        let told = self.room.get_mut(&run.id)?;
         let at = *told.gone_at.get_or_insert(now);
         let is_over = run.waiting.is_some() || run.completed_at.is_some();
         if !is_over && now.0.saturating_sub(at.0) < TRY_MS {
             return None;
         }
-        self.0.remove(&run.id);
+        self.room.remove(&run.id);
         let at = run.completed_at.map_or(at, |end| end.min(at));
         Some(News::of(run, at, "goes on: there is room on the disk"))
     }

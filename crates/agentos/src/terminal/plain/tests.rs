@@ -180,6 +180,33 @@ fn a_wait_for_room_is_told_again_when_its_numbers_are_others() {
 }
 
 #[test]
+fn a_wait_for_a_killed_tool_is_told_once_however_often_it_is_tried_again() {
+    let mut lines = PlainLines::default();
+    let mut told = Vec::new();
+    let killed = |said: &str| Some(format!("`git commit` was ended by signal 9; {said}"));
+    let looks = [
+        (0, 0, killed("one")),
+        (5_000, 0, None),
+        (9_000, 0, killed("two")),
+        (14_000, 0, None),
+        (18_000, 0, killed("three")),
+        (30_000, 30_000, killed("of the next commit")),
+        (35_000, 30_000, killed("four")),
+    ];
+    for (at, since, why) in looks {
+        let mut view = family("ci-abcdef", vec![]);
+        let waiting = Waiting::new(WaitKind::Retry, after(since), Some(after(at + 5_000)));
+        view.run.run.waiting = why.map(|why| Waiting { why: Some(why), ..waiting });
+        told.extend(lines.changes(view, (after(at), &TimeZone::UTC)));
+    }
+    insta::assert_snapshot!(told.join("\n"), @r"
+    12:03:05 ci-abcdef  waits to try again: `git commit` was ended by signal 9; one
+    12:03:05 ci-abcdef  started
+    12:03:35 ci-abcdef  waits to try again: `git commit` was ended by signal 9; of the next commit
+    ");
+}
+
+#[test]
 fn a_run_that_ends_waits_no_longer_for_room() {
     let mut lines = PlainLines::default();
     let mut waits = family("ci-abcdef", vec![]);

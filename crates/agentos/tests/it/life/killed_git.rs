@@ -85,7 +85,7 @@ const WORK: &str = r#"
   return (await ctx.git.status()).clean;
 "#;
 
-fn saving() -> Site {
+pub(super) fn saving() -> Site {
     let site = Site::new();
     site.template("save", WORK);
     site.commit("save");
@@ -93,7 +93,7 @@ fn saving() -> Site {
 }
 
 /// It came to the end that it would have come to.
-fn is_whole(site: &Site, name: &str) {
+pub(super) fn is_whole(site: &Site, name: &str) {
     let run = site.until_status(name, "COMPLETED");
     assert_eq!(run["output"], true);
     assert_eq!(site.comments(name), Vec::<String>::new());
@@ -157,7 +157,7 @@ fn a_run_waits_while_nothing_can_be_committed() {
 
 /// A program that git starts and that is killed, in this way, while there is a file `deadly` beside it; else it copies what it
 /// reads.
-fn deadly_program(site: &Site, dies: &str) -> PathBuf {
+pub(super) fn deadly_program(site: &Site, dies: &str) -> PathBuf {
     let folder = site.stand.folder("deadly");
     let path = folder.join("program");
     let text = format!("#!/bin/sh\n[ -e {}/deadly ] && {dies}\nexec cat\n", folder.display());
@@ -168,41 +168,50 @@ fn deadly_program(site: &Site, dies: &str) -> PathBuf {
 }
 
 /// Starts a run in which such a program is killed, and lets it live once the run waits for that.
-fn waits_for_program(site: &Site, program: &Path, why: &str) {
+pub(super) fn waits_for_program(site: &Site, program: &Path, why: &str, signal: u8) {
     let name = site.run(&["run", "save", "--detach"]).exits(0).out;
     let name = name.trim();
-    site.until_it_waits(name, "retry");
-    let run = site.show(name);
-    let told = run["waiting"]["why"].as_str().expect("a reason").to_owned();
-    assert!(told.contains(why) && told.contains("was ended by signal 9"), "{told}");
+    let mut told = String::new();
+    wait_until("it waits, and says for what", || {
+        let run = site.show(name);
+        assert!(run["completed_at"].is_null(), "{run:#}");
+        told = run["waiting"]["why"].as_str().unwrap_or_default().to_owned();
+        !told.is_empty()
+    });
+    let ended = format!("was ended by signal {signal}");
+    assert!(told.contains(why) && told.contains(&ended), "{told}");
     fs::remove_file(program.with_file_name("deadly")).expect("there was one");
     is_whole(site, name);
 }
 
-/// Itself, and what it has started.
-const DEATHS: [&str; 2] = ["kill -9 $$", "{ sh -c 'kill -9 $$'; exit $?; }"];
+/// Itself, and what it has started: by the kernel, and by a machine that shuts down.
+const DEATHS: [(&str, u8); 3] = [
+    ("kill -9 $$", 9),
+    ("{ sh -c 'kill -9 $$'; exit $?; }", 9),
+    ("{ sh -c 'kill $$'; exit $?; }", 15),
+];
 
 #[test]
 fn a_run_waits_while_a_hook_is_killed() {
-    for dies in DEATHS {
+    for (dies, signal) in DEATHS {
         let site = saving();
         let program = deadly_program(&site, dies);
         std::os::unix::fs::symlink(&program, site.root.join(".git/hooks/pre-commit"))
             .expect("a hook");
-        waits_for_program(&site, &program, "git commit");
+        waits_for_program(&site, &program, "git commit: pre-commit", signal);
     }
 }
 
 #[test]
 fn a_run_waits_while_a_filter_is_killed() {
-    for dies in DEATHS {
+    for (dies, signal) in DEATHS {
         let site = saving();
         let program = deadly_program(&site, dies);
         fs::write(site.root.join(".gitattributes"), "one.txt filter=mine\n").expect("a file");
         site.commit("a filter");
         site.git(&["config", "filter.mine.clean", program.to_str().expect("text")]);
         site.git(&["config", "filter.mine.required", "true"]);
-        waits_for_program(&site, &program, "git ");
+        waits_for_program(&site, &program, "external filter '", signal);
     }
 }
 
