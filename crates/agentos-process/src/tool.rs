@@ -81,16 +81,12 @@ pub enum ToolError {
     },
     /// A signal ended it, or a program that it needs, each time it was run: that says something about the machine, and is no
     /// answer.
-    #[error("{}", told_of_kill((command, program.as_deref()), said, *source))]
+    #[error("{}", told_of_kill(command, source))]
     Killed {
         /// What was run.
         command: String,
-        /// The program that it needs, if it was not ended itself.
-        program: Option<String>,
-        /// The end of what it complained of; empty if it did not.
-        said: String,
-        /// The signal.
-        source: KilledBySignal,
+        /// What ended it.
+        source: Box<KilledRun>,
     },
     /// It said more than anybody wants to keep, and was killed.
     #[error("`{command}` said more than {limit} bytes and was killed")]
@@ -113,12 +109,8 @@ pub struct KilledBySignal {
     pub is_helper: bool,
 }
 
-fn told_of_kill(
-    (command, program): (&str, Option<&str>),
-    said: &str,
-    source: KilledBySignal,
-) -> String {
-    let of = program.map(|program| format!(": {program}")).unwrap_or_default();
+fn told_of_kill(command: &str, KilledRun { program, said, source }: &KilledRun) -> String {
+    let of = program.as_ref().map(|program| format!(": {program}")).unwrap_or_default();
     let why = if source.signal == 9 { "; the machine may be out of memory" } else { "" };
     let words = if said.is_empty() { "" } else { "; its last words: " };
     format!("`{command}{of}` was ended by signal {}{why}{words}{said}", source.signal)
@@ -132,7 +124,8 @@ pub fn killed_by(error: &(dyn std::error::Error + 'static)) -> Option<KilledBySi
 }
 
 /// A run of a tool that a signal ended, or a program of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("ended by {source}")]
 pub struct KilledRun {
     /// The program, if it was not the tool itself.
     pub program: Option<String>,
@@ -146,8 +139,7 @@ impl KilledRun {
     /// The error for it: it is no answer to this command.
     #[must_use]
     pub fn error(self, command: String) -> ToolError {
-        let Self { program, said, source } = self;
-        ToolError::Killed { command, program, said, source }
+        ToolError::Killed { command, source: Box::new(self) }
     }
 }
 

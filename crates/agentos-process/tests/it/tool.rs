@@ -205,11 +205,11 @@ fn filtered(folder: &Path, attributes: &str, settings: &[(&str, &str)]) -> Tool 
         let tool = Tool::new("git").in_folder(folder).set("GIT_CONFIG_NOSYSTEM", "1");
         tool.set("HOME", folder).set("LC_ALL", "C").timeout(LONG)
     };
-    assert!(git().args(["init", "--quiet", "."]).run().unwrap().is_success());
-    fs::write(folder.join(".gitattributes"), attributes).unwrap();
-    fs::write(folder.join("file"), "text\n").unwrap();
+    assert!(git().args(["init", "--quiet", "."]).run().expect("git").is_success());
+    fs::write(folder.join(".gitattributes"), attributes).expect("a file");
+    fs::write(folder.join("file"), "text\n").expect("a file");
     for (name, value) in settings {
-        assert!(git().args(["config", name, value]).run().unwrap().is_success());
+        assert!(git().args(["config", name, value]).run().expect("git").is_success());
     }
     git().args(["add", "file"]).recording_programs()
 }

@@ -37,8 +37,8 @@ pub(super) fn run(call: &str, tool: &Tool, halt: &Halt, kind: CallKind) -> Resul
         ToolError::TimedOut { after, .. } => {
             VersionControlError::TimedOut { call: call.to_owned(), after, is_hooked }
         }
-        ToolError::Killed { program, said, source, .. } => {
-            ToolError::Killed { command: call.to_owned(), program, said, source }.into()
+        ToolError::Killed { source, .. } => {
+            ToolError::Killed { command: call.to_owned(), source }.into()
         }
         other => other.into(),
     });

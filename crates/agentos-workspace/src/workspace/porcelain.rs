@@ -52,7 +52,7 @@ pub enum CallError {
         /// Where.
         folder: PathBuf,
         /// The lock.
-        lock: FoundLock,
+        lock: Box<FoundLock>,
     },
     /// It said no.
     #[error("`{command}` failed in {}: {said}", folder.display())]
@@ -161,7 +161,8 @@ pub(super) fn succeeded(
         return Err(killed.error(command).into());
     }
     if let Some(lock) = held_lock(&answer) {
-        return Err(CallError::Locked { command, folder: folder.to_owned(), lock: examine(&lock) });
+        let lock = Box::new(examine(&lock));
+        return Err(CallError::Locked { command, folder: folder.to_owned(), lock });
     }
     Err(CallError::Refused { command, folder: folder.to_owned(), said: answer.complaint_text() })
 }
