@@ -51,14 +51,19 @@ pub(super) fn probe(path: &Path) -> Result<Found, OpenError> {
     if found.len() < HEADER {
         return Err(OpenError::NotADatabase { path: path.to_owned() });
     }
-    let header = Header::read(path).map_err(|error| match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => OpenError::NotADatabase { path: path.to_owned() },
-        _ => OpenError::Backend {
-            path: path.to_owned(),
-            source: super::error::Fault::from(error).into(),
-        },
-    })?;
-    check_header(path, &header)
+    judge(path, found.len(), Header::load(path)?)
+}
+
+/// Says what a file is that had this length, and after that this header.
+fn judge(path: &Path, mut length: u64, mut header: Header) -> Result<Found, OpenError> {
+    loop {
+        match check_header(path, &header) {
+            // It has grown since: a process that was leaving has brought its log into it, the first page first.
+            Err(OpenError::Truncated { length: now, .. }) if now > length => length = now,
+            checked => return checked,
+        }
+        header = Header::load(path)?;
+    }
 }
 
 fn kind_of(kind: fs::FileType) -> &'static str {
@@ -99,6 +104,16 @@ struct Header {
 }
 
 impl Header {
+    fn load(path: &Path) -> Result<Self, OpenError> {
+        Self::read(path).map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => OpenError::NotADatabase { path: path.to_owned() },
+            _ => OpenError::Backend {
+                path: path.to_owned(),
+                source: super::error::Fault::from(error).into(),
+            },
+        })
+    }
+
     fn read(path: &Path) -> rusqlite::Result<Self> {
         let connection = frozen(path)?;
         let ask = |name: &str| connection.pragma_query_value(None, name, |row| row.get(0));
@@ -196,4 +211,28 @@ pub(super) fn escaped(path: &Path) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_has_grown_since_it_was_read_is_not_taken_for_one_that_is_cut_off() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.db");
+        let connection = Connection::open(&path).expect("a database");
+        connection.pragma_update(None, "application_id", APPLICATION_ID).expect("it is ours");
+        connection
+            .execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000))")
+            .expect("many pages");
+        connection.close().expect("it is closed");
+        let whole = fs::read(&path).expect("a file");
+        fs::write(&path, &whole[..8192]).expect("its first pages");
+        let refused = probe(&path).expect_err("it is cut off");
+        assert!(matches!(refused, OpenError::Truncated { length: 8192, .. }), "{refused}");
+        let header = Header::load(&path).expect("a header");
+        fs::write(&path, &whole).expect("the rest");
+        assert_eq!(judge(&path, 8192, header).expect("it is whole"), Found::Ours);
+    }
 }
