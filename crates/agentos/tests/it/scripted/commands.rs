@@ -216,9 +216,17 @@ fn what_is_said_after_a_line_that_is_too_long_to_be_read_is_the_answer() {
 fn output_that_is_not_kept_may_have_been_the_answer() {
     let flood = "i=0; while [ $i -lt 90 ]; do head -c 1000000 /dev/zero | tr '\\0' x; echo; i=$((i+1)); done";
     let stage = stage("", (CODEX, &reviewer(10, flood)));
-    let (reason, message) = trouble(stage.run());
-    assert_eq!(reason, "malformed", "{message}");
-    assert!(message.contains("a part of its output is missing"), "{message}");
+    // Something of it is missing only where it is read more slowly than it is written.
+    let done = stage.run();
+    if done.code == Some(0) {
+        let output = done.document()["output"].clone();
+        let text = output["text"].as_str().expect("text");
+        assert!(text.starts_with("VERDICT: REJECT") && output["truncated"] == false, "{output}");
+    } else {
+        let (reason, message) = trouble(done);
+        assert_eq!(reason, "malformed", "{message}");
+        assert!(message.contains("a part of its output is missing"), "{message}");
+    }
     let program = format!("echo 'APPROVE so far'; {flood}; echo 'VERDICT: REJECT'");
     let stage = self::stage("", (TEXT, &program));
     let output = stage.run().exits(0).document()["output"].clone();

@@ -84,29 +84,40 @@ fn workflow(chance: &mut Chance) -> String {
 
 /// Begins something, kills it after a while, a few times, at least once while its run is at work; then sees the run to its end.
 fn torment(site: &Site, chance: &mut Chance, arguments: &[&str]) -> Value {
-    let known = |site: &Site| -> Vec<String> {
+    let known = || -> Vec<String> {
         let listed = site.run(&["status", "--json", "--all", "--limit", "1000"]);
         let items = listed.document()["items"].as_array().cloned().unwrap_or_default();
         items.iter().map(crate::support::name).collect()
     };
-    let before = known(site);
+    let mut before = known();
     let mut run = None;
     let mut process = site.begin(arguments);
-    let (mut kills, mut hits) = (0, 0);
+    let (mut kills, mut hits, mut most_ms) = (0, 0, 900);
     while kills < 4 || hits == 0 {
         assert!(kills < 40, "it was never killed at work");
-        chance.pause(900);
+        chance.pause(most_ms);
         process.send(Signal::KILL);
         let is_killed = process.done().code.is_none();
-        run = known(site).into_iter().find(|name| !before.contains(name));
-        (kills, hits) = (kills + 1, hits + usize::from(is_killed && run.is_some()));
+        run = known().into_iter().find(|name| !before.contains(name));
+        kills += 1;
+        match (is_killed, &run) {
+            (true, Some(_)) => hits += 1,
+            // Too early on this machine.
+            (true, None) => most_ms = (most_ms * 2).min(60_000),
+            // Too late: it is begun anew, and killed sooner.
+            (false, _) if hits == 0 => {
+                before.extend(run.take());
+                most_ms = (most_ms / 2).max(1);
+            }
+            (false, _) => {}
+        }
         process = match &run {
             Some(run) => site.begin(&["resume", run]),
             None => site.begin(arguments),
         };
     }
     let ended = process.done();
-    let run = run.or_else(|| known(site).into_iter().find(|name| !before.contains(name)));
+    let run = run.or_else(|| known().into_iter().find(|name| !before.contains(name)));
     let run = run.unwrap_or_else(|| panic!("there is a run: {ended:#?}"));
     let run = site.show(&run);
     assert_eq!(run["status"], "COMPLETED", "{ended:#?}\n{:#}", run["error"]);
