@@ -16,7 +16,7 @@ use crate::clock::{Clock as _, SystemClock};
 const SOONEST_MS: i64 = 5_000;
 const LATEST_MS: i64 = 300_000;
 
-/// How often in a row it waits for a program that git starts: about a quarter of an hour for a run that has just begun, and longer
+/// How often it waits for a program that git starts: about a quarter of an hour for a run that has just begun, and longer
 /// for older ones.
 const WAITS_FOR_HELPER: u32 = 20;
 

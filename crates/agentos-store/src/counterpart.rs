@@ -58,6 +58,17 @@ pub struct UnreadableNote {
     pub file: PathBuf,
     /// Why it can't be read.
     pub reason: String,
+    /// The error of the system, if that is the reason.
+    os_error: Option<i32>,
+}
+
+impl UnreadableNote {
+    /// The error of the system, if that says nothing about the note: the process may have too many files open, or the disk be
+    /// away.
+    pub(crate) fn system_error(&self) -> Option<io::Error> {
+        let error = self.os_error.map(io::Error::from_raw_os_error)?;
+        (error.kind() != io::ErrorKind::PermissionDenied).then_some(error)
+    }
 }
 
 /// Why a run does not go on in this database.
@@ -95,11 +106,15 @@ impl Counterparts {
         let text = match fs::read(&file) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(UnreadableNote { file, reason: error.to_string() }),
+            Err(error) => {
+                let (reason, os_error) = (error.to_string(), error.raw_os_error());
+                return Err(UnreadableNote { file, reason, os_error });
+            }
         };
         match serde_json::from_slice::<Counterpart>(&text) {
-            Ok(found) => Ok(found.database.exists().then_some(found)),
-            Err(error) => Err(UnreadableNote { file, reason: error.to_string() }),
+            // One that can't be looked at may be there.
+            Ok(found) => Ok(found.database.try_exists().unwrap_or(true).then_some(found)),
+            Err(error) => Err(UnreadableNote { file, reason: error.to_string(), os_error: None }),
         }
     }
 

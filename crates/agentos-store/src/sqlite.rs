@@ -83,6 +83,7 @@ pub use watch::Watch;
 use crate::backend::{BackendError, BackendErrorKind};
 use crate::claim::{Claim, ClaimError, ClaimMode, ReleaseError};
 use crate::commit::{CommitError, Committed, TurnCommit};
+use crate::counterpart::{Counterparts, ElsewhereError};
 use crate::due::{Due, Except, Outlook};
 use crate::inbox::{self as messages, Received, SendError, Sent};
 use crate::list::{ListError, RunCursor, RunFilter, RunPage};
@@ -91,6 +92,7 @@ use crate::run::{CreateError, Created, Head, NewRun};
 use crate::store::Store;
 use crate::tail::{TailCursor, TailError, TailPage};
 use commit::Prepared;
+use error::{Done, Fault};
 use groups::Groups;
 use open::Location;
 use owner::Owners;
@@ -140,10 +142,8 @@ impl SqliteStore {
         let (mut location, found) = Location::find(path)?;
         let file = location.open(found, options.new_id, options.on_notice)?;
         let owners = location.owners;
-        let backend = |fault: error::Fault| OpenError::Backend {
-            path: path.to_owned(),
-            source: fault.into(),
-        };
+        let backend =
+            |fault: Fault| OpenError::Backend { path: path.to_owned(), source: fault.into() };
         let (source, groups) = (Source::Own(file.history()), file.groups());
         let writer = Writer::start(file).map_err(backend)?;
         let readers = Readers::new(location.path.clone(), source);
@@ -296,7 +296,7 @@ impl SqliteStore {
 
     async fn write<T: Send + 'static, E: From<BackendError> + Send + 'static>(
         &self,
-        act: impl FnMut(&mut transaction::Tx<'_>) -> error::Done<Result<T, E>> + Send + 'static,
+        act: impl FnMut(&mut transaction::Tx<'_>) -> Done<Result<T, E>> + Send + 'static,
     ) -> Result<T, E> {
         match &self.inner.writer {
             Some(writer) => writer.submit(act, |failure| Err(failure.error.clone().into())).await,
@@ -317,7 +317,7 @@ impl SqliteStore {
 
     async fn read<T: Send + 'static, E: From<BackendError> + Send + 'static>(
         &self,
-        ask: impl Fn(&rusqlite::Connection) -> error::Done<Result<T, E>> + Send + 'static,
+        ask: impl Fn(&rusqlite::Connection) -> Done<Result<T, E>> + Send + 'static,
     ) -> Result<T, E> {
         let asked = match self.by_threads {
             true => self.inner.readers.ask(ask).await,
@@ -339,6 +339,17 @@ fn failed(failure: &BatchFailure) -> CommitError {
     }
 }
 
+/// Whether a run goes on here. That the system could not look is a fault, and no answer.
+fn goes_on_here(counterparts: &Counterparts, run: RunId) -> Done<Result<(), ElsewhereError>> {
+    let checked = counterparts.check(run);
+    if let Err(ElsewhereError::Unreadable(note)) = &checked
+        && let Some(error) = note.system_error()
+    {
+        return Err(Fault::io("can't read", &note.file, &error));
+    }
+    Ok(checked)
+}
+
 #[async_trait]
 impl Store for SqliteStore {
     async fn create_run(&self, new: NewRun) -> Result<Created, CreateError> {
@@ -354,7 +365,7 @@ impl Store for SqliteStore {
     ) -> Result<Claim, ClaimError> {
         let counterparts = self.counterparts();
         // Asked inside the transaction: see `counterpart`.
-        self.write(move |tx| match counterparts.check(run) {
+        self.write(move |tx| match goes_on_here(&counterparts, run)? {
             Ok(()) => claim::claim(tx, run, owner, mode),
             Err(source) => Ok(Err(ClaimError::Elsewhere { run, source })),
         })
@@ -392,7 +403,7 @@ impl Store for SqliteStore {
         messages::check(&message).map_err(|source| SendError::Message { run, source })?;
         let counterparts = self.counterparts();
         // Asked inside the transaction: see `counterpart`.
-        self.write(move |tx| match counterparts.check(run) {
+        self.write(move |tx| match goes_on_here(&counterparts, run)? {
             Ok(()) => inbox::send(tx, run, &message, at),
             Err(source) => Ok(Err(SendError::Elsewhere { run, source })),
         })

@@ -18,7 +18,7 @@ pub struct Hold {
     /// When it is tried again by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// How often in a row it waits for this; then it fails with the message.
+    /// How often it waits for what has a limit; then it fails with the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }

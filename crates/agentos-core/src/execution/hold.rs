@@ -3,7 +3,7 @@
 //! Whoever performs an operation may find that it must not begin: a file asks to be trusted, a disk is full. That is no
 //! failure, and holding a process for it would not survive a restart. So it becomes a wait of the run like any other.
 //!
-//! What may not get better by waiting says how often in a row it waits (`Hold::limit`); after that it has failed.
+//! What may not get better by waiting says how often it waits (`Hold::limit`); after that it has failed.
 //!
 //! Waiting for a slot says something about the machine and nothing about the run, so it does not count where time is
 //! measured: while a run does nothing else the timeouts of its attempts stand still, and move on by what it has waited.
@@ -39,7 +39,7 @@ impl Cursor {
             self.append(Entry::OperationEnded { operation: id, result })?;
             return Ok(());
         }
-        let holds = self.journal.operation(&id).map_or(0, |record| record.holds_like(&hold));
+        let holds = self.journal.operation(&id).map_or(0, |record| record.limited_holds);
         if hold.limit.is_some_and(|limit| holds >= limit) {
             let message = format!("{}; it was tried {} times", hold.message, holds + 1);
             let failure = Failure::new(FailureKind::Error, message).bounded();

@@ -28,8 +28,8 @@ pub(crate) struct OperationRecord {
     held: Option<Placed<Hold>>,
     /// When it was last held.
     held_at: Option<Timestamp>,
-    /// How often in a row it was held for the same kind of thing under the same limit.
-    holds: u32,
+    /// How often it was held for something that has a limit.
+    pub(crate) limited_holds: u32,
     /// What a person has approved for it.
     pub(crate) granted: Option<String>,
     /// The kept signal that it was offered, where that is recorded.
@@ -105,7 +105,7 @@ impl OperationRecord {
             cancel_ordered: false,
             held: None,
             held_at: None,
-            holds: 0,
+            limited_holds: 0,
             granted: None,
             offered: None,
             fired: None,
@@ -122,12 +122,6 @@ impl OperationRecord {
     /// What it is held for, while it is.
     pub(crate) fn hold(&self) -> Option<&Placed<Hold>> {
         self.held.as_ref().filter(|_| self.state == State::Held)
-    }
-
-    /// How often in a row it was held like this.
-    pub(crate) fn holds_like(&self, hold: &Hold) -> u32 {
-        let held = self.held.as_ref().map(|held| (held.value.kind, held.value.limit));
-        if held == Some((hold.kind, hold.limit)) { self.holds } else { 0 }
     }
 
     /// Since when it is held, while it is.
@@ -303,7 +297,8 @@ impl Journal {
             Progress::Ended(ended) => record.ended = Some(ended.clone()),
             Progress::Started { detail, .. } => record.started = Some(detail.clone()),
             Progress::Held { hold, .. } => {
-                record.holds = record.holds_like(&hold.value).saturating_add(1);
+                let has_limit = u32::from(hold.value.limit.is_some());
+                record.limited_holds = record.limited_holds.saturating_add(has_limit);
                 record.held = Some(hold.clone());
                 record.held_at = Some(at);
             }

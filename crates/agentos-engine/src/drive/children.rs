@@ -75,9 +75,16 @@ impl Drive {
                         let _unheard = news.send(News::Performed { operation, r#try, performed });
                         return;
                     }
-                    Err(SendError::Backend(_) | SendError::InboxFull { .. }) => {}
+                    // One that is being moved may stay after all.
+                    Err(
+                        SendError::Backend(_)
+                        | SendError::InboxFull { .. }
+                        | SendError::Elsewhere { .. },
+                    ) => {}
                     // One that has ended has said so.
-                    Ok(_) | Err(_) => return shared.ring(child),
+                    Ok(_) | Err(SendError::Ended { .. } | SendError::Message { .. }) => {
+                        return shared.ring(child);
+                    }
                 }
                 if !backoff.pause(&shared).await {
                     return;

@@ -238,7 +238,7 @@ async fn branches_of_a_workflow_that_commit_at_once_take_turns() {
     assert_eq!(left.map_or(0, Iterator::count), 0, "no files are left");
 }
 
-/// How the run is held once a hook has ended in this way: what is told, and how often in a row it may be.
+/// How the run is held once a hook has ended in this way: what is told, and how often it may be.
 async fn held_by_hook(script: &str) -> Hold {
     let make = || {
         Workflow::new("main", |ctx: Ctx, (): ()| async move {

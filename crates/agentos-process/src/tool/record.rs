@@ -34,6 +34,14 @@ pub(super) const PARENT_VARIABLE: &str = "GIT_TRACE2_PARENT_SID";
 
 const PREFIX: &str = "agentos-git-";
 
+/// What git records if it can't write to a filter that it has just started.
+const NOT_HEARD: [&str; 4] = [
+    "Could not write client identification",
+    "Could not write requested version",
+    "Could not write requested capability",
+    "Could not write flush packet",
+];
+
 /// A program that git has started and that ended badly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedProgram {
@@ -149,6 +157,8 @@ enum Kind {
 #[derive(Default)]
 struct Reading {
     running: BTreeMap<String, BTreeMap<i64, Program>>,
+    /// The gits that could not write to a filter that they had just started: it was gone.
+    left: BTreeSet<String>,
     /// The gits that are about to end a filter which did not introduce itself properly: they do that with a signal.
     stopping: BTreeSet<String>,
     hook: Option<FailedProgram>,
@@ -168,7 +178,11 @@ impl Reading {
             ("child_exit", Some(child)) => self.ended(&event.sid, child, event.code),
             ("error", _) => {
                 let said = event.fmt.unwrap_or_default();
-                if said.starts_with("initialization for subprocess ") {
+                if NOT_HEARD.contains(&said.as_str()) {
+                    self.left.insert(event.sid);
+                } else if said.starts_with("initialization for subprocess ")
+                    && !self.left.remove(&event.sid)
+                {
                     self.stopping.insert(event.sid);
                 }
             }
@@ -188,7 +202,6 @@ impl Reading {
         let program = self.running.get_mut(sid).and_then(|running| running.remove(&child));
         let (Some(Program { name, kind }), Some(code)) = (program, code) else { return };
         let was_stopped = kind == Kind::LongRunning && self.stopping.remove(sid);
-        // One that was killed before fails to introduce itself, too; git comes too late for it.
         if code == 0 || was_stopped && code == 128 + Signal::TERM.as_raw() {
             return;
         }

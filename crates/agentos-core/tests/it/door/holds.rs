@@ -128,8 +128,8 @@ fn what_has_waited_as_often_as_it_may_fails_with_what_it_waited_for() {
         Happening::Held { operation: op(X), r#try: Try(1), hold }
     };
     let mut bench = Bench::start(play());
-    // One without a limit does not count.
-    for limit in [Some(2), None, Some(2), Some(2)] {
+    // One without a limit, for a slot or for room, does not count, and begins no new row.
+    for limit in [Some(2), None, Some(2)] {
         bench.go(1, vec![killed(limit)]);
         assert_eq!(bench.kinds(), ["operation.held"]);
         // It is counted by whichever process takes the run up meanwhile, too.
