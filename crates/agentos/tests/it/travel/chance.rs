@@ -49,7 +49,10 @@ impl Chance {
 
     fn pause(&mut self, most_ms: u64) {
         let ms = self.below(most_ms);
-        let length = Timespec { tv_sec: 0, tv_nsec: i64::try_from(ms * 1_000_000).unwrap_or(0) };
+        let length = Timespec {
+            tv_sec: i64::try_from(ms / 1_000).unwrap_or(0),
+            tv_nsec: i64::try_from(ms % 1_000 * 1_000_000).unwrap_or(0),
+        };
         let _passed = nanosleep(&length);
     }
 }
@@ -93,13 +96,16 @@ fn torment(site: &Site, chance: &mut Chance, arguments: &[&str]) -> Value {
     let mut run = None;
     let mut process = site.begin(arguments);
     let (mut kills, mut hits, mut most_ms) = (0, 0, 900);
+    let mut seen = Vec::new();
     while kills < 4 || hits == 0 {
-        assert!(kills < 40, "it was never killed at work");
+        assert!(kills < 40, "it was never killed at work: {seen:#?}");
         chance.pause(most_ms);
         process.send(Signal::KILL);
-        let is_killed = process.done().code.is_none();
+        let done = process.done();
+        let is_killed = done.code.is_none();
         run = known().into_iter().find(|name| !before.contains(name));
         kills += 1;
+        seen.push((most_ms, run.clone(), done));
         match (is_killed, &run) {
             (true, Some(_)) => hits += 1,
             // Too early on this machine.
