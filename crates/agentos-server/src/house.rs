@@ -177,7 +177,7 @@ pub trait House: Send + Sync + 'static {
     /// Has a run end, with what it has started, and waits a while for that. One that has ended stays as it is.
     async fn cancel(&self, found: Found, reason: Option<String>) -> Result<(), CancelError>;
 
-    /// Lets a run go on that nobody drives. Answers with what the caller should know about that, in lines for people.
+    /// Lets a run go on that no process drives. Answers with what the caller should know about that, in lines for people.
     async fn resume(&self, found: Found, how: Resumption) -> Result<Vec<String>, ResumeError>;
 
     /// Makes a new run that mends this one; if it is said so, with the workflow as it is now.

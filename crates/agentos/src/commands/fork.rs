@@ -86,7 +86,7 @@ pub(crate) struct Wanted {
     pub(crate) latest: bool,
 }
 
-/// Makes the new run at the request of a caller who is elsewhere, and leaves it to whoever attends to the database. Answers with
+/// Makes the new run at the request of a caller who is elsewhere, and leaves it to the executor or server of the database. Answers with
 /// what was said about it as well.
 pub(crate) async fn detached(
     session: &Session,

@@ -96,7 +96,7 @@ async fn resume(session: &Session, args: &Args, name: &str) -> Result<ExitCode> 
     report(session, store, &detail, args.json).await
 }
 
-/// Lets a run go on at the request of a caller who is elsewhere, in the hands of whoever attends to the database. Answers
+/// Lets a run go on at the request of a caller who is elsewhere, in the hands of the executor or server of the database. Answers
 /// with what was said about it.
 pub(crate) async fn detached(
     session: &Session,

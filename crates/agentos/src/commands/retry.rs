@@ -76,7 +76,7 @@ pub(crate) async fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     report(session, store, &detail, args.json).await
 }
 
-/// Makes the new run, and leaves it to whoever attends to the database. Answers with what was said about it as well.
+/// Makes the new run, and leaves it to the executor or server of the database. Answers with what was said about it as well.
 pub(crate) async fn detached(
     session: &Session,
     run: &str,
